@@ -1,0 +1,1 @@
+"""The problem sets: one source each, and the checks that judge them."""

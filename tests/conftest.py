@@ -1,0 +1,30 @@
+"""Fixtures that every test folder shares."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_torch_thread():
+    """Two threads on a busy machine make small models up to a hundred times slower."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of standard corpora; a fresh clone does not have it, so its tests are skipped."""
+    folder = Path(os.environ.get("COURSE_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no corpora at {folder}: set COURSE_DATA to a folder that has them")
+    return folder
+
+
+@pytest.fixture
+def rng() -> torch.Generator:
+    """A fresh generator with a fixed seed."""
+    return torch.Generator().manual_seed(1729)

@@ -1,0 +1,1 @@
+"""Grade notebooks of students who may be hostile: release, grade, explain, check, export."""

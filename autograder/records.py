@@ -1,0 +1,176 @@
+"""The records that travel between the stages of grading, and the few errors that stop one.
+
+Every stage takes records and returns records; none knows the others. Records are frozen, hold
+plain data only, and can be written to disk as they are. This file imports nothing of ours.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class GraderError(Exception):
+    """Something an instructor can mend; its text says what and how."""
+
+
+class SubmissionRefused(GraderError):
+    """A notebook that cannot be graded at all; the reason is recorded as its grade."""
+
+
+class SandboxUnavailable(GraderError):
+    """Student code cannot be isolated on this machine, so nothing of it is run."""
+
+
+class WireError(GraderError):
+    """Bytes from inside the sandbox that break the format or its bounds."""
+
+
+class CheckFault(GraderError):
+    """A check broke on the reference version or while judging: the course's fault."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's notebook for one problem set, as received."""
+
+    student: str
+    problem_set: str
+    notebook: bytes
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What came instead of a value when student code was run.
+
+    Attributes:
+        kind: "missing" (the name is not defined), "exception", "timeout", "memory", "crash"
+            (the process died) or "refused" (its answer broke the wire's rules).
+        message: one line for people. It comes from student code: escape it before showing it.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ProbeRequest:
+    """One question to a student's object: run this probe on `target` with these inputs.
+
+    Attributes:
+        target: name that the student's notebook must define.
+        source: Python source of the probe, a function of (implementation, inputs).
+    """
+
+    item: str
+    part: str
+    case: int
+    target: str
+    source: str
+    inputs: dict
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The answer to one `ProbeRequest`: a plain value, or the Failure that came instead."""
+
+    item: str
+    part: str
+    case: int
+    value: object
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What one cell of the student's notebook did; all text comes from student code."""
+
+    index: int
+    output: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that came out of the sandbox for one submission."""
+
+    cells: tuple[CellResult, ...]
+    observations: tuple[Observation, ...]
+    seconds: float
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartVerdict:
+    """One property of one item: does it hold, and if not, what may the student read?
+
+    Attributes:
+        message: what is wrong, in words; never inputs, expected values or test source.
+        staff_note: what only the instructor may read.
+    """
+
+    part: str
+    holds: bool
+    weight: float
+    message: str = ""
+    staff_note: str = ""
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A typical mistake that explains every wrong answer of an item."""
+
+    name: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one graded item."""
+
+    item: str
+    points: float
+    max_points: float
+    parts: tuple[PartVerdict, ...]
+    misconception: Misconception | None = None
+    fault: str = ""
+
+
+class State(StrEnum):
+    """How a submission ended; every submission ends in exactly one of these."""
+
+    GRADED = "graded"
+    GRADED_WITH_PROBLEMS = "graded with problems"
+    REFUSED = "refused"
+    GRADER_FAULT = "grader fault"
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The recorded result of one submission.
+
+    Attributes:
+        reasons: what was mended, ignored or refused, for the instructor and the student.
+        isolation: what kept the student's code away from the grader, in words.
+    """
+
+    student: str
+    problem_set: str
+    state: State
+    sha256: str
+    seed: int
+    verdicts: tuple[Verdict, ...] = ()
+    reasons: tuple[str, ...] = ()
+    isolation: str = ""
+    seconds: float = 0.0
+    cells: tuple[CellResult, ...] = field(default=(), repr=False)
+
+    @property
+    def points(self) -> float:
+        """Sum of the items' points."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def max_points(self) -> float:
+        """Sum of the items' highest points."""
+        return sum(verdict.max_points for verdict in self.verdicts)

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.compare import agree
+
 Inputs = dict[str, Any]
 Judge = Callable[[Any, Any, Inputs], str | None]
 
@@ -51,7 +53,7 @@ class Part:
     says: str
     draw: Callable[[np.random.Generator], Sequence[Case]]
     probe: Callable[[Any, Inputs], Any]
-    judge: Judge = field(default_factory=lambda: agree())
+    judge: Judge = field(default_factory=agree)
     weight: float = 1.0
 
     @property

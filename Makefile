@@ -1,0 +1,106 @@
+# The two commands that matter:  make course   and   make test.   `make help` lists the rest.
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# One thread for each process: two on a busy machine make small models up to 100x slower.
+export OMP_NUM_THREADS ?= 1
+
+VENV  ?= .venv
+# nbgrader calls its own tools by bare name, so the environment's programs must be on the path.
+export PATH := $(abspath $(VENV))/bin:$(PATH)
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/installed
+# The grader's exit code when student code cannot be isolated here; everything else still works.
+NO_SANDBOX := 3
+PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null && echo "$$p" && break; done)
+
+# ---------------------------------------------------------------- set up
+$(STAMP): requirements.txt constraints.txt pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or 3.12 is needed; name yours with: make PYTHON=/path/to/python"; exit 1; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (a few minutes, once)"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) || { \
+		echo "No virtual environment could be made: on Debian or Ubuntu, sudo apt-get install python3-venv"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.PHONY: setup
+setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
+	@.ci/system-packages bubblewrap
+
+# ---------------------------------------------------------------- the main job
+.PHONY: course book release sample-class
+course: setup  ## Book, student notebooks, graded sample class: the whole path
+	@$(MAKE) --no-print-directory book release sample-class
+	@echo
+	@echo "The book        $(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:8000)"
+	@echo "To students     $(CURDIR)/_build/course/release/"
+	@echo "Solutions       $(CURDIR)/_build/course/solution/"
+
+book: $(STAMP)  ## Build the book with its cells executed, into _build/html
+	@$(BIN)/python book/build.py
+
+release: $(STAMP)  ## Make the student version of every problem set
+	@$(BIN)/python -m autograder release --all
+
+sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions
+	@$(BIN)/python assignments/sample_class/make.py
+	@$(BIN)/python -m autograder grade ps1 --submissions _build/course/sample_class || { \
+		[ $$? -eq $(NO_SANDBOX) ] && echo "The sample class was not graded."; }
+
+# ---------------------------------------------------------------- look at it
+.PHONY: serve lab formgrader
+serve: book  ## Build the book and serve it at http://localhost:8000
+	@echo "http://localhost:8000   (Ctrl-C stops)"
+	@$(BIN)/python -m http.server 8000 --directory _build/html --bind 127.0.0.1
+
+lab: release  ## Open JupyterLab on the student notebooks
+	@$(BIN)/jupyter lab _build/course/release
+
+# ---------------------------------------------------------------- checks
+.PHONY: test test-fast test-gpu lint types links bench
+test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
+	@.ci/system-packages chromium chromium-driver
+	@$(MAKE) --no-print-directory lint types
+	@$(BIN)/python -m pytest -m "not gpu" --cov --cov-report=term:skip-covered
+
+test-fast: $(STAMP)  ## The everyday part, under five minutes
+	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" -n 2
+
+test-gpu: $(STAMP)  ## Tests that need a CUDA device
+	@$(BIN)/python -m pytest -m gpu
+
+lint: $(STAMP)  ## Style, spelling, import walls
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/codespell
+	@$(BIN)/lint-imports
+
+types: $(STAMP)  ## mypy: strict on autograder
+	@$(BIN)/mypy
+
+links: $(STAMP)  ## Check the book's links to other sites (needs the internet)
+	@$(BIN)/jupyter-book build book --path-output . --config _config.yml --builder linkcheck
+
+bench: $(STAMP)  ## Benchmarks; DATA=<folder of corpora> where one needs them
+	@$(BIN)/python benchmarks/ptb_ngram.py $(if $(DATA),--data $(DATA),--help)
+
+# ---------------------------------------------------------------- keep house
+.PHONY: lock clean distclean help
+lock: $(STAMP)  ## Renew constraints.txt from the installed packages
+	@{ echo "# Every package that requirements.txt pulls in, as installed together; made by \`make lock\`."; \
+	   $(BIN)/pip freeze --exclude-editable | grep '==' | sed 's/+cpu$$//'; } > constraints.txt
+
+clean:  ## Remove what was built; keep the environment
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+
+distclean: clean  ## Remove the environment as well
+	rm -rf $(VENV) *.egg-info
+
+help:  ## Show this list
+	@echo "Language Models by Hand: from n-grams to GPT and BERT"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

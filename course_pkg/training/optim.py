@@ -1,0 +1,257 @@
+"""Optimizers, schedules and clipping: how a gradient becomes a step.
+
+Stochastic gradient descent steps against the gradient. Momentum averages directions over time;
+Adam also divides each coordinate by the size that its gradient usually has; AdamW shrinks weights
+beside that, not through it. Each optimizer is written out and equals its twin in `torch.optim`
+step by step; `make_optimizer(..., fused=True)` returns the twin, which updates all in one kernel.
+Chapter: training transformers. Kingma & Ba 2015; Loshchilov & Hutter 2019; Vaswani et al. 2017.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Schedule = Callable[[int], float]
+"""From the number of updates done so far (0 before the first) to the learning rate of the next."""
+
+
+class SGD(torch.optim.Optimizer):
+    """Stochastic gradient descent with momentum: v = mu v + g; w = w - lr v.
+
+    With momentum 0 this is w = w - lr g. Decay is added to the gradient (an L2 penalty).
+
+    Raises:
+        ValueError: for a negative lr, momentum or weight_decay.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+    ):
+        _check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Update every parameter that has a gradient."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                gradient = weight.grad + group["weight_decay"] * weight
+                if group["momentum"] > 0:
+                    state = self.state[weight]
+                    if "velocity" not in state:
+                        state["velocity"] = torch.zeros_like(weight)
+                    gradient = state["velocity"].mul_(group["momentum"]).add_(gradient)
+                weight -= group["lr"] * gradient
+
+
+class AdamW(torch.optim.Optimizer):
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
+
+    m = b1 m + (1 - b1) g            the usual gradient
+    v = b2 v + (1 - b2) g^2          its usual square
+    w = w - lr (m^ / (sqrt(v^) + eps) + decay w)
+
+    m^ = m / (1 - b1^t) and v^ = v / (1 - b2^t) undo the pull of the zeros that m and v start from.
+    Decoupled means that decay is not divided by sqrt(v^): a weight with large gradients shrinks as
+    fast as any other.
+
+    Args:
+        is_decoupled: False adds the decay to the gradient instead: `Adam`.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        *,
+        is_decoupled: bool = True,
+    ):
+        _check_not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        for beta in betas:
+            if not 0 <= beta < 1:
+                raise ValueError(f"betas is {betas}; each must be at least 0 and below 1")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "is_decoupled": is_decoupled,
+        }
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Update every parameter that has a gradient."""
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                state = self.state[weight]
+                if not state:
+                    state["step"] = 0
+                    state["mean"] = torch.zeros_like(weight)
+                    state["mean_square"] = torch.zeros_like(weight)
+                state["step"] += 1
+                gradient = weight.grad
+                if group["is_decoupled"]:
+                    weight *= 1 - group["lr"] * group["weight_decay"]
+                else:
+                    gradient = gradient + group["weight_decay"] * weight
+                mean = state["mean"].mul_(beta1).add_(gradient, alpha=1 - beta1)
+                mean_square = state["mean_square"].mul_(beta2)
+                mean_square.addcmul_(gradient, gradient, value=1 - beta2)
+                unbiased_mean = mean / (1 - beta1 ** state["step"])
+                unbiased_square = mean_square / (1 - beta2 ** state["step"])
+                weight -= group["lr"] * unbiased_mean / (unbiased_square.sqrt() + group["eps"])
+
+
+def Adam(  # noqa: N802 - it stands for the class of that name
+    params: Iterable[Any],
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> AdamW:
+    """Adam (Kingma & Ba 2015, algorithm 1): decay, if any, goes through the gradient."""
+    return AdamW(params, lr, betas, eps, weight_decay, is_decoupled=False)
+
+
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Split a model's trainable parameters into those that decay and those that do not.
+
+    Matrices decay. Biases and the gains of norms do not: pulling them to zero does not make a
+    function simpler, it switches features off. A tied matrix appears once.
+    """
+    trainable = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in trainable if p.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in trainable if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+def make_optimizer(
+    model: nn.Module,
+    name: str = "adamw",
+    *,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.95),
+    momentum: float = 0.9,
+    weight_decay: float = 0.1,
+    fused: bool = False,
+) -> torch.optim.Optimizer:
+    """Build an optimizer over a model's trainable parameters.
+
+    Args:
+        name: "sgd", "adam" or "adamw". Each reads only the settings that it has.
+        fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches.
+
+    Raises:
+        ValueError: for an unknown name.
+    """
+    groups = decay_groups(model, weight_decay)
+    match name:
+        case "sgd" if fused:
+            return torch.optim.SGD(groups, lr=lr, momentum=momentum, fused=True)
+        case "sgd":
+            return SGD(groups, lr=lr, momentum=momentum)
+        case "adam" if fused:
+            return torch.optim.Adam(groups, lr=lr, betas=betas, fused=True)
+        case "adam":
+            return Adam(groups, lr=lr, betas=betas)
+        case "adamw" if fused:
+            return torch.optim.AdamW(groups, lr=lr, betas=betas, fused=True)
+        case "adamw":
+            return AdamW(groups, lr=lr, betas=betas)
+    raise ValueError(f"name is {name!r}; it must be 'sgd', 'adam' or 'adamw'")
+
+
+def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
+    """Scale all gradients by one factor so that their joint length is at most `max_norm`.
+
+    One factor for all keeps the direction (Pascanu et al. 2013, algorithm 1); a gradient that is
+    short enough is left alone.
+
+    Returns:
+        the length before clipping; not finite if any gradient is not, and then nothing is scaled.
+
+    Raises:
+        ValueError: if max_norm is not positive.
+    """
+    if not max_norm > 0:
+        raise ValueError(f"max_norm is {max_norm}; it must be positive")
+    gradients = [p.grad for p in params if p.grad is not None]
+    if not gradients:
+        return torch.tensor(0.0)
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    # The factor stays on the device: reading it back would make the GPU wait for the CPU.
+    factor = torch.where(norm.isfinite(), (max_norm / norm).clamp(max=1.0), 1.0)
+    torch._foreach_mul_(gradients, factor)
+    return norm
+
+
+def constant_schedule(lr: float, *, n_warmup: int = 0) -> Schedule:
+    """Rise in a line over `n_warmup` updates, then stay."""
+    return lambda step: lr * min(1.0, (step + 1) / max(n_warmup, 1))
+
+
+def inverse_sqrt_schedule(d_model: int, *, n_warmup: int, factor: float = 1.0) -> Schedule:
+    """The schedule of the first transformer: up in a line, down with 1 / sqrt(step).
+
+    factor d_model^-0.5 min(s^-0.5, s n_warmup^-1.5), s counting from 1: Vaswani et al. 2017, eq. 3.
+    """
+    _check_warmup(n_warmup, at_least=1)
+
+    def lr(step: int) -> float:
+        s = step + 1
+        return factor * d_model**-0.5 * min(s**-0.5, s * n_warmup**-1.5)
+
+    return lr
+
+
+def cosine_schedule(
+    peak_lr: float, *, n_warmup: int, n_steps: int, final_fraction: float = 0.1
+) -> Schedule:
+    """Rise in a line to `peak_lr`, fall along half a cosine to `final_fraction` of it.
+
+    Loshchilov & Hutter 2017, eq. 5, with warm-up as in Radford et al. 2018. The last of `n_steps`
+    updates has the lowest rate; later ones keep it.
+
+    Raises:
+        ValueError: if the warm-up is negative or leaves nothing of n_steps.
+    """
+    _check_warmup(n_warmup, at_least=0)
+    if n_warmup >= n_steps:
+        raise ValueError(f"n_warmup is {n_warmup}; it must be below n_steps, {n_steps}")
+
+    def lr(step: int) -> float:
+        if step < n_warmup:
+            return peak_lr * (step + 1) / n_warmup
+        progress = min(1.0, (step - n_warmup) / max(1, n_steps - 1 - n_warmup))
+        cosine = (1 + math.cos(math.pi * progress)) / 2  # 1 at the peak, 0 at the end
+        return peak_lr * (final_fraction + (1 - final_fraction) * cosine)
+
+    return lr
+
+
+def _check_not_negative(**settings: float) -> None:
+    for name, value in settings.items():
+        if not value >= 0:
+            raise ValueError(f"{name} is {value}; it must not be negative")
+
+
+def _check_warmup(n_warmup: int, at_least: int) -> None:
+    if n_warmup < at_least:
+        raise ValueError(f"n_warmup is {n_warmup}; it must be at least {at_least}")

@@ -1,0 +1,175 @@
+"""Optimizers, schedules and clipping against torch and against the papers' formulas."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from course_pkg.training import optim
+
+N_UPDATES = 7
+
+
+def quadratic_steps(make, shapes=((3, 5), (5,), (2, 3, 7))):
+    """Run a few updates on a bumpy loss; return every parameter after every update."""
+    generator = torch.Generator().manual_seed(3)
+    params = [
+        nn.Parameter(torch.randn(s, generator=generator, dtype=torch.float64)) for s in shapes
+    ]
+    optimizer = make(params)
+    trace = []
+    for update in range(N_UPDATES):
+        optimizer.zero_grad()
+        sum(((p * (update + 1)).sin() ** 2).sum() for p in params).backward()
+        optimizer.step()
+        trace += [p.detach().clone() for p in params]
+    return trace
+
+
+PAIRS = {
+    "sgd": (lambda p: optim.SGD(p, 0.1), lambda p: torch.optim.SGD(p, 0.1)),
+    "momentum and decay": (
+        lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.3),
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.3),
+    ),
+    "adam": (
+        lambda p: optim.Adam(p, 0.01, betas=(0.8, 0.97), eps=1e-3),
+        lambda p: torch.optim.Adam(p, 0.01, betas=(0.8, 0.97), eps=1e-3),
+    ),
+    "adam with decay": (
+        lambda p: optim.Adam(p, 0.01, weight_decay=0.3),
+        lambda p: torch.optim.Adam(p, 0.01, weight_decay=0.3),
+    ),
+    "adamw": (
+        lambda p: optim.AdamW(p, 0.01, betas=(0.7, 0.9), weight_decay=0.3),
+        lambda p: torch.optim.AdamW(p, 0.01, betas=(0.7, 0.9), weight_decay=0.3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_optimizer_each_update_matches_torch(name):
+    ours, theirs = PAIRS[name]
+    for our, their in zip(quadratic_steps(ours), quadratic_steps(theirs), strict=True):
+        # 1e-12: float64 rounding over seven updates, which torch orders differently.
+        torch.testing.assert_close(our, their, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw"])
+def test_optimizer_fused_equals_readable_matches_torch(name):
+    def run(fused):
+        torch.manual_seed(5)
+        model = nn.Sequential(nn.Linear(3, 5), nn.LayerNorm(5), nn.Linear(5, 2)).double()
+        optimizer = optim.make_optimizer(model, name, lr=0.05, fused=fused)
+        inputs = torch.arange(12, dtype=torch.float64).view(4, 3) / 7
+        for _ in range(N_UPDATES):
+            optimizer.zero_grad()
+            model(inputs).square().sum().backward()
+            optimizer.step()
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+    # 1e-9: the fused kernel multiplies in another order; Adam's division magnifies it a little.
+    torch.testing.assert_close(run(True), run(False), rtol=0, atol=1e-9)
+
+
+def test_optimizer_state_round_trips():
+    def train(n_before, n_after):
+        weight = nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+        optimizer = optim.AdamW([weight], 0.1)
+        for update in range(n_before + n_after):
+            if update == n_before:
+                saved = optimizer.state_dict()
+                optimizer = optim.AdamW([weight], 0.7)
+                optimizer.load_state_dict(saved)
+            optimizer.zero_grad()
+            (weight**4).sum().backward()
+            optimizer.step()
+        return weight.detach()
+
+    assert torch.equal(train(3, 4), train(7, 0))
+
+
+def test_decay_groups_leave_vectors_and_frozen_alone_and_count_a_tied_matrix_once():
+    model = nn.ModuleDict({"embed": nn.Embedding(7, 3), "norm": nn.LayerNorm(3)})
+    model["out"] = nn.Linear(3, 7)
+    model["out"].weight = model["embed"].weight
+    model["frozen"] = nn.Linear(3, 2).requires_grad_(False)
+    decaying, rest = optim.decay_groups(model, 0.1)
+    assert [p.shape for p in decaying["params"]] == [(7, 3)]
+    assert sorted(p.shape for p in rest["params"]) == [(3,), (3,), (7,)]
+    assert (decaying["weight_decay"], rest["weight_decay"]) == (0.1, 0.0)
+
+
+@pytest.mark.parametrize("max_norm", [0.5, 3.0, 1e9])
+def test_clip_global_norm_matches_torch(max_norm):
+    def gradients():
+        generator = torch.Generator().manual_seed(11)
+        params = [nn.Parameter(torch.zeros(s, dtype=torch.float64)) for s in ((3, 5), (2,))]
+        for p in params:
+            p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64)
+        return [*params, nn.Parameter(torch.zeros(4))]  # the last has no gradient
+
+    ours, theirs = gradients(), gradients()
+    norm = optim.clip_global_norm(ours, max_norm)
+    their_norm = nn.utils.clip_grad_norm_(theirs, max_norm)
+    torch.testing.assert_close(norm, their_norm, rtol=1e-12, atol=0)
+    for our, their in zip(ours[:-1], theirs[:-1], strict=True):
+        # 1e-5: torch divides by (norm + 1e-6), so that its result is a hair shorter.
+        torch.testing.assert_close(our.grad, their.grad, rtol=1e-5, atol=0)
+
+
+def test_clip_global_norm_never_enlarges_and_reports_a_gradient_that_is_not_finite():
+    short = nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    short.grad = torch.tensor([0.3, 0.4], dtype=torch.float64)
+    assert optim.clip_global_norm([short], max_norm=1.0).item() == pytest.approx(0.5, abs=1e-15)
+    assert short.grad.tolist() == [0.3, 0.4]
+
+    broken = nn.Parameter(torch.zeros(2))
+    broken.grad = torch.tensor([math.inf, 1.0])
+    assert not optim.clip_global_norm([broken, short], max_norm=0.1).isfinite()
+    assert short.grad.tolist() == [0.3, 0.4]
+
+
+def test_cosine_schedule_meets_its_corners():
+    lr = optim.cosine_schedule(2.0, n_warmup=4, n_steps=21, final_fraction=0.25)
+    # Warm-up in quarters; the peak right after it; half way down in the middle; the floor last.
+    assert [lr(s) for s in range(4)] == [0.5, 1.0, 1.5, 2.0]
+    assert lr(4) == 2.0
+    assert lr(12) == pytest.approx(2.0 * (0.25 + 0.75 / 2), abs=1e-12)
+    assert lr(20) == lr(300) == pytest.approx(0.5, abs=1e-12)
+
+
+def test_cosine_schedule_after_warmup_matches_torch():
+    parameter = nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=3.0)
+    theirs = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=16, eta_min=0.3)
+    ours = optim.cosine_schedule(3.0, n_warmup=0, n_steps=17)
+    for step in range(17):
+        assert ours(step) == pytest.approx(theirs.get_last_lr()[0], abs=1e-12)
+        optimizer.step()
+        theirs.step()
+
+
+def test_inverse_sqrt_schedule_peak_matches_published():
+    lr = optim.inverse_sqrt_schedule(512, n_warmup=4000)
+    # Vaswani et al. 2017, section 5.3: warmup_steps = 4000 and d_model = 512 give 7.0e-4 at most.
+    assert max(range(10000), key=lr) == 3999
+    assert lr(3999) == pytest.approx(6.99e-4, abs=1e-6)
+    assert lr(0) == pytest.approx(lr(3999) / 4000, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: optim.SGD([nn.Parameter(torch.zeros(1))], lr=-0.5), "lr is -0.5"),
+        (lambda: optim.Adam([nn.Parameter(torch.zeros(1))], 0.1, betas=(0.9, 1.0)), r"0\.9, 1\.0"),
+        (lambda: optim.make_optimizer(nn.Linear(1, 1), "lion", lr=0.1), "'lion'"),
+        (lambda: optim.clip_global_norm([], max_norm=0.0), "max_norm is 0.0"),
+        (lambda: optim.cosine_schedule(1.0, n_warmup=9, n_steps=9), "n_warmup is 9"),
+        (lambda: optim.inverse_sqrt_schedule(512, n_warmup=0), "n_warmup is 0"),
+    ],
+)
+def test_settings_reject_what_cannot_work(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,22 @@
+"""What this book needs beyond Jupyter Book, one small module per job.
+
+assets      every script, style and font comes from this repository, never from another host
+cache       executed cells are kept as long as the code they ran on is the same
+api         one reference page per module of course_pkg, found by looking
+docstrings  docstrings are plain text with `code`, read without surprises
+quiz        the `{quiz}` directive
+notebooks   each chapter as a clean notebook to download
+mending     repairs to the finished pages that the theme gives no option for
+timing      seconds of each page against its budget, and tracebacks
+"""
+
+from sphinx.application import Sphinx
+
+from . import api, assets, cache, docstrings, mending, notebooks, quiz, timing
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Register every part."""
+    for part in (assets, cache, api, docstrings, quiz, notebooks, mending, timing):
+        part.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

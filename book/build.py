@@ -1,0 +1,49 @@
+"""Build the book into _build/html: every cell runs, every warning is an error.
+
+Jupyter Book does the work, and its extension `book/_ext/coursebook` prints how long each page's
+cells took and the traceback of each cell that failed.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build(book: Path, output: Path, *, every_page: bool) -> int:
+    """Run Jupyter Book strictly and return its exit status."""
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(book)]
+    command += ["--path-output", str(output), "--config", str(ROOT / "_config.yml")]
+    command += ["-n", "-W", "--keep-going", *(["--all"] if every_page else [])]
+    # One thread: on a busy machine a small model is many times slower with two.
+    return subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
+
+
+def pack(output: Path) -> Path:
+    """Zip the site; unpacked, it is read from the file system, search included."""
+    stem = output / "_build" / "language-models-by-hand"
+    return Path(shutil.make_archive(str(stem), "zip", output / "_build", "html"))
+
+
+def main() -> int:
+    """Parse the command line, build, and say where the book is."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="write every page again")
+    parser.add_argument("--zip", action="store_true", help="also pack the site for offline reading")
+    parser.add_argument("--output", type=Path, default=ROOT, help="where _build goes")
+    parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    status = build(args.book, args.output, every_page=args.all)
+    if status == 0:
+        print(f"the book: {args.output / '_build' / 'html' / 'index.html'}")
+        if args.zip:
+            print(f"for reading offline: {pack(args.output)}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What is minimised, apart from plain next-token loss, which every model computes itself.
+
+All objectives are means in nats, over what they predict: tokens, replies or pairs. Targets equal to
+IGNORE predict nothing. An objective takes logits or log probabilities, never a model, so that it
+can be read, tested and replaced alone.
+Chapters: GPT, BERT, fine-tuning, assistants. Hinton et al. 2015; Sanh et al. 2019; Ouyang et al.
+2022; Rafailov et al. 2023.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_pkg.models import IGNORE
+
+
+def cross_entropy(
+    logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"], label_smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Return the mean surprise at the targets, in nats: -log softmax(logits)[target].
+
+    The largest logit is subtracted before exponentials are taken (inside `logsumexp`): softmax does
+    not change, and exp cannot overflow. Without any target the loss is 0, not 0 / 0.
+
+    Args:
+        label_smoothing: share of each target that is spread evenly over V (Szegedy et al. 2016).
+    """
+    is_target = targets != IGNORE
+    log_probs = logits - logits.logsumexp(dim=-1, keepdim=True)
+    chosen = log_probs.gather(-1, targets.where(is_target, 0).unsqueeze(-1)).squeeze(-1)
+    surprise = -(1 - label_smoothing) * chosen - label_smoothing * log_probs.mean(dim=-1)
+    return surprise.where(is_target, 0.0).sum() / is_target.sum().clamp(min=1)
+
+
+def target_log_prob(
+    logits: Float[Tensor, "B T V"], targets: Int[Tensor, "B T"]
+) -> Float[Tensor, " B"]:
+    """Return the log probability (nats) of each row's targets as a whole: a sum, not a mean."""
+    is_target = targets != IGNORE
+    chosen = logits.log_softmax(dim=-1).gather(-1, targets.where(is_target, 0).unsqueeze(-1))
+    return chosen.squeeze(-1).where(is_target, 0.0).sum(dim=-1)
+
+
+def reply_targets(
+    ids: Int[Tensor, "B T"], prompt_lengths: Int[Tensor, " B"], lengths: Int[Tensor, " B"]
+) -> Int[Tensor, "B T"]:
+    """Make next-token targets that score the reply only (Ouyang et al. 2022, appendix C).
+
+    Row b of `ids` is a prompt of `prompt_lengths[b]` tokens, the reply, whose last token says that
+    it ends, and padding from `lengths[b]` on. The padding may reuse the end token's id: what
+    counts is its position, so the model still learns to stop.
+
+    Raises:
+        ValueError: if a row has no prompt or no reply.
+    """
+    if bool((prompt_lengths < 1).any()) or bool((prompt_lengths >= lengths).any()):
+        raise ValueError(
+            f"prompt_lengths is {prompt_lengths.tolist()} with lengths {lengths.tolist()}; "
+            "each prompt needs a token and each reply needs one after it"
+        )
+    if bool((lengths > ids.shape[1]).any()):
+        raise ValueError(f"lengths is {lengths.tolist()}; ids has {ids.shape[1]} positions")
+    position = torch.arange(1, ids.shape[1] + 1, device=ids.device)  # of the token predicted at t
+    is_reply = (position >= prompt_lengths[:, None]) & (position < lengths[:, None])
+    following = torch.cat([ids[:, 1:], ids.new_full((len(ids), 1), IGNORE)], dim=1)
+    return following.where(is_reply, IGNORE)
+
+
+def dpo_loss(
+    policy_chosen: Float[Tensor, " B"],
+    policy_rejected: Float[Tensor, " B"],
+    reference_chosen: Float[Tensor, " B"],
+    reference_rejected: Float[Tensor, " B"],
+    beta: float = 0.1,
+) -> tuple[Float[Tensor, ""], Bool[Tensor, " B"]]:
+    """Prefer the chosen reply over the rejected one (Rafailov et al. 2023, eq. 7).
+
+    -log sigmoid(beta [(log pi(chosen) - log ref(chosen)) - (log pi(rejected) - log ref(rejected))])
+
+    The reference is the frozen model from which the policy started; beta says how dear it is to
+    leave it. At the start both agree and the loss is log 2.
+
+    Args:
+        policy_chosen: log probabilities (nats) of whole replies, from `target_log_prob`.
+
+    Returns:
+        the mean loss per pair, and for each pair whether the policy now leans to the chosen reply
+        more than the reference does.
+
+    Raises:
+        ValueError: if beta is not positive.
+    """
+    if not beta > 0:
+        raise ValueError(f"beta is {beta}; it must be positive")
+    margin = (policy_chosen - reference_chosen) - (policy_rejected - reference_rejected)
+    return -F.logsigmoid(beta * margin).mean(), margin > 0
+
+
+def distillation_loss(
+    student_logits: Float[Tensor, "B T V"],
+    teacher_logits: Float[Tensor, "B T V"],
+    targets: Int[Tensor, "B T"],
+    temperature: float = 2.0,
+) -> Float[Tensor, ""]:
+    """Make a small model's predictions as spread out as a large one's (Hinton et al. 2015).
+
+    temperature^2 KL(teacher || student), both softened by the temperature, averaged over positions
+    that have a target. The square keeps gradients comparable when the temperature changes.
+
+    Raises:
+        ValueError: if temperature is not positive.
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; it must be positive")
+    is_target = targets != IGNORE
+    student = (student_logits / temperature).log_softmax(dim=-1)
+    teacher = (teacher_logits / temperature).log_softmax(dim=-1)
+    divergence = (teacher.exp() * (teacher - student)).sum(dim=-1)  # (B, T)
+    mean = divergence.where(is_target, 0.0).sum() / is_target.sum().clamp(min=1)
+    return temperature**2 * mean

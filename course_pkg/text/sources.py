@@ -1,0 +1,192 @@
+"""Where text comes from: generated, shipped by a package, a local folder, or a public hub.
+
+Every corpus is described by one entry: the sources that can supply it and the check that tells
+whether they did. A name means one text, so that a number computed on it means one thing: whichever
+source supplied the text, its digest or its published counts must agree, and the caller is told
+which source it was.
+Chapter: what is a language model.
+"""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SOURCES = ("local", "package", "generated", "hub")
+"""The order in which `source="auto"` tries them."""
+
+Splits = tuple[list[Any], list[Any], list[Any]]
+"""Training, validation and test records."""
+
+
+class SourceUnavailableError(LookupError):
+    """A source cannot supply a text here: a file, a package or a network is missing."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One text and all ways to get it.
+
+    Attributes:
+        loaders: for each source, a function from the local folder (or None) to the three splits.
+        check: raises ValueError unless the splits are the text that the name means.
+        licence: under which terms the text may be used.
+        size: how much text it is, for a reader.
+        description: what it is, and what one record is.
+        origin: who supplies it, by source.
+    """
+
+    loaders: Mapping[str, Callable[[Path | None], Splits]]
+    licence: str
+    size: str
+    description: str
+    origin: Mapping[str, str]
+    check: Callable[[Splits], None] | None = None
+
+
+def load_entry(name: str, entry: Entry, source: str, folder: Path | None) -> tuple[Splits, str]:
+    """Load the splits of an entry and say which source supplied them.
+
+    Args:
+        name: what the entry is called, for messages.
+        entry: what to load.
+        source: one of `SOURCES`, or "auto" for the first that works.
+        folder: local folder of standard files, or None.
+
+    Raises:
+        ValueError: an unknown source, one that this text does not have, or a text that fails
+            its check.
+        SourceUnavailableError: no source can supply it here; the message lists each reason.
+    """
+    if source != "auto" and source not in SOURCES:
+        raise ValueError(f"source is {source!r}; it must be 'auto' or one of {list(SOURCES)}")
+    if source != "auto" and source not in entry.loaders:
+        raise ValueError(f"source is {source!r}, but {name!r} comes from {sorted(entry.loaders)}")
+    reasons = []
+    for candidate in SOURCES if source == "auto" else (source,):
+        if candidate not in entry.loaders:
+            continue
+        try:
+            splits = entry.loaders[candidate](folder)
+        except SourceUnavailableError as error:
+            reasons.append(f"{candidate}: {error}")
+            continue
+        if entry.check is not None:
+            try:
+                entry.check(splits)
+            except ValueError as error:
+                raise ValueError(f"{name!r} from source {candidate!r} {error}") from error
+        return splits, f"{candidate}: {entry.origin[candidate]}"
+    raise SourceUnavailableError(f"{name!r} is not available here. " + "; ".join(reasons))
+
+
+def local_folder(folder: str | Path | None) -> Path | None:
+    """Return the folder of standard files: the argument, else the variable COURSE_DATA, else None.
+
+    Raises:
+        ValueError: it is given but is no folder.
+    """
+    chosen = folder if folder is not None else os.environ.get("COURSE_DATA")
+    if not chosen:
+        return None
+    if not Path(chosen).is_dir():
+        raise ValueError(f"folder is {str(chosen)!r}; there is no such folder")
+    return Path(chosen)
+
+
+def read_local(folder: Path | None, path: str, *, encoding: str = "utf-8") -> str:
+    """Read a file of the local folder, plain or with `.gz` after its name.
+
+    Raises:
+        SourceUnavailableError: no folder was given, or it lacks the file.
+    """
+    if folder is None:
+        raise SourceUnavailableError("pass folder= or set COURSE_DATA to a folder with the files")
+    plain, packed = folder / path, folder / f"{path}.gz"
+    if plain.is_file():
+        return plain.read_bytes().decode(encoding)
+    if packed.is_file():
+        return gzip.decompress(packed.read_bytes()).decode(encoding)
+    raise SourceUnavailableError(f"no file {plain} or {packed.name} beside it")
+
+
+def read_hub(path: str, config: str | None, split: str) -> Sequence[Mapping[str, Any]]:
+    """Read one split of a data set from the Hugging Face hub, which keeps its own cache.
+
+    Raises:
+        SourceUnavailableError: the `datasets` library is not installed, or the hub is out of reach.
+    """
+    try:
+        import datasets
+    except ImportError as error:
+        raise SourceUnavailableError(
+            "the datasets library is missing; pip install 'language-models-by-hand[hub]'"
+        ) from error
+    try:
+        rows: Sequence[Mapping[str, Any]] = datasets.load_dataset(path, config, split=split)
+    except (OSError, datasets.exceptions.DatasetsError) as error:
+        raise SourceUnavailableError(
+            f"{path} cannot be downloaded ({error}); connect to a network, or put its files "
+            "into a folder and pass folder="
+        ) from error
+    return rows
+
+
+def cache_folder() -> Path:
+    """Return the folder for derived text, made if need be: COURSE_CACHE or the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("COURSE_CACHE") or Path(base) / "language-models-by-hand")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def digest(splits: Iterable[Iterable[Any]]) -> str:
+    """Return the sha256 of some splits: records ended by NUL, splits by one more."""
+    sha = hashlib.sha256()
+    for split in splits:
+        for record in split:
+            sha.update(f"{record}\0".encode())
+        sha.update(b"\0")
+    return sha.hexdigest()
+
+
+def has_digest(expected: str) -> Callable[[Splits], None]:
+    """Check the exact text."""
+
+    def check(splits: Splits) -> None:
+        found = digest(splits)
+        if found != expected:
+            raise ValueError(
+                f"has sha256 {found}, but the course's text has {expected}: the files differ from "
+                "the published ones, and numbers on them could not be compared"
+            )
+
+    return check
+
+
+def has_counts(
+    expected: tuple[int, ...], count: Callable[[list[Any]], int], unit: str
+) -> Callable[[Splits], None]:
+    """Check how much of something each split has, where only published counts are known."""
+
+    def check(splits: Splits) -> None:
+        found = tuple(count(split) for split in splits)
+        if found != expected:
+            raise ValueError(f"has {found} {unit} in its splits; {expected} are published")
+
+    return check
+
+
+def split_by_digest(records: Iterable[Any]) -> Splits:
+    """Split records 80 / 10 / 10 by their sha256: random-looking, and the same everywhere.
+
+    A record's split depends on nothing but itself, so equal records never cross a border.
+    """
+    splits: Splits = ([], [], [])
+    for record in records:
+        tenth = hashlib.sha256(str(record).encode()).digest()[0] * 10 // 256
+        splits[max(0, tenth - 7)].append(record)
+    return splits

@@ -35,8 +35,8 @@ _NAMES = {
     "Tensor": "a tensor",
 }
 _KINDS = {"b": "booleans", "i": "whole numbers", "u": "whole numbers", "f": "floats"}
-# Rounding in a few dozen operations; a coarser tolerance is the author's decision.
-_EPS_FACTOR = 32.0
+# Rounding in a handful of operations; a coarser tolerance is the author's decision.
+_EPS_FACTOR = 8.0
 
 
 @dataclass
@@ -96,7 +96,7 @@ class _Comparison:
                 _same_members(observed, expected, where, "element")
                 tally.total += 1
             case float():
-                self._numbers(np.float64(observed), np.float64(expected), self.rtol, tally)
+                self._number(observed, expected, tally)
             case int() if type(expected) is int:
                 _tally_exact(observed, expected, tally)
             case None | bool() | str() | bytes():
@@ -141,14 +141,30 @@ class _Comparison:
             return
         self._numbers(ours, theirs, max(self.rtol, _EPS_FACTOR * max(our_eps, their_eps)), tally)
 
+    def _number(self, observed: float, expected: float, tally: _Tally) -> None:
+        """Do as `_numbers` for one float: twenty times faster for dicts of many."""
+        tally.total += 1
+        if observed == expected or (
+            math.isfinite(observed)
+            and math.isfinite(expected)
+            and abs(observed - expected) <= self.atol + self.rtol * abs(expected)
+        ):
+            return
+        if math.isnan(observed):
+            tally.not_numbers += not (self.equal_nan and math.isnan(expected))
+        elif math.isnan(expected):
+            tally.other += 1
+        else:
+            tally.too_large += observed > expected
+            tally.too_small += observed < expected
+
     def _numbers(self, observed: Any, expected: Any, rtol: float, tally: _Tally) -> None:
-        observed, expected = np.atleast_1d(observed), np.atleast_1d(expected)
         with np.errstate(all="ignore"):
             close = np.abs(observed - expected) <= self.atol + rtol * np.abs(expected)
-        close &= np.isfinite(observed) & np.isfinite(expected)
-        close |= observed == expected  # equal infinities
+        close = close & np.isfinite(observed) & np.isfinite(expected)
+        close = close | (observed == expected)  # equal infinities
         if self.equal_nan:
-            close |= np.isnan(observed) & np.isnan(expected)
+            close = close | (np.isnan(observed) & np.isnan(expected))
         wrong_nan = ~close & np.isnan(observed)
         tally.total += observed.size
         tally.not_numbers += int(np.count_nonzero(wrong_nan))
@@ -170,7 +186,7 @@ def agree(
     whole numbers, floats). A float may be answered by an int of the same value, not the reverse.
 
     Args:
-        rtol: largest relative difference of floats; in arrays coarser than float64 at least 32
+        rtol: largest relative difference of floats; in arrays coarser than float64 at least 8
             times the distance from 1 to the next number of their dtype.
         atol: largest absolute difference of floats, added to the relative one.
         equal_nan: nan agrees with nan.
@@ -201,7 +217,7 @@ def _as_float(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _same_members(observed: Iterable[Any], expected: Iterable[Any], where: str, noun: str) -> None:

@@ -1,0 +1,377 @@
+"""Messages across the wall of the sandbox: a JSON header and raw array bytes, never pickle.
+
+A message is `length of header (4 bytes), length of body (8 bytes), header, body`, big-endian. The
+header is one JSON value in which a container is a list whose first element is its tag; long texts
+and arrays stand in the body, in the order in which the header names them. What comes out of the
+sandbox was written by an adversary: `decode` returns plain data of exact types or raises WireError,
+and every size, count and depth is checked before memory is spent on it.
+
+Encoding goes by exact type and never calls a method that a student's class could have overridden.
+This file and `records.py` are also what the worker inside the sandbox imports.
+"""
+
+import json
+import math
+import struct
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from autograder.records import WireError
+
+_PREFIX = struct.Struct(">IQ")
+_DTYPES = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+    "float16 float32 float64 complex64 complex128".split()
+)
+_TENSOR_DTYPES = _DTYPES | {"bfloat16"}
+_SHORT_TEXT = 256  # characters; longer texts go into the body
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How large a message may be.
+
+    Attributes:
+        depth: nesting of containers.
+        items: values in all, arrays counting as one.
+        int_bits: length of a whole number.
+    """
+
+    header_bytes: int = 8 << 20
+    body_bytes: int = 64 << 20
+    depth: int = 32
+    items: int = 1 << 19
+    int_bits: int = 4096
+    dimensions: int = 16
+
+
+DEFAULT_BOUNDS = Bounds()
+
+
+class Stream(Protocol):
+    """What messages travel over: a connected socket."""
+
+    def settimeout(self, seconds: float | None, /) -> None:
+        """Set how long the next call may wait."""
+
+    def recv(self, n_bytes: int, /) -> bytes:
+        """Return at most `n_bytes`, none at the end."""
+
+    def send(self, data: memoryview, /) -> int:
+        """Send some of the data and return how much."""
+
+
+def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:
+    """Turn a plain value into a message.
+
+    Raises:
+        WireError: if it holds a type that does not travel, or is too large; names which.
+    """
+    encoder = _Encoder(bounds)
+    header = json.dumps(encoder.node(value, 0), separators=(",", ":")).encode("ascii")
+    _check_sizes(len(header), encoder.n_bytes, bounds)
+    return b"".join([_PREFIX.pack(len(header), encoder.n_bytes), header, *encoder.body])
+
+
+def decode(message: bytes | bytearray | memoryview, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
+    """Turn a message back into the value.
+
+    Raises:
+        WireError: if it breaks the format or the bounds.
+    """
+    view = memoryview(message)
+    if len(view) < _PREFIX.size:
+        raise WireError(f"a message of {len(view)} bytes has no length prefix")
+    n_header, n_body = _PREFIX.unpack(view[: _PREFIX.size])
+    _check_sizes(n_header, n_body, bounds)
+    if len(view) != _PREFIX.size + n_header + n_body:
+        raise WireError(f"a message has {len(view)} bytes where its prefix promises another number")
+    header = bytes(view[_PREFIX.size : _PREFIX.size + n_header])
+    decoder = _Decoder(view[_PREFIX.size + n_header :], bounds)
+    value = decoder.node(_parse(header, bounds), 0)
+    if decoder.offset != n_body:
+        raise WireError(f"{n_body - decoder.offset} bytes of the body belong to no value")
+    return value
+
+
+def read(stream: Stream, deadline: float, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
+    """Receive one message whole before `deadline`, a time of `time.monotonic()`.
+
+    Raises:
+        TimeoutError: if the message is not complete by then.
+        EOFError: if the other side has closed the stream.
+        WireError: as `decode`.
+    """
+    prefix = _receive(stream, _PREFIX.size, deadline)
+    n_header, n_body = _PREFIX.unpack(prefix)
+    _check_sizes(n_header, n_body, bounds)
+    prefix += _receive(stream, n_header + n_body, deadline)
+    return decode(prefix, bounds)
+
+
+def write(stream: Stream, message: bytes, deadline: float) -> None:
+    """Send a message whole before `deadline`.
+
+    Raises:
+        TimeoutError: if the other side does not take it in time.
+    """
+    rest = memoryview(message)
+    while rest:
+        _wait_until(stream, deadline)
+        rest = rest[stream.send(rest[: 1 << 20]) :]
+
+
+def normal_form(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
+    """Return the value as it would arrive on the other side.
+
+    Raises:
+        WireError: as `encode`.
+    """
+    return decode(encode(value, bounds), bounds)
+
+
+def _wait_until(stream: Stream, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the deadline of a message has passed")
+    stream.settimeout(left)
+
+
+def _receive(stream: Stream, n_bytes: int, deadline: float) -> bytearray:
+    data = bytearray()
+    while len(data) < n_bytes:
+        _wait_until(stream, deadline)
+        chunk = stream.recv(min(n_bytes - len(data), 1 << 20))
+        if not chunk:
+            raise EOFError("the other side closed the stream")
+        data += chunk
+    return data
+
+
+def _check_sizes(n_header: int, n_body: int, bounds: Bounds) -> None:
+    if n_header > bounds.header_bytes:
+        raise WireError(f"a header of {n_header} bytes; at most {bounds.header_bytes} may travel")
+    if n_body > bounds.body_bytes:
+        raise WireError(f"a body of {n_body} bytes; at most {bounds.body_bytes} may travel")
+
+
+class _Encoder:
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.body: list[bytes] = []
+        self.n_bytes = 0
+        self.items = 0
+
+    def node(self, value: Any, depth: int) -> Any:
+        """Return the JSON form of a value, putting its bytes into the body."""
+        self.items += 1
+        if self.items > self.bounds.items:
+            raise WireError(f"more than {self.bounds.items} values; return an array instead")
+        if depth > self.bounds.depth:
+            raise WireError(f"containers nested deeper than {self.bounds.depth}")
+        kind = type(value)
+        if value is None or kind is bool or kind is float:
+            return value
+        if kind is int:
+            if value.bit_length() > self.bounds.int_bits:
+                raise WireError(f"a whole number of more than {self.bounds.int_bits} bits")
+            return value
+        if kind is str:
+            return self._text(value)
+        if kind is bytes:
+            return ["bytes", self._put(value)]
+        if kind in _SEQUENCES:
+            return [kind.__name__, *[self.node(item, depth + 1) for item in value]]
+        if kind is dict:
+            pairs = [item for pair in value.items() for item in pair]
+            return ["dict", *[self.node(item, depth + 1) for item in pairs]]
+        return self._array(value)
+
+    def _text(self, value: str) -> Any:
+        # JSON would join two halves of a surrogate pair that stand apart in the text.
+        data = value.encode("utf-8", "surrogatepass")
+        if len(value) <= _SHORT_TEXT and (value.isascii() or b"\xed" not in data):
+            return value
+        return ["str", self._put(data)]
+
+    def _array(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is np.ndarray:
+            name = value.dtype.name
+            self._check_array(name, _DTYPES, value.size * value.itemsize)
+            native = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
+            self._put(native.tobytes())
+            return ["array", name, *map(int, value.shape)]
+        torch = sys.modules.get("torch")
+        if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
+            return self._tensor(value, torch)
+        if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+            plain = value.item()
+            if type(plain) in (bool, int, float, str, bytes):
+                return self.node(plain, 0)
+        raise WireError(f"a value of type {kind.__name__} is not plain data")
+
+    def _tensor(self, value: Any, torch: Any) -> Any:
+        name = str(value.dtype).removeprefix("torch.")
+        if value.layout is not torch.strided or value.device.type == "meta":
+            raise WireError("a tensor without plain storage does not travel")
+        self._check_array(name, _TENSOR_DTYPES, value.numel() * value.element_size())
+        plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        self._put(plain.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b"")
+        return ["tensor", name, *map(int, value.shape)]
+
+    def _check_array(self, name: str, allowed: frozenset[str], n_bytes: int) -> None:
+        if name not in allowed:
+            raise WireError(f"an array of dtype {name} does not travel")
+        # Before copying: an expanded tensor may claim more than the machine has.
+        _check_sizes(0, self.n_bytes + n_bytes, self.bounds)
+
+    def _put(self, data: bytes) -> int:
+        self.body.append(data)
+        self.n_bytes += len(data)
+        return len(data)
+
+
+_SEQUENCES: dict[type, Callable[[list[Any]], Any]] = {
+    list: list,
+    tuple: tuple,
+    set: set,
+    frozenset: frozenset,
+}
+_BUILD = {kind.__name__: build for kind, build in _SEQUENCES.items()}
+
+
+def _parse(header: bytes, bounds: Bounds) -> Any:
+    # Each value costs at least one of these, so this bounds what the parser can build.
+    if header.count(b",") + header.count(b"[") > 4 * bounds.items:
+        raise WireError(f"a header of more than {bounds.items} values")
+    try:
+        return json.loads(
+            header.decode("ascii"),
+            object_pairs_hook=_refuse_object,
+            parse_int=lambda digits: _parse_int(digits, bounds),
+        )
+    except RecursionError:
+        raise WireError(f"containers nested deeper than {bounds.depth}") from None
+    except ValueError as error:
+        raise WireError(f"a header that is not JSON: {error}") from None
+
+
+def _refuse_object(pairs: list[tuple[str, Any]]) -> Any:
+    raise WireError("a JSON object has no place in a header")
+
+
+def _parse_int(digits: str, bounds: Bounds) -> int:
+    # A decimal digit holds more than three bits. Long strings of digits are slow to read.
+    if len(digits) > bounds.int_bits // 3 + 2:
+        raise WireError(f"a whole number of more than {bounds.int_bits} bits")
+    return int(digits)
+
+
+class _Decoder:
+    def __init__(self, body: memoryview, bounds: Bounds) -> None:
+        self.body = body
+        self.bounds = bounds
+        self.offset = 0
+        self.items = 0
+
+    def node(self, node: Any, depth: int) -> Any:
+        """Return the value of one parsed JSON node."""
+        self.items += 1
+        if self.items > self.bounds.items:
+            raise WireError(f"more than {self.bounds.items} values")
+        if depth > self.bounds.depth:
+            raise WireError(f"containers nested deeper than {self.bounds.depth}")
+        if type(node) is int and node.bit_length() > self.bounds.int_bits:
+            raise WireError(f"a whole number of more than {self.bounds.int_bits} bits")
+        if type(node) is not list:
+            return node
+        if not node or type(node[0]) is not str:
+            raise WireError("a list in the header has no tag")
+        tag, parts = node[0], node[1:]
+        if tag in ("str", "bytes"):
+            return self._bytes(tag, parts)
+        if tag in ("array", "tensor"):
+            return self._array(tag, parts)
+        values = [self.node(part, depth + 1) for part in parts]
+        if tag == "dict":
+            return _build_dict(values)
+        if tag not in _BUILD:
+            raise WireError(f"a list in the header has the unknown tag {tag[:20]!r}")
+        if tag in ("set", "frozenset"):
+            _check_keys(values)
+        return _BUILD[tag](values)
+
+    def _bytes(self, tag: str, parts: list[Any]) -> str | bytes:
+        if len(parts) != 1:
+            raise WireError(f"a {tag} in the body needs one length, not {len(parts)}")
+        data = bytes(self._take(parts[0]))
+        if tag == "bytes":
+            return data
+        try:
+            return data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise WireError(f"a text that is not UTF-8: {error.reason}") from None
+
+    def _array(self, tag: str, parts: list[Any]) -> Any:
+        name, shape = (parts[0], tuple(parts[1:])) if parts else (None, ())
+        if type(name) is not str or name not in (_DTYPES if tag == "array" else _TENSOR_DTYPES):
+            raise WireError(f"an {tag} has the unknown dtype {str(name)[:20]!r}")
+        if len(shape) > self.bounds.dimensions:
+            raise WireError(f"an array of more than {self.bounds.dimensions} dimensions")
+        if any(type(n) is not int or not 0 <= n < 1 << 31 for n in shape):
+            raise WireError("an array has an impossible shape")
+        itemsize = 2 if name == "bfloat16" else np.dtype(name).itemsize
+        data = bytearray(self._take(itemsize * math.prod(shape)))
+        # An empty array may still claim an extent that overflows: (0, 2**31 - 1, 2**31 - 1, ...).
+        if math.prod(n for n in shape if n) > 1 << 40:
+            raise WireError("an array has an impossible shape")
+        if name == "bool" and data.translate(None, b"\0\1"):
+            raise WireError("a boolean array holds a byte that is neither 0 nor 1")
+        if tag == "array":
+            return np.frombuffer(data, dtype=name).reshape(shape)
+        import torch  # only where tensors travel: it takes a second
+
+        dtype = getattr(torch, name)
+        if not data:
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(data, dtype=dtype).reshape(shape)
+
+    def _take(self, n_bytes: Any) -> memoryview:
+        left = len(self.body) - self.offset
+        if type(n_bytes) is not int or not 0 <= n_bytes <= left:
+            raise WireError(f"a value claims more bytes than the {left} that are left in the body")
+        self.offset += n_bytes
+        return self.body[self.offset - n_bytes : self.offset]
+
+
+def _build_dict(values: list[Any]) -> dict[Any, Any]:
+    if len(values) % 2:
+        raise WireError("a dict has a key without a value")
+    keys = values[::2]
+    _check_keys(keys)
+    return dict(zip(keys, values[1::2], strict=True))
+
+
+def _check_keys(keys: list[Any]) -> None:
+    """Refuse what cannot be a key, what comes twice, and keys chosen to make lookup slow."""
+    for key in keys:
+        _check_key(key)
+    # Equal hashes are rare by chance; a thousand of them would take a million comparisons.
+    if len(keys) - len(set(map(hash, keys))) > 64:
+        raise WireError("too many keys share a hash")
+    if len(set(keys)) != len(keys):
+        raise WireError("a key or element comes twice")
+
+
+def _check_key(key: Any) -> None:
+    if type(key) in (tuple, frozenset):
+        for part in key:
+            _check_key(part)
+    elif key is not None and type(key) not in (bool, int, float, str, bytes):
+        raise WireError(f"a {type(key).__name__} cannot be a key or an element of a set")

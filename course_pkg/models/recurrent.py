@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.recurrent import (
     Cell,
     LSTMCell,
@@ -250,20 +251,15 @@ Pool = Callable[[Tensor, Tensor], Tensor]
 """Turns the vectors of a text, (B, T, D), and its lengths, (B,), into one vector, (B, D)."""
 
 
-def real_positions(lengths: Int[Tensor, " B"], n_positions: int) -> Bool[Tensor, "B T"]:
-    """Return True where a row has a real token, False where it has padding."""
-    return torch.arange(n_positions, device=lengths.device) < lengths[:, None]
-
-
 def mean_pool(states: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
     """Average over the real positions."""
-    is_real = real_positions(lengths, states.shape[1]).unsqueeze(-1)
+    is_real = padding_mask(lengths, states.shape[1]).transpose(1, 2)  # (B, T, 1)
     return states.masked_fill(~is_real, 0.0).sum(dim=1) / lengths.unsqueeze(-1)
 
 
 def max_pool(states: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B D"]:
     """Take each feature's largest value over the real positions."""
-    is_real = real_positions(lengths, states.shape[1]).unsqueeze(-1)
+    is_real = padding_mask(lengths, states.shape[1]).transpose(1, 2)  # (B, T, 1)
     return states.masked_fill(~is_real, -torch.inf).amax(dim=1)
 
 
@@ -332,5 +328,5 @@ class Tagger(nn.Module):
         logits = self.output(states)
         if targets is None:
             return logits, None
-        targets = targets.masked_fill(~real_positions(lengths, ids.shape[1]), IGNORE)
+        targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)

@@ -1,0 +1,166 @@
+"""Search for a probable text: greedily, or along several candidates at once.
+
+Taking the best token at each step need not lead to the best text. A beam keeps the few best
+beginnings instead of one. Sums of log probabilities favour short texts, so finished ones are
+compared by a score that makes up for length.
+Chapter: sequence-to-sequence. Graves 2012; Sutskever et al. 2014; Wu et al. 2016, section 7.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_pkg.models import LanguageModel
+
+
+@runtime_checkable
+class Continuation(Protocol):
+    """Texts in progress, one per row, which a search extends and rearranges."""
+
+    def advance(self, ids: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N V"], "Continuation"]:
+        """Append one id to each row; return log probabilities of the next, and the longer texts."""
+        ...
+
+    def select(self, rows: Int[Tensor, " M"]) -> "Continuation":
+        """Return the texts of the given rows, in that order; a row may come more than once."""
+        ...
+
+
+@dataclass(frozen=True)
+class TextContinuation:
+    """Any language model's texts in progress: each step reads the whole text again.
+
+    Args:
+        ids: the texts so far, without the token that the search appends first; may be empty.
+    """
+
+    model: LanguageModel
+    ids: Int[Tensor, "N T"]
+
+    def advance(self, ids: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N V"], "TextContinuation"]:
+        """Append one id to each row; return log probabilities of the next, and the longer texts."""
+        longer = torch.cat([self.ids, ids.unsqueeze(1)], dim=1)
+        seen = longer[:, -(self.model.context_length or longer.shape[1]) :]
+        return self.model.next_log_probs(seen), TextContinuation(self.model, longer)
+
+    def select(self, rows: Int[Tensor, " M"]) -> "TextContinuation":
+        """Return the texts of the given rows, in that order."""
+        return TextContinuation(self.model, self.ids[rows])
+
+
+@dataclass(frozen=True, order=True)
+class Hypothesis:
+    """One text that a search found; hypotheses compare by score.
+
+    Args:
+        score: log_prob divided by the length penalty.
+        log_prob: of all `ids` given what came before, in nats.
+        ids: what was generated, with the final eos unless the length ran out.
+    """
+
+    score: float
+    log_prob: float
+    ids: tuple[int, ...]
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^alpha: Wu et al. 2016, eq. 14. With alpha 0 it is 1, with 1 linear."""
+    return ((5 + length) / 6) ** alpha
+
+
+@torch.no_grad()
+def greedy_search(
+    start: Continuation, first_ids: Int[Tensor, " B"], *, eos_id: int, max_length: int
+) -> list[Hypothesis]:
+    """Append the most probable token to each row until it is eos.
+
+    Args:
+        start: texts to go on from.
+        first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        max_length: number of generated tokens, eos included, after which a row ends anyhow.
+    """
+    texts, ids = start, first_ids
+    log_prob = torch.zeros(len(first_ids), dtype=torch.float64)
+    is_done = torch.zeros(len(first_ids), dtype=torch.bool)
+    generated: list[list[int]] = [[] for _ in first_ids]
+    for _ in range(max_length):
+        log_probs, texts = texts.advance(ids)
+        best, ids = log_probs.max(dim=-1)
+        log_prob += best.double().cpu().masked_fill(is_done, 0.0)
+        for row in (~is_done).nonzero().flatten().tolist():
+            generated[row].append(int(ids[row]))
+        is_done |= ids.cpu() == eos_id
+        if is_done.all():
+            break
+    return [
+        Hypothesis(total, total, tuple(row))
+        for total, row in zip(log_prob.tolist(), generated, strict=True)
+    ]
+
+
+@torch.no_grad()
+def beam_search(
+    start: Continuation,
+    first_ids: Int[Tensor, " B"],
+    *,
+    n_beams: int,
+    eos_id: int,
+    max_length: int,
+    alpha: float = 0.0,
+) -> list[list[Hypothesis]]:
+    """Keep the `n_beams` most probable beginnings of each row until the best texts are complete.
+
+    A beginning that ends in eos is complete and leaves its beam, which goes on with one fewer. So
+    one beam is greedy search, and as many beams as there are texts is exhaustive search. The search
+    stops early only when no unfinished beginning can still enter the result.
+
+    Args:
+        start: texts to go on from.
+        first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        max_length: number of generated tokens, eos included; longer texts are cut there and rank
+            among the complete ones.
+        alpha: strength of the length penalty, at least 0; 0 ranks by log probability.
+
+    Returns:
+        for each row at most `n_beams` hypotheses, the best score first.
+    """
+    if n_beams < 1:
+        raise ValueError(f"n_beams is {n_beams}; it must be at least 1")
+    if alpha < 0:
+        raise ValueError(f"alpha is {alpha}; it must be at least 0")
+    B, device = len(first_ids), first_ids.device
+    rows = torch.arange(B, device=device).repeat_interleave(n_beams)
+    texts, ids = start.select(rows), first_ids[rows]
+    # All beams of a row begin as the same text: only the first may branch.
+    live = torch.full((B, n_beams), -torch.inf, device=device)
+    live[:, 0] = 0.0
+    generated = torch.empty(B * n_beams, 0, dtype=torch.int64, device=device)
+    finished: list[list[Hypothesis]] = [[] for _ in range(B)]
+    for length in range(1, max_length + 1):
+        log_probs, texts = texts.advance(ids)
+        candidates = live.unsqueeze(-1) + log_probs.unflatten(0, (B, n_beams))  # (B, n_beams, V)
+        V = log_probs.shape[-1]
+        live, chosen = candidates.flatten(1).topk(n_beams, dim=-1)
+        ids = (chosen % V).flatten()
+        parents = chosen // V + n_beams * torch.arange(B, device=device).unsqueeze(-1)
+        texts = texts.select(parents.flatten())
+        generated = torch.cat([generated[parents.flatten()], ids.unsqueeze(-1)], dim=-1)
+        is_over = (ids == eos_id).view(B, n_beams) | (length == max_length)
+        for row, beam in (is_over & live.isfinite()).nonzero().tolist():
+            log_prob = live[row, beam].item()
+            text = tuple(generated[row * n_beams + beam].tolist())
+            score = log_prob / length_penalty(length, alpha)
+            finished[row].append(Hypothesis(score, log_prob, text))
+        live = live.masked_fill(is_over, -torch.inf)
+        finished = [sorted(found, reverse=True)[:n_beams] for found in finished]
+        # From here log_prob only falls, and no penalty is larger than that of the full length.
+        bounds = (live.amax(dim=-1) / length_penalty(max_length, alpha)).tolist()
+        for row, (found, bound) in enumerate(zip(finished, bounds, strict=True)):
+            if len(found) == n_beams and found[-1].score >= bound:
+                live[row] = -torch.inf
+        if not live.isfinite().any():
+            break
+    return finished

@@ -1,0 +1,97 @@
+/* The base of the book's interactive figures: a custom element that reads its data from a JSON
+   script inside itself, draws into a stage, and says in a live region what has changed.
+
+   A figure extends lm.Element and implements build(). It works from file://, needs no other
+   script, and leaves the <details> table inside it alone, for readers who prefer numbers. */
+(() => {
+  "use strict";
+
+  /** Make an element: h("p", {class: "note"}, "text", child). Functions become listeners. */
+  function h(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") element.addEventListener(name, value);
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value !== null) element.setAttribute(name, value);
+    }
+    element.append(...children.filter((child) => child !== null));
+    return element;
+  }
+
+  class Element extends HTMLElement {
+    connectedCallback() {
+      if (this.status) return; // moved within the page
+      const source = this.querySelector(':scope > script[type="application/json"]');
+      if (source) {
+        this.data = JSON.parse(source.textContent);
+        this.stage = h("div", { class: "lm-stage" });
+        this.prepend(this.stage);
+        this.status = h("p", { class: "lm-status", role: "status" });
+        this.stage.after(this.status);
+      } else {
+        this.status = this.querySelector('[role="status"]');
+      }
+      this.build();
+      this.setAttribute("data-ready", "");
+    }
+
+    /** Tell everyone: the live region is on the screen and read aloud. */
+    say(text) {
+      this.status.textContent = text;
+    }
+
+    /** Whether the reader has asked for less motion. */
+    get calm() {
+      return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    }
+  }
+
+  let n_groups = 0;
+
+  /** A row of exclusive choices, as radio buttons: arrow keys and screen readers know them. */
+  function choices(legend, options, chosen, onchange) {
+    const name = `lm-choice-${(n_groups += 1)}`;
+    return h(
+      "fieldset",
+      { class: "lm-choices" },
+      h("legend", {}, legend),
+      ...options.map((option) =>
+        h(
+          "label",
+          {},
+          h("input", {
+            type: "radio",
+            name,
+            value: option,
+            checked: option === chosen,
+            change: () => onchange(option),
+          }),
+          h("span", {}, String(option)),
+        ),
+      ),
+    );
+  }
+
+  /** Horizontal bars of probability; a row is {label, value, mark}. */
+  function bars(rows) {
+    const most = Math.max(...rows.map((row) => row.value), 1e-9);
+    return h(
+      "ul",
+      { class: "lm-bars" },
+      ...rows.map((row) =>
+        h(
+          "li",
+          row.mark ? { "data-mark": true } : {},
+          h("span", { class: "lm-bar-label" }, row.label),
+          h("span", { class: "lm-bar", style: `--share: ${row.value / most}`, "aria-hidden": "true" }),
+          h("span", { class: "lm-bar-value" }, row.value.toFixed(3) + (row.mark ? ` ${row.mark}` : "")),
+        ),
+      ),
+    );
+  }
+
+  /** A symbol that can be seen: ␣ for a space, ⏎ for a line break. */
+  const visible = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
+
+  window.lm = { Element, h, choices, bars, visible };
+})();

@@ -1,0 +1,209 @@
+"""Interactive figures: numbers that a cell has computed, in a form the reader can touch.
+
+A view writes a custom element of the book (book/_assets/lm-*.js) that holds its data as JSON,
+with the same numbers as a table inside. Where the element's script is missing, as in JupyterLab,
+the table is what shows; where there is no HTML, a sentence. Views take arrays and dictionaries.
+"""
+
+import html
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class View:
+    """An element of the page with its data, its table and its sentence.
+
+    Args:
+        element: name of the custom element, such as "lm-guess-letter".
+        data: what its script reads; anything that JSON can hold.
+        alt: what the figure shows, in a sentence.
+        header, rows: the same as a table.
+    """
+
+    element: str
+    data: Mapping[str, object]
+    alt: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.to_html(), "text/plain": self.alt}
+
+    def to_html(self) -> str:
+        """Return the element; `</` is escaped, since it would end the script around the JSON."""
+        payload = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        head = _cells("th", self.header)
+        body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in self.rows)
+        return (
+            f'<{self.element} role="group" aria-label="{html.escape(self.alt)}">'
+            f'<script type="application/json">{payload.replace("</", "<" + chr(92) + "/")}</script>'
+            f"<details><summary>The same as a table</summary><p>{html.escape(self.alt)}</p>"
+            f'<div class="lm-table" tabindex="0" role="region" aria-label="Table"><table>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
+            f"</{self.element}>"
+        )
+
+
+def _cells(tag: str, texts: Iterable[str]) -> str:
+    scope = ' scope="col"' if tag == "th" else ""
+    return "".join(f"<{tag}{scope}>{html.escape(text)}</{tag}>" for text in texts)
+
+
+def visible(symbol: str) -> str:
+    """Return a symbol that can be seen: a space as ␣, a line break as ⏎."""
+    return symbol.replace(" ", "␣").replace("\n", "⏎")
+
+
+def guess_letter(
+    text: str, probabilities: ArrayLike, alphabet: Sequence[str], *, n_shown: int, alt: str
+) -> View:
+    """Let the reader play Shannon's guessing game (Shannon 1951) against a model.
+
+    The reader guesses the text letter by letter. After each, the model's probability for it is
+    shown, and the numbers of guesses bound the entropy that the reader finds in the text.
+
+    Args:
+        probabilities: one row per letter of `text`: what the model gave to each symbol of
+            `alphabet` after the letters before it.
+        n_shown: letters that are given; they show the model's surprise in the resting state.
+
+    Raises:
+        ValueError: the shapes do not fit, a row does not sum to one, a letter of the text is not
+            in the alphabet, or nothing is left to guess.
+    """
+    table = np.asarray(probabilities, dtype=float)
+    if table.shape != (len(text), len(alphabet)):
+        raise ValueError(
+            f"probabilities has shape {table.shape}; "
+            f"{len(text)} letters over {len(alphabet)} symbols need {(len(text), len(alphabet))}"
+        )
+    if not np.allclose(table.sum(axis=1), 1.0, atol=1e-4):  # float32 over a few hundred symbols
+        worst = float(table.sum(axis=1)[np.abs(table.sum(axis=1) - 1).argmax()])
+        raise ValueError(f"a row of probabilities sums to {worst}; each must sum to 1")
+    strange = sorted(set(text) - set(alphabet))
+    if strange:
+        raise ValueError(f"text contains {strange}; every letter must be in the alphabet")
+    if not 0 < n_shown < len(text):
+        raise ValueError(f"n_shown is {n_shown}; it must lie between 1 and {len(text) - 1}")
+    targets = np.array([list(alphabet).index(letter) for letter in text])
+    of_target = table[np.arange(len(text)), targets]
+    ranks = 1 + (table > of_target[:, None]).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        bits = -np.log2(of_target)
+    best = [alphabet[i] for i in table.argmax(axis=1)]
+    return View(
+        "lm-guess-letter",
+        {
+            "text": text,
+            "alphabet": list(alphabet),
+            "shown": n_shown,
+            "probability": np.round(of_target, 5).tolist(),
+            "rank": ranks.tolist(),
+            "best": best,
+        },
+        alt,
+        (
+            "letter",
+            "model's probability",
+            "surprise in bits",
+            "model's rank",
+            "model's first guess",
+        ),
+        [
+            (visible(letter), f"{p:.3f}", f"{b:.2f}", str(rank), visible(guess))
+            for letter, p, b, rank, guess in zip(text, of_target, bits, ranks, best, strict=True)
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Text drawn from a model, with the distribution from which each token was drawn."""
+
+    method: str
+    order: int
+    tokens: Sequence[str]
+    candidates: Sequence[Sequence[tuple[str, float]]]
+
+
+def draw_walk(
+    next_probabilities: Callable[[list[int]], ArrayLike],
+    tokens: Sequence[str],
+    *,
+    method: str,
+    order: int,
+    start: int,
+    n_tokens: int,
+    rng: np.random.Generator,
+    n_candidates: int = 6,
+) -> Walk:
+    """Sample from a model and keep the likeliest candidates of each step.
+
+    Args:
+        next_probabilities: maps the ids so far to the probability of each token.
+        tokens: what each id stands for.
+        method: name of the smoothing, as the reader chooses it.
+        start: id that begins a text and, drawn again, ends it.
+    """
+    ids: list[int] = [start]
+    drawn: list[str] = []
+    steps: list[list[tuple[str, float]]] = []
+    while len(drawn) < n_tokens:
+        p = np.asarray(next_probabilities(ids), dtype=float)
+        chosen = int(rng.choice(len(p), p=p / p.sum()))
+        likeliest = np.argsort(-p, kind="stable")[:n_candidates].tolist()
+        if chosen not in likeliest:
+            likeliest[-1] = chosen  # the reader must find the drawn token among the bars
+        steps.append([(tokens[i], round(float(p[i]), 5)) for i in likeliest if p[i] > 0])
+        drawn.append(tokens[chosen])
+        ids.append(chosen)
+        if chosen == start:
+            break
+    return Walk(method, order, drawn, steps)
+
+
+def ngram_sampler(walks: Sequence[Walk], *, alt: str, joiner: str = " ") -> View:
+    """Let the reader choose order and smoothing, sample, and see each token's distribution.
+
+    The samples are drawn when the chapter runs, several for each choice; pressing the button
+    shows the next one.
+
+    Args:
+        joiner: what stands between two tokens: a space for words, nothing for letters.
+
+    Raises:
+        ValueError: there are no walks, or some combination of order and method has none.
+    """
+    if not walks:
+        raise ValueError("walks is empty; draw at least one for each order and method")
+    orders = sorted({walk.order for walk in walks})
+    methods = list(dict.fromkeys(walk.method for walk in walks))
+    have = {(walk.order, walk.method) for walk in walks}
+    missing = [(o, m) for o in orders for m in methods if (o, m) not in have]
+    if missing:
+        raise ValueError(f"there is no walk for {missing}; draw one for each order and method")
+    return View(
+        "lm-ngram-sampler",
+        {
+            "orders": orders,
+            "methods": methods,
+            "joiner": joiner,
+            "walks": [
+                {
+                    "order": walk.order,
+                    "method": walk.method,
+                    "tokens": list(walk.tokens),
+                    "candidates": [[list(pair) for pair in step] for step in walk.candidates],
+                }
+                for walk in walks
+            ],
+        },
+        alt,
+        ("order", "smoothing", "sample"),
+        [(str(walk.order), walk.method, joiner.join(walk.tokens)) for walk in walks],
+    )

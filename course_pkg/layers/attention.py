@@ -9,11 +9,19 @@ Vaswani et al. 2017; Ainslie et al. 2023 (grouped heads); Henry et al. 2020 (QK-
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from course_pkg.layers.positions import (
+    ALiBi,
+    AttentionPositions,
+    RelativePositions,
+    RotaryPositions,
+)
 
 
 class DotScore(nn.Module):
@@ -29,8 +37,8 @@ class DotScore(nn.Module):
 class ScaledDotScore(nn.Module):
     """The dot product divided by sqrt(K): Vaswani et al. 2017, eq. 1.
 
-    The dot product of two vectors of K independent entries of variance one has variance K; undivided
-    it would drive the softmax towards a single key, where its gradient vanishes.
+    The dot product of two vectors of K independent entries of variance one has variance K;
+    undivided it would drive the softmax towards a single key, where its gradient vanishes.
     """
 
     def forward(
@@ -51,7 +59,8 @@ class BilinearScore(nn.Module):
         self, query: Float[Tensor, "B T Q"], key: Float[Tensor, "B S K"]
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
-        return query @ self.project(key).transpose(-2, -1)
+        keys: Tensor = self.project(key)
+        return query @ keys.transpose(-2, -1)
 
 
 class AdditiveScore(nn.Module):
@@ -71,7 +80,8 @@ class AdditiveScore(nn.Module):
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
         hidden = self.project_query(query).unsqueeze(2) + self.project_key(key).unsqueeze(1)
-        return self.score(hidden.tanh()).squeeze(-1)  # (B, T, S, d_hidden) -> (B, T, S)
+        scores: Tensor = self.score(hidden.tanh())  # (B, T, S, d_hidden) -> (B, T, S, 1)
+        return scores.squeeze(-1)
 
 
 def causal_mask(
@@ -123,3 +133,290 @@ def masked_softmax(
     # removes what it would let through.
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+
+
+def attention_weights(
+    query: Float[Tensor, "*batch T K"],
+    key: Float[Tensor, "*batch S K"],
+    mask: Bool[Tensor, "*#batch #T #S"] | None = None,
+    *,
+    bias: Float[Tensor, "*#batch T S"] | None = None,
+    is_causal: bool = False,
+) -> Float[Tensor, "*batch T S"]:
+    """softmax(query key^T / sqrt(K) + bias): how much each query takes from each value.
+
+    Args:
+        query: what each position looks for.
+        key: what each position can be found by.
+        mask: True where a query may look.
+        bias: added to the scores, such as a penalty for distance.
+        is_causal: also hide from each query what follows it; the last query is level with the
+            last key.
+
+    Returns:
+        Weights whose last axis sums to one, or to zero in a row that may look nowhere.
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., T, S)
+    if bias is not None:
+        scores = scores + bias
+    if is_causal:
+        causal = causal_mask(*scores.shape[-2:], device=scores.device)
+        mask = causal if mask is None else mask & causal
+    return masked_softmax(scores, mask)
+
+
+def attend(
+    query: Float[Tensor, "*batch T K"],
+    key: Float[Tensor, "*batch S K"],
+    value: Float[Tensor, "*batch S M"],
+    mask: Bool[Tensor, "*#batch #T #S"] | None = None,
+    *,
+    bias: Float[Tensor, "*#batch T S"] | None = None,
+    is_causal: bool = False,
+    dropout: float = 0.0,
+    fused: bool = False,
+) -> Float[Tensor, "*batch T M"]:
+    """Average the values, weighting each by how well its key fits the query.
+
+    softmax(query key^T / sqrt(K)) value: Vaswani et al. 2017, eq. 1. Chapter: self-attention.
+
+    Args:
+        query: what each position looks for.
+        key: what each position can be found by.
+        value: what each position hands over.
+        mask: True where a query may look; a row without any True yields zeros, not nan.
+        bias: added to the scores before the softmax.
+        is_causal: also hide from each query what follows it; the last query is level with the
+            last key. Cheaper than a mask that says the same.
+        dropout: probability of dropping a weight; pass 0 outside training.
+        fused: compute the same with torch's kernels, which never store the (T, S) weights.
+    """
+    if fused:
+        return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
+    weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
+    return F.dropout(weights, dropout) @ value
+
+
+def _attend_fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    dropout: float,
+) -> Tensor:
+    T, S = query.shape[-2], key.shape[-2]
+    # torch's is_causal aligns the first query with the first key: equal to ours only if T = S.
+    # A single query, the newest, may see every key, so it needs no mask at all.
+    use_causal_kernel = is_causal and mask is None and bias is None and T == S
+    if is_causal and T > 1 and not use_causal_kernel:
+        causal = causal_mask(T, S, device=query.device)
+        mask = causal if mask is None else mask & causal
+    sees_nothing: Tensor | None = None
+    if mask is not None:
+        # Not every kernel returns zeros for a row that sees nothing: it sees all, then is erased.
+        sees_nothing = ~mask.any(dim=-1, keepdim=True)
+        mask = mask | sees_nothing
+    if bias is not None:
+        bias = bias.to(query.dtype)
+        mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+    out = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=use_causal_kernel
+    )
+    return out if sees_nothing is None else out.masked_fill(sees_nothing, 0.0)
+
+
+class KeyValueCache:
+    """The keys and values of every position read so far, so that none is computed twice.
+
+    Example:
+        >>> cache = KeyValueCache()
+        >>> first = cache.append(torch.zeros(1, 2, 3, 5), torch.zeros(1, 2, 3, 5))
+        >>> keys, values = cache.append(torch.ones(1, 2, 1, 5), torch.ones(1, 2, 1, 5))
+        >>> cache.length, tuple(keys.shape)
+        (4, (1, 2, 4, 5))
+    """
+
+    def __init__(self) -> None:
+        self.pair: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def length(self) -> int:
+        """Number of positions held."""
+        return 0 if self.pair is None else self.pair[0].shape[2]
+
+    def append(
+        self, key: Float[Tensor, "B G T K"], value: Float[Tensor, "B G T K"]
+    ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
+        """Add the newest positions and return all of them, the oldest first."""
+        if self.pair is not None:
+            key = torch.cat([self.pair[0], key], dim=2)
+            value = torch.cat([self.pair[1], value], dim=2)
+        self.pair = key, value
+        return key, value
+
+    def select(self, rows: Int[Tensor, " N"]) -> "KeyValueCache":
+        """Return a cache of the given rows of the batch, in that order."""
+        chosen = KeyValueCache()
+        if self.pair is not None:
+            chosen.pair = self.pair[0][rows], self.pair[1][rows]
+        return chosen
+
+
+class MultiHeadAttention(nn.Module):
+    """Split into heads, attend in each, join the heads, mix them: Vaswani et al. 2017, sec. 3.2.2.
+
+    Self-attention takes queries, keys and values from `x`; cross-attention takes keys and values
+    from `memory`.
+
+    Args:
+        d_model: width of `x` and of the output, D.
+        n_heads: query heads, H; each is d_model / n_heads wide.
+        n_kv_heads: key and value heads, each serving n_heads / n_kv_heads query heads; n_heads by
+            default, 1 is multi-query attention.
+        d_memory: width of `memory`, d_model by default.
+        has_bias: whether the four projections add a bias.
+        qk_norm: makes a norm of a given width, for queries and keys in each head, which bounds the
+            scores whatever the weights grow to (Henry et al. 2020).
+        positions: how order enters the scores; None if it does not.
+        dropout: probability of dropping an attention weight in training.
+        fused: use torch's kernels; False computes the same by the written-out path.
+        attend: a function of (query, key, value, mask) to use in place of ours: plug in your own.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        d_memory: int | None = None,
+        has_bias: bool = True,
+        qk_norm: Callable[[int], nn.Module] | None = None,
+        positions: AttentionPositions | None = None,
+        dropout: float = 0.0,
+        fused: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+    ) -> None:
+        super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        if d_model % n_heads:
+            raise ValueError(f"d_model is {d_model}; it must be a multiple of n_heads, {n_heads}")
+        if n_heads % n_kv_heads:
+            raise ValueError(f"n_kv_heads is {n_kv_heads}; it must divide n_heads, {n_heads}")
+        if attend is not None and isinstance(positions, ALiBi | RelativePositions):
+            raise ValueError(
+                f"positions is {type(positions).__name__}; with an attend function of your own it "
+                "must not change the scores, since that function takes no bias"
+            )
+        d_head, d_memory = d_model // n_heads, d_memory or d_model
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
+        self.query = nn.Linear(d_model, n_heads * d_head, bias=has_bias)
+        self.key = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
+        self.value = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
+        self.output = nn.Linear(n_heads * d_head, d_model, bias=has_bias)
+        self.query_norm = None if qk_norm is None else qk_norm(d_head)
+        self.key_norm = None if qk_norm is None else qk_norm(d_head)
+        self.positions = positions
+        self.dropout, self.fused, self.attend = dropout, fused, attend
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S M"] | None = None,
+        *,
+        mask: Bool[Tensor, "#B #T #S2"] | None = None,
+        is_causal: bool = False,
+        cache: KeyValueCache | None = None,
+        record: list[Tensor] | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Gather for each position of `x` what it looks for in `x`, or in `memory`.
+
+        Args:
+            x: the positions that ask.
+            memory: the positions that answer, if they are others than `x`.
+            mask: True where a position may look, the same for all heads. Its last axis covers
+                cached positions too.
+            is_causal: hide from each position what follows it.
+            cache: keys and values of the positions before `x`, to which those of `x` are added; or,
+                with a memory, that memory's, computed at the first call and kept.
+            record: a list to which the weights of each head (B, H, T, S) are appended.
+        """
+        query = self._split(self.query(x), self.n_heads)
+        if self.query_norm is not None:
+            query = self.query_norm(query)
+        if isinstance(self.positions, RotaryPositions):
+            query = self.positions(query, offset=0 if cache is None else cache.length)
+        key, value = self._keys_and_values(x, memory, cache)
+        mask = None if mask is None else mask.unsqueeze(1)  # (B, 1, T, S)
+        heads = self._attend(query, key, value, mask, is_causal, record)
+        out: Tensor = self.output(heads.transpose(1, 2).flatten(2))  # (B, T, H*K) -> (B, T, D)
+        return out
+
+    def _split(self, x: Tensor, n_heads: int) -> Tensor:
+        return x.view(*x.shape[:2], n_heads, -1).transpose(1, 2)  # (B, n_heads, T, K)
+
+    def _keys_and_values(
+        self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return one key and one value head per query head, cached ones included."""
+        if memory is not None and cache is not None and cache.pair is not None:
+            key, value = cache.pair
+        else:
+            source = x if memory is None else memory
+            key = self._split(self.key(source), self.n_kv_heads)
+            value = self._split(self.value(source), self.n_kv_heads)
+            if self.key_norm is not None:
+                key = self.key_norm(key)
+            if isinstance(self.positions, RotaryPositions):
+                key = self.positions(key, offset=0 if cache is None else cache.length)
+            if cache is not None:
+                key, value = cache.append(key, value)
+        n_shared = self.n_heads // self.n_kv_heads
+        if n_shared > 1:
+            key = key.repeat_interleave(n_shared, dim=1)
+            value = value.repeat_interleave(n_shared, dim=1)
+        return key, value  # (B, H, S, K)
+
+    def _attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        is_causal: bool,
+        record: list[Tensor] | None,
+    ) -> Tensor:
+        """Attend in every head by whichever path the arguments call for."""
+        T, S = query.shape[2], key.shape[2]
+        if self.attend is not None:
+            if record is not None:
+                raise ValueError("record is given; an attend of your own returns no weights")
+            if is_causal:
+                causal = causal_mask(T, S, device=query.device)
+                mask = causal[None, None] if mask is None else mask & causal
+            return self.attend(query, key, value, mask)
+        bias = None
+        if isinstance(self.positions, ALiBi | RelativePositions):
+            bias = self.positions.bias(query, S)
+        dropout = self.dropout if self.training else 0.0
+        if record is None and not isinstance(self.positions, RelativePositions):
+            return attend(
+                query,
+                key,
+                value,
+                mask,
+                bias=bias,
+                is_causal=is_causal,
+                dropout=dropout,
+                fused=self.fused,
+            )
+        weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
+        if record is not None:
+            record.append(weights)
+        weights = F.dropout(weights, dropout)
+        heads = weights @ value
+        if isinstance(self.positions, RelativePositions):
+            heads = heads + self.positions.values(weights)
+        return heads

@@ -1,0 +1,163 @@
+"""Positions: how a model that treats its input as a set learns the order of it.
+
+Absolute positions add a vector to each token's embedding: learned, or a fan of sine waves. Relative
+ones leave the embeddings alone and let distance enter the attention scores: as learned vectors, as
+a penalty that grows with distance, or by rotating queries and keys by an angle that grows with
+their position, so that their dot product sees only the difference.
+
+Chapter: positions. Vaswani et al. 2017, sec. 3.5; Shaw et al. 2018; Su et al. 2021 (rotary);
+Press et al. 2022 (ALiBi).
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class LearnedPositions(nn.Module):
+    """Add one learned vector per position, up to a longest input; beyond it there is none."""
+
+    def __init__(self, context_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(context_length, d_model)
+
+    def forward(self, x: Float[Tensor, "B T D"], offset: int = 0) -> Float[Tensor, "B T D"]:
+        """Add positions offset, offset + 1, ... to the embeddings.
+
+        Raises:
+            ValueError: if the last position has no vector.
+        """
+        end, context_length = offset + x.shape[1], self.table.num_embeddings
+        if end > context_length:
+            raise ValueError(f"the input reaches position {end}; it must end by {context_length}")
+        return x + self.table.weight[offset:end]
+
+
+class SinusoidalPositions(nn.Module):
+    """Add sines and cosines of geometrically growing wavelengths: Vaswani et al. 2017, sec. 3.5.
+
+    The waves have amplitude one and embeddings start near D^-0.5, so embeddings are first
+    multiplied by sqrt(D) (sec. 3.4); otherwise position would drown the token.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        if d_model % 2:
+            raise ValueError(f"d_model is {d_model}; it must be even: each wave is a pair")
+        self.d_model = d_model
+
+    def waves(
+        self, T: int, offset: int = 0, device: torch.device | None = None
+    ) -> Float[Tensor, "T D"]:
+        """Return sines in the even and cosines in the odd columns, from position `offset` on."""
+        angles = _angles(T, offset, self.d_model, base=10_000.0, device=device)
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+    def forward(self, x: Float[Tensor, "B T D"], offset: int = 0) -> Float[Tensor, "B T D"]:
+        """Scale the embeddings and add positions offset, offset + 1, ... to them."""
+        waves = self.waves(x.shape[1], offset, x.device)
+        return x * math.sqrt(self.d_model) + waves.to(x.dtype)
+
+
+class RotaryPositions(nn.Module):
+    """Turn queries and keys by angles proportional to their position: Su et al. 2021, eq. 34.
+
+    Entry i of a head is paired with entry i + K/2, and the pair turned by position * base^(-2i/K).
+    This "halves" pairing is that of LLaMA in `transformers`; the paper pairs neighbours 2i, 2i + 1,
+    which is the same up to a fixed order of the entries but not interchangeable once trained.
+    """
+
+    def __init__(self, d_head: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        if d_head % 2:
+            raise ValueError(f"d_head is {d_head}; it must be even: entries turn in pairs")
+        self.d_head, self.base = d_head, base
+
+    def forward(self, x: Float[Tensor, "B H T K"], offset: int = 0) -> Float[Tensor, "B H T K"]:
+        """Turn the queries or keys at positions offset, offset + 1, ..."""
+        angles = _angles(x.shape[2], offset, self.d_head, self.base, device=x.device)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (T, K/2)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+class ALiBi(nn.Module):
+    """Subtract from each score a penalty that grows with distance: Press et al. 2022, sec. 3.
+
+    Head h of H pays 2^(-8h/H) for each step. Nothing is learned. The paper's models are causal; for
+    keys on both sides of the query the penalty here counts the distance either way.
+    """
+
+    slopes: Tensor
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        slopes = torch.tensor(_alibi_slopes(n_heads))
+        self.register_buffer("slopes", slopes, persistent=False)
+
+    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "H T S"]:
+        """Return what distance adds to the scores of the last T of S positions."""
+        distances = _distances(query.shape[2], S, query.device).abs()
+        return -self.slopes.to(query.dtype)[:, None, None] * distances
+
+
+class RelativePositions(nn.Module):
+    """Learn a vector for each distance, for keys and for values: Shaw et al. 2018, eqs. 3 and 4.
+
+    Distances beyond `max_distance` share the vector of the farthest.
+    """
+
+    def __init__(self, d_head: int, max_distance: int = 16) -> None:
+        super().__init__()
+        self.max_distance = max_distance
+        self.key_table = nn.Embedding(2 * max_distance + 1, d_head)
+        self.value_table = nn.Embedding(2 * max_distance + 1, d_head)
+
+    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "B H T S"]:
+        """Return query . a_distance / sqrt(K), what distance adds to the scores (eq. 4)."""
+        T, d_head = query.shape[2:]
+        # One score per distance, then the one that each key stands at: no (T, S, K) table is made.
+        by_distance = query @ self.key_table.weight.T / math.sqrt(d_head)  # (B, H, T, 2*max + 1)
+        rows = torch.arange(T, device=query.device).unsqueeze(-1)
+        return by_distance[:, :, rows, self._indices(T, S, query.device)]
+
+    def values(self, weights: Float[Tensor, "B H T S"]) -> Float[Tensor, "B H T K"]:
+        """Return what distance adds to the average of the values (eq. 3)."""
+        T, S = weights.shape[2:]
+        indices = self._indices(T, S, weights.device).expand_as(weights)
+        by_distance = weights.new_zeros(*weights.shape[:3], self.value_table.num_embeddings)
+        by_distance = by_distance.scatter_add(-1, indices, weights)
+        return by_distance @ self.value_table.weight
+
+    def _indices(self, T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
+        limit = self.max_distance
+        return _distances(T, S, device).clamp(-limit, limit) + limit
+
+
+AttentionPositions = RotaryPositions | ALiBi | RelativePositions
+"""Positions that act inside attention; the others act on embeddings."""
+
+
+def _angles(
+    T: int, offset: int, width: int, base: float, device: torch.device | None
+) -> Float[Tensor, "T half"]:
+    """Return position * base^(-2i / width); always float32, since bf16 merges late positions."""
+    exponents = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
+    positions = torch.arange(offset, offset + T, device=device, dtype=torch.float32)
+    return positions.unsqueeze(-1) * (1.0 / base**exponents)
+
+
+def _distances(T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
+    """Return key position minus query position, the queries being the last T of S positions."""
+    queries = torch.arange(S - T, S, device=device)
+    return torch.arange(S, device=device) - queries.unsqueeze(-1)
+
+
+def _alibi_slopes(n_heads: int) -> list[float]:
+    """Return 2^(-8h/H) for a power of two; else fill up from the slopes of twice that power."""
+    power = 2 ** int(math.log2(n_heads))
+    slopes = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
+    between = [2.0 ** (-4.0 * h / power) for h in range(1, 2 * power + 1, 2)]
+    return slopes + between[: n_heads - power]

@@ -1,0 +1,221 @@
+"""GPT: a transformer decoder, pretrained to predict the next token.
+
+Nothing here is new but the scale: embed, pass through causal blocks, compare with every token of
+the vocabulary. With other fields of the config the same file is LLaMA.
+
+Chapter: GPT. Radford et al. 2018 (GPT-1), 2019 (GPT-2); Touvron et al. 2023 (LLaMA).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_pkg.layers.blocks import BlockCache, Trace
+from course_pkg.models import IGNORE
+from course_pkg.models.transformer import Stack, TransformerConfig, embedding_positions
+
+
+class GPT(nn.Module):
+    """Score every next token from all tokens before it: Radford et al. 2018, eq. 2.
+
+    Args:
+        config: its structure.
+        dropout: probability of dropping an entry of the embeddings or of a sublayer's output, and
+            an attention weight, in training.
+        fused: use torch's kernels; False computes the same by the written-out paths.
+        attend: your own (query, key, value, mask) -> heads, in place of ours.
+        norm: your own d_model -> module, in place of the config's norm.
+        generator: source of the initial weights.
+
+    Example:
+        >>> model = GPT(gpt_tiny(vocab_size=11))
+        >>> text = torch.tensor([[0, 3, 1, 4]])
+        >>> logits, loss = model(text[:, :-1], text[:, 1:])
+        >>> logits.shape
+        torch.Size([1, 3, 11])
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        dropout: float = 0.0,
+        fused: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        V, D = config.vocab_size, config.d_model
+        self.config, self.vocab_size, self.context_length = config, V, config.context_length
+        self.embedding = nn.Embedding(V, D)
+        self.positions = embedding_positions(config)
+        self.dropout = nn.Dropout(dropout)
+        self.stack = Stack(
+            config, is_causal=True, dropout=dropout, fused=fused, attend=attend, norm=norm
+        )
+        # Tied, the embedding itself scores the tokens; there is no second table to keep in step.
+        self.unembedding = None if config.is_tied else nn.Linear(D, V, bias=False)
+        self.initialise(generator)
+
+    def initialise(self, generator: torch.Generator | None = None) -> None:
+        """Draw weights from N(0, 0.02^2), smaller ones where a sublayer joins the residual path.
+
+        2 L sublayers add to that path; dividing by sqrt(2 L) keeps their sum at the size of one
+        (Radford et al. 2019, sec. 2.3, which counts the sublayers as N).
+        """
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                joins = name.endswith(("attention.output", "feed_forward.contract"))
+                std = 0.02 / (2 * self.config.n_layers) ** 0.5 if joins else 0.02
+                nn.init.normal_(module.weight, std=std, generator=generator)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+    def new_cache(self) -> list[BlockCache]:
+        """Return an empty cache, to be passed to `forward` or `next_log_probs` step after step."""
+        return self.stack.new_cache()
+
+    def encode(
+        self,
+        ids: Int[Tensor, "B T"],
+        *,
+        cache: list[BlockCache] | None = None,
+        trace: Trace | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Return the vector of each position, from which the next token is predicted.
+
+        Args:
+            ids: tokens; with a cache, those that follow the tokens it has seen.
+            cache: keys and values of earlier tokens; it comes to hold these too.
+            trace: where hidden states and attention weights are noted, if at all.
+
+        Raises:
+            ValueError: if the text outgrows learned positions.
+        """
+        x = self.embedding(ids)
+        if self.positions is not None:
+            x = self.positions(x, 0 if cache is None else cache[0].attention.length)
+        out: Tensor = self.stack(self.dropout(x), cache=cache, trace=trace)
+        return out
+
+    def unembed(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+        """Compare vectors with every token of the vocabulary."""
+        table = self.embedding if self.unembedding is None else self.unembedding
+        return F.linear(x, table.weight)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "B T"] | None = None,
+        *,
+        cache: list[BlockCache] | None = None,
+        trace: Trace | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
+        """Score every next token; `cache` and `trace` are those of `encode`.
+
+        Returns:
+            logits: unnormalised natural-log scores of the token after each of `ids`.
+            loss: mean nats per target that is not IGNORE, or None without targets.
+        """
+        logits = self.unembed(self.encode(ids, cache=cache, trace=trace))
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+
+    def next_log_probs(
+        self, ids: Int[Tensor, "B T"], *, cache: list[BlockCache] | None = None
+    ) -> Float[Tensor, "B V"]:
+        """Return natural-log probabilities of the token after the last of `ids`.
+
+        Args:
+            ids: tokens; with a cache, those that follow the tokens it has seen.
+            cache: keys and values of earlier tokens; it comes to hold these too.
+        """
+        return self.unembed(self.encode(ids, cache=cache)[:, -1]).log_softmax(dim=-1)
+
+
+def gpt1() -> TransformerConfig:
+    """Return GPT-1's structure, post-norm: 116,534,784 parameters. Radford et al. 2018."""
+    return _gpt(40_478, 512, 768, 12, 12, is_pre_norm=False)
+
+
+def gpt2_small() -> TransformerConfig:
+    """Return GPT-2's structure at its smallest: 124,439,808 parameters. Radford et al. 2019."""
+    return _gpt(50_257, 1024, 768, 12, 12)
+
+
+def gpt2_medium() -> TransformerConfig:
+    """Return GPT-2's second structure: 354,823,168 parameters. Radford et al. 2019, table 2."""
+    return _gpt(50_257, 1024, 1024, 16, 24)
+
+
+def gpt2_large() -> TransformerConfig:
+    """Return GPT-2's third structure: 774,030,080 parameters. Radford et al. 2019, table 2."""
+    return _gpt(50_257, 1024, 1280, 20, 36)
+
+
+def gpt2_xl() -> TransformerConfig:
+    """Return GPT-2's largest structure: 1,557,611,200 parameters. Radford et al. 2019, table 2."""
+    return _gpt(50_257, 1024, 1600, 25, 48)
+
+
+def gpt_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return a GPT-2-like structure that trains in a minute of one CPU."""
+    return _gpt(vocab_size, context_length, 64, 4, 2)
+
+
+def gpt_small_cpu(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return the structure of nanoGPT's CPU recipe: 4 layers of width 128, 0.8M parameters."""
+    return replace(_gpt(vocab_size, context_length, 128, 4, 4), activation="gelu", has_bias=False)
+
+
+def gpt_small_gpu(vocab_size: int, context_length: int = 256) -> TransformerConfig:
+    """Return the structure of nanoGPT's GPU recipe: 6 layers of width 384, 10.6M parameters."""
+    return replace(_gpt(vocab_size, context_length, 384, 6, 6), activation="gelu", has_bias=False)
+
+
+def llama_like_small(vocab_size: int = 32_000, context_length: int = 1024) -> TransformerConfig:
+    """Return LLaMA's structure at GPT-2's size: rotary, RMSNorm, SwiGLU, grouped heads, no biases.
+
+    Touvron et al. 2023; grouped key/value heads as in LLaMA 2's largest.
+    """
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=768,
+        n_heads=12,
+        n_layers=12,
+        d_ff=2048,  # 2/3 of 4 D: the gate is a third matrix
+        n_kv_heads=4,
+        positions="rotary",
+        norm="rms",
+        activation="swiglu",
+        has_bias=False,
+        is_tied=False,
+    )
+
+
+def _gpt(
+    vocab_size: int,
+    context_length: int,
+    d_model: int,
+    n_heads: int,
+    n_layers: int,
+    *,
+    is_pre_norm: bool = True,
+) -> TransformerConfig:
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=d_model,
+        n_heads=n_heads,
+        n_layers=n_layers,
+        d_ff=4 * d_model,
+        is_pre_norm=is_pre_norm,
+        activation="gelu_tanh",
+    )

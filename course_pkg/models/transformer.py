@@ -1,0 +1,460 @@
+"""The transformer: one config that spans the family, the stack of blocks, the encoder–decoder.
+
+An encoder is a stack in which every position sees every other; a decoder is one in which each sees
+only what precedes it, and may also read an encoder's output. `gpt` and `bert` use one stack; the
+model here, the original one, uses both.
+
+Chapters: the transformer, pretraining encoder–decoders. Vaswani et al. 2017; Lan et al. 2020
+(shared layers).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_pkg.layers.attention import MultiHeadAttention, padding_mask
+from course_pkg.layers.blocks import (
+    ACTIVATIONS,
+    WIRINGS,
+    Block,
+    BlockCache,
+    FeedForward,
+    LayerNorm,
+    RMSNorm,
+    Trace,
+)
+from course_pkg.layers.positions import (
+    ALiBi,
+    AttentionPositions,
+    LearnedPositions,
+    RelativePositions,
+    RotaryPositions,
+    SinusoidalPositions,
+)
+from course_pkg.models import IGNORE
+
+Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
+Norm = Literal["layer", "rms"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu"]
+Wiring = Literal["A", "B", "C", "D"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """The structure of a transformer: which weights there are and how they connect.
+
+    Everything else is passed to the model: dropout, fused kernels, functions of your own.
+
+    Attributes:
+        vocab_size: number of token types, V.
+        context_length: longest input.
+        d_model: width of the residual path, D.
+        n_heads: attention heads, H.
+        n_layers: blocks in each stack, L.
+        d_ff: width inside the feed-forward layer, F; 4 D in the classics.
+        n_kv_heads: key and value heads, G; None for as many as query heads.
+        positions: how order gets in.
+        norm: LayerNorm or RMSNorm.
+        is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
+        activation: nonlinearity of the feed-forward layer.
+        wiring: where residual connections go, see `Block`.
+        has_qk_norm: RMSNorm on the queries and keys of each head.
+        has_bias: whether linear layers and LayerNorms have biases.
+        is_tied: embed and unembed (and, in the encoder–decoder, embed both sides) by one table.
+        shares_layers: apply one block n_layers times, as ALBERT does.
+
+    Raises:
+        ValueError: if a value is out of range or two do not fit together.
+    """
+
+    vocab_size: int
+    context_length: int
+    d_model: int
+    n_heads: int
+    n_layers: int
+    d_ff: int
+    n_kv_heads: int | None = None
+    positions: Positions = "learned"
+    norm: Norm = "layer"
+    is_pre_norm: bool = True
+    activation: Activation = "gelu"
+    wiring: Wiring = "A"
+    has_qk_norm: bool = False
+    has_bias: bool = True
+    is_tied: bool = True
+    shares_layers: bool = False
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
+        for name in sizes:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        choices = {
+            "positions": get_args(Positions),
+            "norm": get_args(Norm),
+            "activation": tuple(ACTIVATIONS),
+            "wiring": WIRINGS,
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {allowed}")
+        if self.d_model % self.n_heads:
+            raise ValueError(
+                f"d_model is {self.d_model}; it must be a multiple of n_heads, {self.n_heads}"
+            )
+        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
+            raise ValueError(
+                f"n_kv_heads is {self.n_kv_heads}; it must divide n_heads, {self.n_heads}"
+            )
+        if self.positions == "rotary" and self.d_head % 2:
+            raise ValueError(f"d_head is {self.d_head}; with rotary positions it must be even")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(
+                f"d_model is {self.d_model}; with sinusoidal positions it must be even"
+            )
+        if self.wiring != "A" and not self.is_pre_norm:
+            raise ValueError(f"wiring is {self.wiring!r}; with post-norm it must be 'A'")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head, K."""
+        return self.d_model // self.n_heads
+
+
+def embedding_positions(config: TransformerConfig) -> LearnedPositions | SinusoidalPositions | None:
+    """Return the positions that are added to embeddings, or None."""
+    if config.positions == "learned":
+        return LearnedPositions(config.context_length, config.d_model)
+    return SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None
+
+
+def attention_positions(config: TransformerConfig) -> AttentionPositions | None:
+    """Return the positions that act inside attention, or None."""
+    if config.positions == "rotary":
+        return RotaryPositions(config.d_head)
+    if config.positions == "relative":
+        return RelativePositions(config.d_head)
+    return ALiBi(config.n_heads) if config.positions == "alibi" else None
+
+
+def config_norm(config: TransformerConfig, eps: float, fused: bool) -> Callable[[int], nn.Module]:
+    """Return the config's kind of norm, to be made at any width."""
+    if config.norm == "rms":
+        return partial(RMSNorm, eps=eps, fused=fused)
+    return partial(LayerNorm, eps=eps, has_bias=config.has_bias, fused=fused)
+
+
+def make_block(
+    config: TransformerConfig,
+    norm: Callable[[int], nn.Module],
+    *,
+    has_memory: bool,
+    dropout: float,
+    fused: bool,
+    attend: Callable[..., Tensor] | None,
+) -> Block:
+    """Build one block of a stack; the arguments are those of `Stack`."""
+    attention = partial(
+        MultiHeadAttention,
+        config.d_model,
+        config.n_heads,
+        n_kv_heads=config.n_kv_heads,
+        has_bias=config.has_bias,
+        qk_norm=partial(RMSNorm, fused=fused) if config.has_qk_norm else None,
+        dropout=dropout,
+        fused=fused,
+        attend=attend,
+    )
+    feed_forward = FeedForward(
+        config.d_model, config.d_ff, activation=config.activation, has_bias=config.has_bias
+    )
+    return Block(
+        attention(positions=attention_positions(config)),
+        feed_forward,
+        partial(norm, config.d_model),
+        cross_attention=attention() if has_memory else None,
+        wiring=config.wiring,
+        is_pre_norm=config.is_pre_norm,
+        dropout=dropout,
+    )
+
+
+class Stack(nn.Module):
+    """Blocks one after another: an encoder, or a decoder if it is causal.
+
+    Args:
+        config: its structure.
+        is_causal: hide from each position what follows it.
+        has_memory: give each block cross-attention, to read an encoder's output.
+        norm_eps: what norms add to the variance.
+        dropout: probability of dropping a sublayer's output entry, and an attention weight.
+        fused: use torch's kernels; False computes the same by the written-out paths.
+        attend: your own (query, key, value, mask) -> heads, in place of ours.
+        norm: your own d_model -> module, in place of the config's norm.
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        is_causal: bool,
+        has_memory: bool = False,
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        fused: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        norm = norm or config_norm(config, norm_eps, fused)
+        self.blocks = nn.ModuleList(
+            make_block(
+                config, norm, has_memory=has_memory, dropout=dropout, fused=fused, attend=attend
+            )
+            for _ in range(1 if config.shares_layers else config.n_layers)
+        )
+        # Post-norm blocks normalise their sums; pre-norm ones leave the last sum as it is.
+        self.final_norm = norm(config.d_model) if config.is_pre_norm else None
+        self.n_layers, self.is_causal = config.n_layers, is_causal
+
+    def new_cache(self) -> list[BlockCache]:
+        """Return an empty cache for each layer, to be passed to `forward` step after step."""
+        return [BlockCache() for _ in range(self.n_layers)]
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B M D"] | None = None,
+        *,
+        mask: Bool[Tensor, "#B #T S"] | None = None,
+        memory_mask: Bool[Tensor, "#B #T M"] | None = None,
+        cache: list[BlockCache] | None = None,
+        trace: Trace | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Pass embedded positions through all blocks; masks are True where one may look."""
+        if trace is not None:
+            trace.hidden_states.append(x)
+        for layer in range(self.n_layers):
+            x = self.blocks[layer % len(self.blocks)](  # one block, again and again, if shared
+                x,
+                memory,
+                mask=mask,
+                memory_mask=memory_mask,
+                is_causal=self.is_causal,
+                cache=None if cache is None else cache[layer],
+                trace=trace,
+            )
+            if trace is not None:
+                trace.hidden_states.append(x)
+        return x if self.final_norm is None else self.final_norm(x)
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Return how many numbers training may change; shared ones count once."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+class EncoderDecoder(nn.Module):
+    """Read a source with an encoder, write a target with a decoder that looks back at it.
+
+    Unlike the models that read one sequence, it takes two: `model(source_ids, ids, targets)`
+    returns (logits, loss); position t of the logits scores `targets[:, t]`, the token that follows
+    `ids[:, t]` in the target. Vaswani et al. 2017, fig. 1.
+
+    Args:
+        config: its structure, the same for both stacks.
+        dropout: as for `Stack`, as are the arguments that follow; also applied to the embeddings.
+        generator: source of the initial weights.
+
+    Example:
+        >>> model = EncoderDecoder(transformer_tiny(vocab_size=11))
+        >>> source_ids, target = torch.tensor([[3, 1, 4, 1]]), torch.tensor([[0, 5, 9]])
+        >>> model(source_ids, target[:, :-1], target[:, 1:])[0].shape
+        torch.Size([1, 2, 11])
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        dropout: float = 0.0,
+        fused: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        V, D = config.vocab_size, config.d_model
+        self.config, self.vocab_size, self.context_length = config, V, config.context_length
+        # Tied, all three tables are one (sec. 3.4): the other two are not even made.
+        self.embedding = nn.Embedding(V, D)
+        self.target_embedding = None if config.is_tied else nn.Embedding(V, D)
+        self.unembedding = None if config.is_tied else nn.Linear(D, V, bias=False)
+        self.source_positions = embedding_positions(config)
+        self.target_positions = embedding_positions(config)
+        stack = partial(Stack, config, dropout=dropout, fused=fused, attend=attend, norm=norm)
+        self.encoder = stack(is_causal=False)
+        self.decoder = stack(is_causal=True, has_memory=True)
+        self.dropout = nn.Dropout(dropout)
+        self.initialise(generator)
+
+    def initialise(self, generator: torch.Generator | None = None) -> None:
+        """Draw embeddings from N(0, 1/D) and weights as Glorot & Bengio 2010; biases are zero."""
+        for module in self.modules():
+            if isinstance(module, nn.Embedding):
+                std = self.config.d_model**-0.5
+                nn.init.normal_(module.weight, std=std, generator=generator)
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight, generator=generator)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def encode(
+        self,
+        source_ids: Int[Tensor, "B S"],
+        source_lengths: Int[Tensor, " B"] | None = None,
+        *,
+        trace: Trace | None = None,
+    ) -> tuple[Float[Tensor, "B S D"], Bool[Tensor, "B 1 S"] | None]:
+        """Read the source.
+
+        Args:
+            source_ids: tokens of the source, padded at the end.
+            source_lengths: number of real ids in each row; None means all.
+            trace: where hidden states and weights are noted, if at all.
+
+        Returns:
+            memory: a vector for each source position.
+            memory_mask: True at real source positions, None if all are.
+        """
+        mask = None if source_lengths is None else padding_mask(source_lengths, source_ids.shape[1])
+        x = self.embedding(source_ids)
+        if self.source_positions is not None:
+            x = self.source_positions(x)
+        return self.encoder(self.dropout(x), mask=mask, trace=trace), mask
+
+    def decode(
+        self,
+        memory: Float[Tensor, "B S D"],
+        memory_mask: Bool[Tensor, "B 1 S"] | None,
+        ids: Int[Tensor, "B T"],
+        *,
+        cache: list[BlockCache] | None = None,
+        trace: Trace | None = None,
+    ) -> Float[Tensor, "B T V"]:
+        """Score the target's next tokens, given the ones before and the encoded source.
+
+        Args:
+            memory: what `encode` returned, as is `memory_mask`.
+            ids: target tokens; with a cache, those that follow the tokens it has seen.
+            cache: from `decoder.new_cache()`; it comes to hold these tokens too.
+            trace: where hidden states and weights are noted, if at all.
+        """
+        embedding = self.embedding if self.target_embedding is None else self.target_embedding
+        x = embedding(ids)
+        if self.target_positions is not None:
+            x = self.target_positions(x, 0 if cache is None else cache[0].attention.length)
+        x = self.decoder(self.dropout(x), memory, memory_mask=memory_mask, cache=cache, trace=trace)
+        return F.linear(
+            x, embedding.weight if self.unembedding is None else self.unembedding.weight
+        )
+
+    def forward(
+        self,
+        source_ids: Int[Tensor, "B S"],
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "B T"] | None = None,
+        source_lengths: Int[Tensor, " B"] | None = None,
+        *,
+        trace: Trace | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
+        """Score every next target token, the true ones before it being known (teacher forcing).
+
+        Args:
+            source_ids: tokens of the source, padded at the end.
+            ids: the decoder's input: eos, then the target.
+            targets: the target, then eos; IGNORE where nothing is predicted.
+            source_lengths: number of real source ids in each row; None means all.
+            trace: where both stacks note hidden states and weights, the encoder's first.
+
+        Returns:
+            logits: unnormalised natural-log scores of the token after each of `ids`.
+            loss: mean nats per target that is not IGNORE, or None without targets.
+        """
+        memory, memory_mask = self.encode(source_ids, source_lengths, trace=trace)
+        logits = self.decode(memory, memory_mask, ids, trace=trace)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+
+    def start(
+        self, source_ids: Int[Tensor, "B S"], source_lengths: Int[Tensor, " B"] | None = None
+    ) -> "Decoding":
+        """Read the source and return a blank target for each row, for a search to continue."""
+        memory, memory_mask = self.encode(source_ids, source_lengths)
+        return Decoding(self, memory, memory_mask, self.decoder.new_cache())
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Targets in progress, one per row: all that the next step needs."""
+
+    model: EncoderDecoder
+    memory: Tensor
+    memory_mask: Tensor | None
+    cache: list[BlockCache]
+
+    def advance(self, ids: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N V"], "Decoding"]:
+        """Append one id to each row; return the next one's log probabilities, and what follows."""
+        cache = [layer.branch() for layer in self.cache]
+        logits = self.model.decode(self.memory, self.memory_mask, ids.unsqueeze(1), cache=cache)
+        return logits[:, 0].log_softmax(dim=-1), replace(self, cache=cache)
+
+    def select(self, rows: Int[Tensor, " M"]) -> "Decoding":
+        """Return the targets of the given rows, in that order; a row may come more than once."""
+        mask = None if self.memory_mask is None else self.memory_mask[rows]
+        cache = [layer.select(rows) for layer in self.cache]
+        return Decoding(self.model, self.memory[rows], mask, cache)
+
+
+def original_transformer_base(vocab_size: int = 37_000) -> TransformerConfig:
+    """Return the base model of Vaswani et al. 2017, table 3: "65M" parameters.
+
+    The paper's vocabulary, shared by German and English, has "about 37,000" tokens.
+    """
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=512,
+        d_model=512,
+        n_heads=8,
+        n_layers=6,
+        d_ff=2048,
+        positions="sinusoidal",
+        is_pre_norm=False,
+        activation="relu",
+    )
+
+
+def original_transformer_big(vocab_size: int = 37_000) -> TransformerConfig:
+    """Return the big model of Vaswani et al. 2017, table 3: "213M" parameters."""
+    base = original_transformer_base(vocab_size)
+    return replace(base, d_model=1024, n_heads=16, d_ff=4096)
+
+
+def transformer_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return a pre-norm encoder–decoder that trains in a minute of one CPU."""
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=64,
+        n_heads=4,
+        n_layers=2,
+        d_ff=256,
+        positions="sinusoidal",
+    )

@@ -1,0 +1,200 @@
+"""Numbers for tasks with a right answer: classes, scores, sentences, spans, alignments.
+
+Each is a few lines, because each is a definition; the papers' formulas stand in the docstrings.
+Reported by the chapters on sequence to sequence and on fine-tuning.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence, Set
+
+import numpy as np
+
+
+def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+    """Return the share of items that are right.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+    """
+    _check_pairs(predicted, gold)
+    return sum(p == g for p, g in zip(predicted, gold, strict=True)) / len(gold)
+
+
+def f1(predicted: Sequence[Hashable], gold: Sequence[Hashable], *, positive: Hashable = 1) -> float:
+    """Return the harmonic mean of precision and recall of one class: 2 tp / (2 tp + fp + fn).
+
+    It is 0 where the class is neither predicted nor right anywhere.
+
+    Args:
+        predicted: classes that the model chose.
+        gold: right classes.
+        positive: the class in question.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+
+    Example:
+        >>> f1([1, 1, 0, 0], [1, 0, 1, 0])
+        0.5
+    """
+    _check_pairs(predicted, gold)
+    pairs = list(zip(predicted, gold, strict=True))
+    hits = sum(p == g == positive for p, g in pairs)
+    misses = sum((p == positive) != (g == positive) for p, g in pairs)
+    return 2 * hits / (2 * hits + misses) if hits else 0.0
+
+
+def macro_f1(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+    """Return the mean of `f1` over all classes that occur, so that rare ones count as much.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+    """
+    _check_pairs(predicted, gold)
+    classes = set(predicted) | set(gold)
+    return sum(f1(predicted, gold, positive=c) for c in classes) / len(classes)
+
+
+def matthews(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+    """Return the correlation of prediction and truth as class indicators, for two classes or more.
+
+    Matthews 1975 for two classes; Gorodkin 2004, eq. 8, for more. It is 0 for a constant guess.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+    """
+    _check_pairs(predicted, gold)
+    classes = sorted(set(predicted) | set(gold), key=repr)
+    p = np.array([[x == c for c in classes] for x in predicted], dtype=float)
+    g = np.array([[x == c for c in classes] for x in gold], dtype=float)
+    p, g = p - p.mean(axis=0), g - g.mean(axis=0)
+    spread = math.sqrt((p * p).sum() * (g * g).sum())
+    return float((p * g).sum() / spread) if spread else 0.0
+
+
+def pearson(predicted: Sequence[float | int], gold: Sequence[float | int]) -> float:
+    """Return the linear correlation of two lists of numbers; nan where one does not vary.
+
+    Raises:
+        ValueError: fewer than two items, or lists of different lengths.
+    """
+    _check_pairs(predicted, gold, at_least=2)
+    p, g = np.asarray(predicted, dtype=float), np.asarray(gold, dtype=float)
+    p, g = p - p.mean(), g - g.mean()
+    spread = math.sqrt((p @ p) * (g @ g))
+    return float(p @ g / spread) if spread else math.nan
+
+
+def spearman(predicted: Sequence[float | int], gold: Sequence[float | int]) -> float:
+    """Return the correlation of the ranks; equal numbers share their mean rank.
+
+    Raises:
+        ValueError: fewer than two items, or lists of different lengths.
+    """
+    return pearson(_ranks(predicted), _ranks(gold))
+
+
+def _ranks(values: Sequence[float | int]) -> list[float]:
+    _, group, sizes = np.unique(
+        np.asarray(values, dtype=float), return_inverse=True, return_counts=True
+    )
+    mean_rank = np.cumsum(sizes) - (sizes - 1) / 2
+    ranks: list[float] = mean_rank[group].tolist()
+    return ranks
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return corpus BLEU from 0 to 100, as sacrebleu computes it (Papineni et al. 2002; Post 2018).
+
+    Args:
+        hypotheses: translations as plain text, not tokenized.
+        references: one right translation for each.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+        ImportError: sacrebleu is not installed.
+    """
+    _check_pairs(hypotheses, references)
+    try:
+        import sacrebleu
+    except ImportError as error:
+        raise ImportError("BLEU is computed by sacrebleu; pip install sacrebleu") from error
+    score: float = sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
+    return score
+
+
+def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Return how few insertions, deletions and replacements turn one into the other.
+
+    Levenshtein 1966, by the table of Wagner & Fischer 1974, of which one row is kept.
+
+    Example:
+        >>> edit_distance("kitten", "sitting")
+        3
+    """
+    row = list(range(len(second) + 1))
+    for i, x in enumerate(first, 1):
+        diagonal, row[0] = row[0], i
+        for j, y in enumerate(second, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (x != y))
+    return row[-1]
+
+
+def error_rate(
+    hypotheses: Sequence[Sequence[Hashable]], references: Sequence[Sequence[Hashable]]
+) -> float:
+    """Return edits per reference token: word, phoneme or character error rate by what is passed.
+
+    Raises:
+        ValueError: no items, lists of different lengths, or references without any token.
+    """
+    _check_pairs(hypotheses, references)
+    n_tokens = sum(len(reference) for reference in references)
+    if n_tokens == 0:
+        raise ValueError("references contain no token; there is nothing to divide by")
+    pairs = zip(hypotheses, references, strict=True)
+    return sum(edit_distance(h, r) for h, r in pairs) / n_tokens
+
+
+def span_f1(predicted: Iterable[Hashable], gold: Iterable[Hashable]) -> float:
+    """Return F1 of two sets of spans, each right only as a whole; 1 where both are empty.
+
+    Args:
+        predicted: spans such as (sentence, first, last, label).
+        gold: right spans.
+    """
+    ours, theirs = set(predicted), set(gold)
+    if not ours and not theirs:
+        return 1.0
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
+def alignment_error_rate(
+    predicted: Set[tuple[int, int]],
+    sure: Set[tuple[int, int]],
+    possible: Set[tuple[int, int]] | None = None,
+) -> float:
+    """Return 1 - (|A & S| + |A & P|) / (|A| + |S|): Och & Ney 2003, section 6.
+
+    Args:
+        predicted: links (source position, target position), the A of the formula.
+        sure: links that must be found.
+        possible: links that may be found, the sure ones among them; default: the sure ones.
+
+    Raises:
+        ValueError: no predicted and no sure link, or a sure link that is not possible.
+    """
+    possible = sure if possible is None else possible
+    if not sure <= possible:
+        raise ValueError(f"sure has {sorted(sure - possible)[0]}, which is not possible")
+    if not predicted and not sure:
+        raise ValueError("predicted and sure are both empty; there is nothing to compare")
+    found = len(predicted & sure) + len(predicted & possible)
+    return 1 - found / (len(predicted) + len(sure))
+
+
+def _check_pairs(predicted: Sequence, gold: Sequence, *, at_least: int = 1) -> None:
+    if len(predicted) != len(gold):
+        raise ValueError(f"{len(predicted)} predictions for {len(gold)} items; pair them")
+    if len(gold) < at_least:
+        raise ValueError(f"there are {len(gold)} items; it takes at least {at_least}")

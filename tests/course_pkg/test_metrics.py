@@ -1,0 +1,151 @@
+"""Metrics of tasks with a right answer, against scipy, scikit-learn's formulas and sacrebleu."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from course_pkg.metrics import (
+    accuracy,
+    alignment_error_rate,
+    bleu,
+    edit_distance,
+    error_rate,
+    f1,
+    macro_f1,
+    matthews,
+    pearson,
+    span_f1,
+    spearman,
+)
+
+# Hand-worked: tp 2, fp 1, fn 1, tn 3
+PREDICTED = [1, 1, 1, 0, 0, 0, 0]
+GOLD = [1, 1, 0, 1, 0, 0, 0]
+
+
+def test_accuracy_and_f1_match_hand_worked_example():
+    assert accuracy(PREDICTED, GOLD) == 5 / 7
+    assert f1(PREDICTED, GOLD) == 2 / 3
+    assert f1(PREDICTED, GOLD, positive=0) == 3 / 4
+    assert macro_f1(PREDICTED, GOLD) == pytest.approx((2 / 3 + 3 / 4) / 2, abs=1e-12)
+    assert f1([0, 0], [0, 0]) == 0
+
+
+def test_macro_f1_counts_a_class_that_is_only_predicted():
+    assert macro_f1(["a", "b"], ["a", "a"]) == pytest.approx((2 / 3 + 0) / 2, abs=1e-12)
+
+
+def test_matthews_matches_published_binary_formula():
+    # (tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn)): Matthews 1975
+    assert matthews(PREDICTED, GOLD) == pytest.approx(
+        (2 * 3 - 1) / (3 * 3 * 4 * 4) ** 0.5, abs=1e-12
+    )
+    assert matthews([1, 1, 1], [0, 1, 0]) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=2))
+def test_matthews_matches_confusion_matrix_formula_for_three_classes(pairs):
+    """Gorodkin's R_K written from the confusion matrix, as scikit-learn's documentation has it."""
+    predicted, gold = zip(*pairs, strict=True)
+    c, s = sum(p == g for p, g in pairs), len(pairs)
+    p = np.array([predicted.count(k) for k in "abc"], dtype=float)
+    t = np.array([gold.count(k) for k in "abc"], dtype=float)
+    below = (s * s - p @ p) * (s * s - t @ t)
+    expected = (c * s - p @ t) / below**0.5 if below else 0.0
+    assert matthews(predicted, gold) == pytest.approx(expected, abs=1e-10)
+
+
+NUMBERS = st.lists(
+    st.tuples(st.integers(-5, 5).map(float), st.integers(-9, 9).map(float)), min_size=3
+)
+
+
+@given(NUMBERS)
+def test_correlations_match_scipy(pairs):
+    x, y = zip(*pairs, strict=True)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert np.isnan(pearson(x, y)) and np.isnan(spearman(x, y))
+        return
+    assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-10)
+    assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-10)
+
+
+def test_bleu_matches_sacrebleu():
+    hypotheses = ["the cat sat on a mat", "hello there , world"]
+    references = ["the cat sat on the mat", "hello world"]
+    expected = sacrebleu.BLEU().corpus_score(hypotheses, [references]).score
+    assert bleu(hypotheses, references) == expected
+    assert 0 < expected < 100
+    assert bleu(references, references) == pytest.approx(100, abs=1e-9)
+
+
+def test_bleu_says_what_to_install_when_sacrebleu_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    with pytest.raises(ImportError, match="pip install sacrebleu"):
+        bleu(["a"], ["a"])
+
+
+def recursive_distance(a: str, b: str) -> int:
+    """The definition, in exponential time."""
+    if not a or not b:
+        return len(a) + len(b)
+    return min(
+        recursive_distance(a[1:], b) + 1,
+        recursive_distance(a, b[1:]) + 1,
+        recursive_distance(a[1:], b[1:]) + (a[0] != b[0]),
+    )
+
+
+@given(st.text("abc", max_size=5), st.text("abc", max_size=5))
+def test_edit_distance_matches_its_definition(a, b):
+    assert edit_distance(a, b) == recursive_distance(a, b)
+
+
+def test_error_rate_weighs_sentences_by_reference_length():
+    # one replacement in 2 words, one insertion in 3: 2 edits over 5 reference words
+    hypotheses = [["a", "x"], ["p", "q", "r", "s"]]
+    assert error_rate(hypotheses, [["a", "b"], ["p", "q", "r"]]) == 2 / 5
+    with pytest.raises(ValueError, match="no token"):
+        error_rate([["a"]], [[]])
+
+
+def test_alignment_error_rate_matches_hand_worked_example():
+    sure, possible = {(0, 0), (1, 2)}, {(0, 0), (1, 2), (1, 1)}
+    # A finds one sure link, one possible one and one wrong one: 1 - (1 + 2) / (3 + 2)
+    found = alignment_error_rate({(0, 0), (1, 1), (2, 2)}, sure, possible)
+    assert found == pytest.approx(0.4, abs=1e-12)
+    assert alignment_error_rate(sure, sure) == 0
+    assert alignment_error_rate({(5, 5)}, sure) == 1
+    with pytest.raises(ValueError, match=r"sure has \(0, 0\)"):
+        alignment_error_rate(sure, sure, {(1, 2)})
+    with pytest.raises(ValueError, match="both empty"):
+        alignment_error_rate(set(), set())
+
+
+def test_span_f1_matches_hand_worked_example():
+    gold = {(0, 1, 2, "PER"), (0, 4, 4, "LOC")}
+    assert span_f1({(0, 1, 2, "PER"), (0, 4, 4, "PER"), (1, 0, 0, "LOC")}, gold) == 2 / 5
+    assert span_f1([], []) == 1
+    assert span_f1([], gold) == 0
+
+
+@pytest.mark.parametrize("metric", [accuracy, f1, macro_f1, matthews, pearson, spearman])
+def test_metric_rejects_unpaired_items(metric):
+    with pytest.raises(ValueError, match="2 predictions for 1 items"):
+        metric([1, 2], [1])
+    with pytest.raises(ValueError, match="there are 0 items"):
+        metric([], [])
+
+
+def test_alignment_error_rate_lies_between_zero_and_one():
+    links = [(0, 0), (0, 1), (1, 0)]
+    subsets = [set(c) for n in range(4) for c in itertools.combinations(links, n)]
+    for ours, sure in itertools.product(subsets, subsets):
+        if ours or sure:
+            assert 0 <= alignment_error_rate(ours, sure, set(links)) <= 1

@@ -143,7 +143,9 @@ def attention_positions(config: TransformerConfig) -> AttentionPositions | None:
     return ALiBi(config.n_heads) if config.positions == "alibi" else None
 
 
-def config_norm(config: TransformerConfig, eps: float, fused: bool) -> Callable[[int], nn.Module]:
+def config_norm(
+    config: TransformerConfig, *, eps: float = 1e-5, fused: bool = True
+) -> Callable[[int], nn.Module]:
     """Return the config's kind of norm, to be made at any width."""
     if config.norm == "rms":
         return partial(RMSNorm, eps=eps, fused=fused)
@@ -192,7 +194,6 @@ class Stack(nn.Module):
         config: its structure.
         is_causal: hide from each position what follows it.
         has_memory: give each block cross-attention, to read an encoder's output.
-        norm_eps: what norms add to the variance.
         dropout: probability of dropping a sublayer's output entry, and an attention weight.
         fused: use torch's kernels; False computes the same by the written-out paths.
         attend: your own (query, key, value, mask) -> heads, in place of ours.
@@ -205,14 +206,13 @@ class Stack(nn.Module):
         *,
         is_causal: bool,
         has_memory: bool = False,
-        norm_eps: float = 1e-5,
         dropout: float = 0.0,
         fused: bool = True,
         attend: Callable[..., Tensor] | None = None,
         norm: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
-        norm = norm or config_norm(config, norm_eps, fused)
+        norm = norm or config_norm(config, fused=fused)
         self.blocks = nn.ModuleList(
             make_block(
                 config, norm, has_memory=has_memory, dropout=dropout, fused=fused, attend=attend

@@ -1,0 +1,224 @@
+"""BERT: a transformer encoder, pretrained to fill in masked tokens.
+
+A decoder may not look ahead, or predicting the next token would be copying. An encoder may look
+both ways if what it predicts is hidden from it: some tokens are masked, and from each vector of the
+output the true token at that place is to be told. A second task reads the first vector: does the
+second segment follow the first?
+
+Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_pkg.layers.blocks import ACTIVATIONS, Trace
+from course_pkg.models import IGNORE
+from course_pkg.models.transformer import (
+    Stack,
+    TransformerConfig,
+    config_norm,
+    embedding_positions,
+)
+
+NORM_EPS = 1e-12
+"""What BERT's norms add to the variance; published weights expect it."""
+
+
+@dataclass(frozen=True)
+class BERTOutput:
+    """What BERT says of a batch.
+
+    Attributes:
+        logits: unnormalised natural-log scores of the token at each place.
+        pair_logits: scores of "the second segment follows the first" (class 0) and "it does not"
+            (class 1).
+        loss: sum of the mean nats per target that is not IGNORE, for each task that was given
+            targets; None without any.
+    """
+
+    logits: Float[Tensor, "B T V"]
+    pair_logits: Float[Tensor, "B 2"]
+    loss: Float[Tensor, ""] | None
+
+
+class MaskedTokenHead(nn.Module):
+    """Turn a vector into scores of tokens: one hidden layer, then the embedding table."""
+
+    def __init__(self, config: TransformerConfig, norm: Callable[[int], nn.Module]) -> None:
+        super().__init__()
+        self.transform = nn.Linear(config.d_model, config.d_model)
+        self.norm = norm(config.d_model)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.activate = ACTIVATIONS["gelu" if config.activation == "swiglu" else config.activation]
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], table: Float[Tensor, "V D"]
+    ) -> Float[Tensor, "B T V"]:
+        """Compare the transformed vectors with every row of the table."""
+        return F.linear(self.norm(self.activate(self.transform(x))), table, self.bias)
+
+
+class BERT(nn.Module):
+    """Encode one text or a pair of texts, seeing all of it at every place: Devlin et al. 2019.
+
+    BERT gives no probability to a text, so it does not keep the contract of a `LanguageModel`.
+    It takes `ids` laid out as [CLS] first [SEP] second [SEP], 0 or 1 in `segments` for the side
+    that a token is on, `mask` False at padding, and in `targets` the true token at masked places
+    and IGNORE at all others. Note that targets are not shifted.
+
+    Args:
+        config: its structure.
+        n_segments: rows of the table of segment embeddings.
+        has_heads: whether to have the two pretraining heads; fine-tuning brings its own.
+        dropout: as for `Stack`, as are the three arguments that follow; also applied to the
+            embeddings.
+        generator: source of the initial weights.
+
+    Example:
+        >>> model = BERT(bert_tiny(vocab_size=11))
+        >>> model.encode(torch.tensor([[1, 7, 4, 2]])).shape
+        torch.Size([1, 4, 64])
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        n_segments: int = 2,
+        has_heads: bool = True,
+        dropout: float = 0.0,
+        fused: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        V, D = config.vocab_size, config.d_model
+        self.config, self.vocab_size, self.context_length = config, V, config.context_length
+        norm = norm or config_norm(config, eps=NORM_EPS, fused=fused)
+        self.embedding = nn.Embedding(V, D)
+        self.segment_embedding = nn.Embedding(n_segments, D)
+        self.positions = embedding_positions(config)
+        self.embedding_norm = norm(D)
+        self.dropout = nn.Dropout(dropout)
+        self.stack = Stack(
+            config, is_causal=False, dropout=dropout, fused=fused, attend=attend, norm=norm
+        )
+        self.pooler = nn.Linear(D, D)
+        self.token_head = MaskedTokenHead(config, norm) if has_heads else None
+        self.unembedding = nn.Linear(D, V, bias=False) if has_heads and not config.is_tied else None
+        self.pair_head = nn.Linear(D, 2) if has_heads else None
+        self.initialise(generator)
+
+    def initialise(self, generator: torch.Generator | None = None) -> None:
+        """Draw weights from N(0, 0.02^2); biases are zero."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02, generator=generator)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+    def encode(
+        self,
+        ids: Int[Tensor, "B T"],
+        segments: Int[Tensor, "B T"] | None = None,
+        mask: Bool[Tensor, "B T"] | None = None,
+        *,
+        trace: Trace | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Return the vector of each token in its context.
+
+        Args:
+            ids: tokens.
+            segments: 0 or 1 for the side of a pair that a token is on; None for one segment.
+            mask: False at padding, to which nobody attends; None if there is none.
+            trace: where hidden states and attention weights are noted, if at all.
+        """
+        x = self.embedding(ids)
+        if self.positions is not None:
+            x = self.positions(x)
+        x = x + self.segment_embedding(torch.zeros_like(ids) if segments is None else segments)
+        x = self.dropout(self.embedding_norm(x))
+        out: Tensor = self.stack(x, mask=None if mask is None else mask.unsqueeze(1), trace=trace)
+        return out
+
+    def pool(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B D"]:
+        """Return one vector for the whole input: a layer on top of the first token's, [CLS]."""
+        return torch.tanh(self.pooler(x[:, 0]))
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        segments: Int[Tensor, "B T"] | None = None,
+        mask: Bool[Tensor, "B T"] | None = None,
+        targets: Int[Tensor, "B T"] | None = None,
+        pair_targets: Int[Tensor, " B"] | None = None,
+        *,
+        trace: Trace | None = None,
+    ) -> BERTOutput:
+        """Fill in every place, and judge whether the second segment follows the first.
+
+        Args:
+            ids: tokens, some of them masked.
+            segments: as for `encode`, as are `mask` and `trace`.
+            mask: False at padding.
+            targets: the true token where one is to be told, IGNORE elsewhere.
+            pair_targets: 0 where the second segment follows the first, 1 where it does not.
+            trace: where hidden states and attention weights are noted, if at all.
+
+        Raises:
+            ValueError: if the model was made without heads.
+        """
+        if self.token_head is None or self.pair_head is None:
+            raise ValueError("has_heads is False; without heads a model can only encode and pool")
+        x = self.encode(ids, segments, mask, trace=trace)
+        table = self.embedding if self.unembedding is None else self.unembedding
+        logits = self.token_head(x, table.weight)
+        pair_logits = self.pair_head(self.pool(x))
+        losses = []
+        if targets is not None:
+            flat = logits.flatten(0, 1), targets.flatten()
+            losses.append(F.cross_entropy(*flat, ignore_index=IGNORE))
+        if pair_targets is not None:
+            losses.append(F.cross_entropy(pair_logits, pair_targets, ignore_index=IGNORE))
+        return BERTOutput(logits, pair_logits, torch.stack(losses).sum() if losses else None)
+
+
+def bert_base() -> TransformerConfig:
+    """Return BERT-base: 109,482,240 parameters with the pooler, without the heads."""
+    return _bert(30_522, 512, 768, 12, 12)
+
+
+def bert_large() -> TransformerConfig:
+    """Return BERT-large: 335,141,888 parameters with the pooler, without the heads."""
+    return _bert(30_522, 512, 1024, 16, 24)
+
+
+def bert_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return a BERT that trains in a minute of one CPU."""
+    return _bert(vocab_size, context_length, 64, 4, 2)
+
+
+def albert_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return `bert_tiny` with one block for all layers: Lan et al. 2020, sec. 3.1."""
+    return replace(bert_tiny(vocab_size, context_length), shares_layers=True)
+
+
+def _bert(
+    vocab_size: int, context_length: int, d_model: int, n_heads: int, n_layers: int
+) -> TransformerConfig:
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=d_model,
+        n_heads=n_heads,
+        n_layers=n_layers,
+        d_ff=4 * d_model,
+        is_pre_norm=False,
+        activation="gelu",
+    )

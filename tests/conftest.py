@@ -1,6 +1,7 @@
 """Fixtures that every test folder shares."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,11 @@ def shared_data() -> Path:
 def rng() -> torch.Generator:
     """A fresh generator with a fixed seed."""
     return torch.Generator().manual_seed(1729)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

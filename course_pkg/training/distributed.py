@@ -1,0 +1,94 @@
+"""Data parallelism: each process trains on its own batches, and all take the same step.
+
+Started by `torchrun --nproc-per-node N`, every process holds the whole model; after each backward
+pass PyTorch's DistributedDataParallel averages the gradients. In a single process every function
+here does nothing, so the training loop is written once.
+Chapter: training transformers. Li et al. 2020.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+@contextmanager
+def process_group(device: str) -> Iterator[torch.device]:
+    """Join the processes that `torchrun` started; alone, just return the device.
+
+    Args:
+        device: "cpu" or "cuda"; each process of a machine gets a GPU of its own.
+    """
+    if "RANK" not in os.environ:
+        yield torch.device(device)
+        return
+    own = torch.device(device)
+    if own.type == "cuda":
+        own = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(own)
+    dist.init_process_group("nccl" if own.type == "cuda" else "gloo")
+    try:
+        yield own
+    finally:
+        dist.destroy_process_group()
+
+
+def n_processes() -> int:
+    """Return how many processes train together."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def process_number() -> int:
+    """Return this process's number, from 0."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def is_main() -> bool:
+    """Return whether this process writes the log and the checkpoints."""
+    return process_number() == 0
+
+
+def data_parallel(model: nn.Module) -> nn.Module:
+    """Wrap a model so that its backward pass averages gradients over the processes."""
+    return DistributedDataParallel(model) if n_processes() > 1 else model
+
+
+def no_exchange(model: nn.Module) -> AbstractContextManager[None]:
+    """Keep gradients to this process: for all but the last batch of an update."""
+    if isinstance(model, DistributedDataParallel):
+        return model.no_sync()
+    return nullcontext()
+
+
+def sum_over_processes(number: int, device: torch.device) -> int:
+    """Add up a whole number over the processes."""
+    if n_processes() == 1:
+        return number
+    return int(sum_tensor_over_processes(torch.tensor(number, device=device)))
+
+
+def sum_tensor_over_processes(tensor: Tensor) -> Tensor:
+    """Add up a tensor over the processes, in place."""
+    if n_processes() > 1:
+        dist.all_reduce(tensor)
+    return tensor
+
+
+def gather(value: Any) -> list[Any]:
+    """Return the value of every process, in order of their numbers."""
+    if n_processes() == 1:
+        return [value]
+    values: list[Any] = [None] * n_processes()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def wait_for_all() -> None:
+    """Return when every process has come here."""
+    if n_processes() > 1:
+        dist.barrier()

@@ -1,0 +1,288 @@
+"""The training loop: what accumulates, resumes, recovers and runs on several processes."""
+
+import json
+import math
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+import torch
+
+from course_pkg.training import checkpoint
+from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
+from tests.course_pkg.training.toy import CycleBatches, V, model
+
+
+def config(**changes) -> TrainerConfig:
+    settings = {
+        "n_steps": 30,
+        "lr": 0.03,
+        "n_warmup": 3,
+        "log_every": 5,
+        "checkpoint_every": 10,
+        "weight_decay": 0.01,
+    }
+    return TrainerConfig(**(settings | changes))
+
+
+def weights(trainer: Trainer) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+
+
+def losses(history) -> dict[int, float]:
+    return {entry["step"]: entry["loss"] for entry in history if "loss" in entry}
+
+
+def test_trainer_learns_a_source_of_known_entropy():
+    trainer = Trainer(model(dropout=0.0), CycleBatches(), config(n_steps=400, lr=0.05))
+    history = trainer.train()
+    # The next token is the successor with 0.8 + 0.2 / 5, each other one with 0.2 / 5.
+    right, wrong = 0.84, 0.04
+    entropy = -right * math.log(right) - (V - 1) * wrong * math.log(wrong)
+    # 0.08 nats: the last entries are means over a few hundred tokens, standard error 0.03.
+    assert sum(list(losses(history).values())[-10:]) / 10 == pytest.approx(entropy, abs=0.08)
+
+
+class TwoAtOnce(CycleBatches):
+    """Joins each pair of batches into one."""
+
+    def next_batch(self):
+        pair = [super(TwoAtOnce, self).next_batch() for _ in range(2)]
+        return {name: torch.cat([batch[name] for batch in pair]) for name in pair[0]}
+
+
+def test_trainer_accumulation_equals_the_large_batch_when_padding_is_uneven():
+    def train(batches, n_accumulate):
+        toy = model(dropout=0.0).double()
+        trainer = Trainer(toy, batches, config(n_accumulate=n_accumulate))
+        return losses(trainer.train()), weights(trainer)
+
+    small, small_weights = train(CycleBatches(), 2)
+    large, large_weights = train(TwoAtOnce(), 1)
+    # The loss is summed in float32 for the log.
+    assert small == pytest.approx(large, abs=1e-6)
+    # 1e-7: Adam divides by the gradient's size, which magnifies the rounding of tiny gradients.
+    torch.testing.assert_close(small_weights, large_weights, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_trainer_bit_for_bit_resumes_exactly(tmp_path, precision, fused):
+    settings = config(precision=precision, fused=fused)
+    unbroken = Trainer(model(), CycleBatches(), settings, folder=tmp_path / "unbroken")
+    unbroken.train()
+
+    class Interrupted(CycleBatches):
+        def next_batch(self):
+            if self.position == 17:
+                raise KeyboardInterrupt
+            return super().next_batch()
+
+    first = Trainer(model(), Interrupted(), settings, folder=tmp_path / "broken")
+    with pytest.raises(KeyboardInterrupt):
+        first.train()
+    other_start = CycleBatches()
+    other_start.position = 999
+    torch.manual_seed(4)
+    second = Trainer(model(), other_start, settings, folder=tmp_path / "broken")
+    second.train(resume=True)
+
+    assert torch.equal(weights(second), weights(unbroken))
+    assert losses(second.history).items() <= losses(unbroken.history).items()
+    assert min(losses(second.history)) == 15  # it went on from the checkpoint after update 10
+
+
+def test_trainer_recovers_from_a_poisoned_batch_by_rolling_back(tmp_path):
+    batches = CycleBatches(poison_at=57)
+    settings = config(n_steps=80, lr=0.05, spike_factor=2.5)
+    trainer = Trainer(model(dropout=0.0), batches, settings, folder=tmp_path)
+    history = trainer.train()
+    events = [entry["event"] for entry in history if "event" in entry]
+    assert len(events) == 1
+    assert "rolled back to step-000000050" in events[0]
+    assert batches.epoch == 1
+    logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert logged == history
+
+
+class NotANumber(CycleBatches):
+    """Breaks the model's weights after a while, whatever the order of the data."""
+
+    def __init__(self, toy):
+        super().__init__()
+        self.toy = toy
+
+    def next_batch(self):
+        if self.position == 12:
+            torch.nn.init.constant_(self.toy.out.bias, math.nan)
+        return super().next_batch()
+
+
+def test_trainer_stops_with_advice_when_roll_backs_do_not_help(tmp_path):
+    toy = model()
+    trainer = Trainer(toy, NotANumber(toy), config(n_rollbacks=2), folder=tmp_path)
+    with pytest.raises(TrainingDivergedError, match=r"loss nan after update 15.*2 roll backs"):
+        trainer.train()
+    newest = checkpoint.load_checkpoint(checkpoint.list_checkpoints(tmp_path)[-1])
+    assert newest.step == 10
+    assert all(bool(w.isfinite().all()) for w in newest.weights.values())
+
+
+def test_trainer_without_a_folder_says_that_it_cannot_roll_back():
+    toy = model()
+    with pytest.raises(TrainingDivergedError, match="give the trainer a folder"):
+        Trainer(toy, NotANumber(toy), config()).train()
+
+
+def test_trainer_logs_what_evaluate_reports_in_evaluation_mode():
+    def evaluate(toy):
+        assert not toy.training
+        assert not torch.is_grad_enabled()
+        return {"valid_loss": 1.5, "sample": "abc"}
+
+    trainer = Trainer(model(), CycleBatches(), config(evaluate_every=10), evaluate=evaluate)
+    entries = [entry for entry in trainer.train() if "valid_loss" in entry]
+    assert [entry["step"] for entry in entries] == [10, 20, 30]
+    assert entries[0]["sample"] == "abc"
+
+
+def test_trainer_low_precision_stays_near_full_precision():
+    def final_loss(precision):
+        toy = model(dropout=0.0)
+        return Trainer(toy, CycleBatches(), config(precision=precision)).train()[-1]["loss"]
+
+    full = final_loss("float32")
+    # bfloat16 keeps 8 bits of a number, float16 keeps 11; 30 updates add up a few such errors.
+    assert final_loss("bfloat16") == pytest.approx(full, abs=0.05)
+    assert final_loss("float16") == pytest.approx(full, abs=0.05)
+
+
+@pytest.mark.slow
+def test_trainer_compiled_equals_eager():
+    eager = Trainer(model(dropout=0.0), CycleBatches(), config())
+    compiled = Trainer(model(dropout=0.0), CycleBatches(), config(compile=True))
+    # 1e-5: the compiler fuses float32 operations and rounds elsewhere.
+    assert losses(compiled.train()) == pytest.approx(losses(eager.train()), abs=1e-5)
+
+
+class OneOfTwo(CycleBatches):
+    """Every second batch of the same stream: what one of two processes sees."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def next_batch(self):
+        pair = [super(OneOfTwo, self).next_batch() for _ in range(2)]
+        return pair[self.number]
+
+
+def _train_as_process(number, port, folder):
+    torch.set_num_threads(1)
+    os.environ |= {
+        "RANK": str(number),
+        "WORLD_SIZE": "2",
+        "LOCAL_RANK": str(number),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    from course_pkg.training.distributed import process_group
+
+    with process_group("cpu") as device:
+        trainer = Trainer(
+            model(dropout=0.0).double(), OneOfTwo(number), config(), folder=folder, device=device
+        )
+        trainer.train()
+
+
+def test_trainer_on_two_processes_equals_one_on_the_joined_batch(tmp_path, unused_port):
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_train_as_process, args=(number, unused_port, tmp_path))
+        for number in range(2)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout=120)
+    assert [process.exitcode for process in processes] == [0, 0]
+
+    alone = Trainer(model(dropout=0.0).double(), TwoAtOnce(), config())
+    history = alone.train()
+    together = checkpoint.load_checkpoint(checkpoint.list_checkpoints(tmp_path)[-1])
+    for name, weight in alone.model.state_dict().items():
+        # 1e-7: Adam magnifies the rounding of sums taken in another order.
+        torch.testing.assert_close(together.weights[name], weight, rtol=0, atol=1e-7)
+    logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert losses(logged) == pytest.approx(losses(history), abs=1e-6)
+
+
+def _train_to_the_end(folder):
+    torch.set_num_threads(1)
+    settings = config(n_steps=300, log_every=1, checkpoint_every=2)
+    Trainer(model(), CycleBatches(), settings, folder=folder).train(resume=True)
+
+
+@pytest.mark.slow
+def test_trainer_killed_at_random_moments_resumes_exactly(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    _train_to_the_end(tmp_path / "unbroken")
+    delays = torch.rand(50, generator=torch.Generator().manual_seed(5)).tolist()
+    for delay in delays:
+        process = context.Process(target=_train_to_the_end, args=(tmp_path / "killed",))
+        process.start()
+        deadline = time.monotonic() + 60
+        n_before = len(checkpoint.list_checkpoints(tmp_path / "killed"))
+        while process.is_alive() and time.monotonic() < deadline and n_before == 0:
+            n_before = len(checkpoint.list_checkpoints(tmp_path / "killed"))
+            time.sleep(0.01)
+        process.join(timeout=2.0 + delay)
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+            process.join()
+    _train_to_the_end(tmp_path / "killed")
+    whole, pieces = (
+        checkpoint.load_checkpoint(checkpoint.list_checkpoints(tmp_path / name)[-1])
+        for name in ("unbroken", "killed")
+    )
+    assert whole.step == pieces.step == 300
+    assert all(torch.equal(whole.weights[name], pieces.weights[name]) for name in whole.weights)
+
+
+def test_trainer_refuses_to_overwrite_and_rejects_other_settings(tmp_path):
+    Trainer(model(), CycleBatches(), config(), folder=tmp_path).train()
+    with pytest.raises(FileExistsError, match="has checkpoints"):
+        Trainer(model(), CycleBatches(), config(), folder=tmp_path).train()
+    other = Trainer(model(), CycleBatches(), config(lr=0.5), folder=tmp_path)
+    with pytest.raises(checkpoint.CheckpointError, match=r"lr was 0\.03"):
+        other.train(resume=True)
+
+
+def test_trainer_out_of_memory_says_what_to_do(monkeypatch):
+    trainer = Trainer(model(), CycleBatches(), config())
+
+    def exhausted(**batch):
+        raise torch.OutOfMemoryError("tried to allocate 80 GiB")
+
+    monkeypatch.setattr(trainer.model, "forward", exhausted)
+    with pytest.raises(MemoryError, match=r"\(3, 11\) does not fit.*raise n_accumulate"):
+        trainer.train()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_steps": 0}, "n_steps is 0"),
+        ({"lr": -1.0}, r"lr is -1\.0"),
+        ({"precision": "float8"}, "'float8'"),
+        ({"schedule": "step"}, "'step'"),
+        ({"checkpoint_every": 7}, "checkpoint_every is 7.*multiple of log_every, 5"),
+        ({"spike_factor": 1.0}, r"spike_factor is 1\.0"),
+        ({"n_warmup": 30}, "n_warmup is 30"),
+    ],
+)
+def test_trainer_config_rejects_what_cannot_work(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)

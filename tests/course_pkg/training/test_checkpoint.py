@@ -71,16 +71,16 @@ def test_checkpoint_on_a_full_disk_leaves_the_previous_one_whole(tmp_path, monke
 
 
 def _save_for_ever(folder):
-    torch.set_num_threads(1)
     model = nn.Linear(200, 100)
     for step in range(10**6):
         nn.init.constant_(model.weight, step)
         checkpoint.save_checkpoint(folder, step, model, {"step": step})
 
 
-@pytest.mark.slow
+# Forking is safe here: one torch thread, and it spares each start the import of torch.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_checkpoint_is_whole_when_the_writer_is_killed_at_any_moment(tmp_path):
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     delays = torch.rand(12, generator=torch.Generator().manual_seed(5)).tolist()
     for attempt, delay in enumerate(delays):
         folder = tmp_path / str(attempt)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from course_pkg.text.byte_pair import BytePairTokenizer, FastBytePairTokenizer
 from course_pkg.text.vocabulary import (
     EOS,
     UNK,
@@ -21,15 +22,19 @@ from course_pkg.text.vocabulary import (
     load_fields,
     save_fields,
 )
+from course_pkg.text.word_piece import WordPieceTokenizer
 
 __all__ = [
     "EOS",
     "UNK",
     "WHITESPACE_PATTERN",
     "WORD_PATTERN",
+    "BytePairTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
+    "FastBytePairTokenizer",
     "Tokenizer",
+    "WordPieceTokenizer",
     "WordTokenizer",
     "load_tokenizer",
 ]
@@ -298,7 +303,13 @@ class ByteTokenizer:
         return cls(**load_fields(path, "byte"))
 
 
-_KINDS: dict[str, Any] = {"word": WordTokenizer, "char": CharTokenizer, "byte": ByteTokenizer}
+_KINDS: dict[str, Any] = {
+    "word": WordTokenizer,
+    "char": CharTokenizer,
+    "byte": ByteTokenizer,
+    "byte pair": BytePairTokenizer,
+    "word piece": WordPieceTokenizer,
+}
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:

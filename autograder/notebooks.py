@@ -1,0 +1,56 @@
+"""What release and grading both know about the cells of a notebook."""
+
+import re
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+# Cells that plug student code into the package and train it: seconds of work, never graded.
+UNGRADED_TAG = "workshop"
+
+
+def as_text(notebook: NotebookNode) -> str:
+    """Return the notebook file's text, as nbgrader writes it."""
+    text: str = nbformat.writes(notebook, version=4)  # type: ignore[no-untyped-call]
+    return text.rstrip("\n") + "\n"
+
+
+def grading(cell: NotebookNode) -> dict[str, Any]:
+    """Return a cell's nbgrader metadata, empty where there is none or it is no dict."""
+    metadata = cell.get("metadata")
+    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    """Whether students write in this cell of a source notebook."""
+    return grading(cell).get("solution") is True
+
+
+def is_graded(cell: NotebookNode) -> bool:
+    """Whether this cell of a source notebook earns points."""
+    return grading(cell).get("grade") is True or grading(cell).get("task") is True
+
+
+def is_autograded(cell: NotebookNode) -> bool:
+    """Whether this cell of a source notebook stands for a check."""
+    return grading(cell).get("grade") is True and not is_answer(cell)
+
+
+def is_ungraded_work(cell: NotebookNode) -> bool:
+    """Whether a cell is left out while grading, by its tag."""
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    return isinstance(tags, list) and UNGRADED_TAG in tags
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether a line of code binds `name` at the top level.
+
+    By its text, not its syntax tree: a cell with a slip in another line still defines the name,
+    and no parser has to bear what a student sends.
+    """
+    definition = rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b"
+    assignment = rf"^{name}[ \t]*(?::[^=\n]*)?=(?!=)"
+    return re.search(f"{definition}|{assignment}", source, re.MULTILINE) is not None

@@ -1,0 +1,373 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_pkg.layers.attention import (
+    AdditiveScore,
+    BilinearScore,
+    DotScore,
+    KeyValueCache,
+    MultiHeadAttention,
+    ScaledDotScore,
+    attend,
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    padding_mask,
+)
+from course_pkg.layers.blocks import RMSNorm
+from course_pkg.layers.positions import ALiBi, RelativePositions, RotaryPositions
+
+B, T, S, H, K = 2, 5, 7, 3, 4
+D = H * K
+# Two ways to add the same float64 numbers differ by some units of the sixteenth digit.
+EXACT = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def normal(rng, *shape):
+    return torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+
+def randomised(module, rng):
+    """Draw every parameter, so that none is at a special value such as a norm's one."""
+    module.double()
+    for parameter in module.parameters():
+        parameter.data.normal_(std=0.5, generator=rng)
+    return module
+
+
+def attention_positions(kind):
+    kinds = {
+        "none": lambda: None,
+        "rotary": lambda: RotaryPositions(K),
+        "alibi": lambda: ALiBi(H),
+        "relative": lambda: RelativePositions(K, max_distance=2),
+    }
+    return kinds[kind]()
+
+
+POSITIONS = ["none", "rotary", "alibi", "relative"]
+
+
+class TestScores:
+    def test_dot_scores_match_torch(self, rng):
+        query, key = normal(rng, B, T, K), normal(rng, B, S, K)
+        expected = torch.einsum("btk,bsk->bts", query, key)
+        torch.testing.assert_close(DotScore()(query, key), expected, **EXACT)
+        torch.testing.assert_close(ScaledDotScore()(query, key), expected / 2.0, **EXACT)  # sqrt(4)
+
+    def test_bilinear_score_matches_torch(self, rng):
+        query, key = normal(rng, B, T, 6), normal(rng, B, S, K)
+        score = randomised(BilinearScore(d_query=6, d_key=K), rng)
+        expected = F.bilinear(
+            query[:, :, None].expand(B, T, S, 6).contiguous(),
+            key[:, None].expand(B, T, S, K).contiguous(),
+            score.project.weight.unsqueeze(0),
+        )
+        torch.testing.assert_close(score(query, key), expected.squeeze(-1), **EXACT)
+
+    def test_additive_score_follows_its_equation_for_each_pair(self, rng):
+        query, key = normal(rng, B, T, 6), normal(rng, B, S, K)
+        score = randomised(AdditiveScore(d_query=6, d_key=K, d_hidden=5), rng)
+        scores = score(query, key)
+        W, U, v = (layer.weight for layer in (score.project_query, score.project_key, score.score))
+        for b, t, s in [(0, 0, 0), (1, 4, 6), (0, 3, 2)]:
+            expected = v[0] @ torch.tanh(W @ query[b, t] + U @ key[b, s])
+            torch.testing.assert_close(scores[b, t, s], expected, **EXACT)
+
+
+class TestMasks:
+    def test_causal_mask_shows_each_position_itself_and_the_past(self):
+        assert causal_mask(3).tolist() == [
+            [True, False, False],
+            [True, True, False],
+            [True, True, True],
+        ]
+
+    def test_causal_mask_places_the_queries_last_when_keys_are_cached(self):
+        assert causal_mask(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
+
+    def test_causal_mask_rejects_fewer_keys_than_queries(self):
+        with pytest.raises(ValueError, match="S is 2; it must be at least T, which is 3"):
+            causal_mask(3, 2)
+
+    def test_padding_mask_hides_what_follows_each_length(self):
+        mask = padding_mask(torch.tensor([3, 0]), 4)
+        assert mask.tolist() == [[[True, True, True, False]], [[False, False, False, False]]]
+        assert (mask & causal_mask(4))[0].sum(-1).tolist() == [1, 2, 3, 3]
+
+    def test_masked_softmax_sums_to_one_over_what_may_be_seen(self, rng):
+        mask = torch.tensor([[True, False, True, True], [False, True, False, False]])
+        weights = masked_softmax(normal(rng, 3, 2, 4), mask)
+        assert (weights[:, ~mask] == 0).all()  # exactly: a small number would leak
+        torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2).double(), **EXACT)
+
+    def test_masked_softmax_matches_torch_on_what_may_be_seen(self, rng):
+        scores = normal(rng, 4)
+        mask = torch.tensor([[True, False, True, True]])
+        expected = scores[mask[0]].softmax(-1)
+        torch.testing.assert_close(
+            masked_softmax(scores.unsqueeze(0), mask)[mask], expected, **EXACT
+        )
+
+    def test_masked_softmax_hides_scores_however_large(self):
+        scores = torch.tensor([[1e4, -1e4, 1e4]], dtype=torch.float64)
+        weights = masked_softmax(scores, torch.tensor([[False, True, False]]))
+        assert weights.tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+class TestAttend:
+    def test_attend_matches_torch(self, rng, fused):
+        query, key, value = normal(rng, B, T, D), normal(rng, B, S, D), normal(rng, B, S, D)
+        oracle = nn.MultiheadAttention(D, 1, bias=False, batch_first=True).double()
+        eye = torch.eye(D, dtype=torch.float64)
+        oracle.in_proj_weight.data, oracle.out_proj.weight.data = torch.cat([eye] * 3), eye
+        mask = torch.rand(T, S, generator=rng) < 0.7
+        mask[:, 0] = True
+        expected, _ = oracle(query, key, value, attn_mask=~mask)
+        torch.testing.assert_close(attend(query, key, value, mask, fused=fused), expected, **EXACT)
+
+    def test_attend_returns_zeros_and_finite_gradients_when_a_row_sees_nothing(self, rng, fused):
+        inputs = [normal(rng, B, H, n, K).requires_grad_() for n in (T, S, S)]
+        mask = torch.ones(B, 1, T, S, dtype=torch.bool)
+        mask[1, :, 2] = False
+        for bias in (None, normal(rng, H, T, S)):
+            out = attend(*inputs, mask, bias=bias, fused=fused)
+            assert (out[1, :, 2] == 0).all()
+            assert (out[0] != 0).all()
+            for gradient in torch.autograd.grad(out.square().sum(), inputs):
+                assert gradient.isfinite().all()
+
+    def test_attend_returns_zeros_when_a_sequence_is_all_padding(self, rng, fused):
+        query, key, value = (normal(rng, B, H, n, K) for n in (T, S, S))
+        out = attend(query, key, value, padding_mask(torch.tensor([4, 0]), S)[:, None], fused=fused)
+        assert (out[1] == 0).all()
+        expected = attend(query[:1], key[:1, :, :4], value[:1, :, :4], fused=fused)
+        torch.testing.assert_close(out[:1], expected, **EXACT)
+
+    def test_attend_ignores_the_future_when_causal(self, rng, fused):
+        query, key, value = (normal(rng, B, H, T, K) for _ in range(3))
+        before = attend(query, key, value, is_causal=True, fused=fused)
+        key[:, :, 3:], value[:, :, 3:] = 9.0, -9.0
+        after = attend(query, key, value, is_causal=True, fused=fused)
+        torch.testing.assert_close(after[:, :, :3], before[:, :, :3], rtol=0, atol=0)
+        assert (after[:, :, 3:] != before[:, :, 3:]).all()
+
+    def test_attend_drops_weights_only_when_asked(self, rng, fused):
+        query, key, value = (normal(rng, B, H, T, K) for _ in range(3))
+        torch.testing.assert_close(
+            attend(query, key, value, dropout=0.0, fused=fused), attend(query, key, value), **EXACT
+        )
+        dropped = attend(query, key, value, dropout=0.99, fused=fused)
+        assert (dropped == 0).all(dim=-1).any()  # some query lost all of its weights
+
+
+def _cases(rng):
+    mask = torch.rand(B, 1, T, S, generator=rng) < 0.6
+    mask[0, 0, 1] = False
+    return {
+        "plain": (T, S, None, None, False),
+        "masked": (T, S, mask, None, False),
+        "causal": (T, T, None, None, True),
+        "causal with cached keys": (T, S, None, None, True),
+        "one causal query": (1, S, None, None, True),
+        "causal and masked": (T, S, mask, None, True),
+        "biased": (T, S, None, normal(rng, H, T, S), False),
+        "biased and causal": (T, S, None, normal(rng, B, H, T, S), True),
+        "biased, causal and masked": (T, S, mask, normal(rng, H, T, S), True),
+    }
+
+
+@pytest.mark.parametrize("case", _cases(torch.Generator()))
+def test_fused_attention_equals_the_written_out_one(rng, case):
+    n_queries, n_keys, mask, bias, is_causal = _cases(rng)[case]
+    inputs = [normal(rng, B, H, n, K).requires_grad_() for n in (n_queries, n_keys, n_keys)]
+    if bias is not None:
+        inputs.append(bias.requires_grad_())
+    results = []
+    for fused in (False, True):
+        out = attend(*inputs[:3], mask, bias=bias, is_causal=is_causal, fused=fused)
+        gradients = torch.autograd.grad(out.square().sum(), inputs)
+        results.append([out, *gradients])
+    for written_out, fused in zip(*results, strict=True):
+        torch.testing.assert_close(fused, written_out, **EXACT)
+
+
+def test_attention_weights_are_scaled_by_the_root_of_the_width(rng):
+    query, key = normal(rng, B, T, K), normal(rng, B, S, K)
+    expected = (query @ key.mT / math.sqrt(K)).softmax(-1)
+    torch.testing.assert_close(attention_weights(query, key), expected, **EXACT)
+
+
+def torch_twin(attention, **kwargs):
+    """Return torch's module with the same weights."""
+    oracle = nn.MultiheadAttention(D, H, batch_first=True, **kwargs).double()
+    parts = (attention.query, attention.key, attention.value)
+    if oracle.in_proj_weight is not None:
+        oracle.in_proj_weight.data = torch.cat([part.weight.data for part in parts])
+    else:
+        oracle.q_proj_weight.data, oracle.k_proj_weight.data, oracle.v_proj_weight.data = (
+            part.weight.data for part in parts
+        )
+    oracle.in_proj_bias.data = torch.cat([part.bias.data for part in parts])
+    oracle.out_proj.load_state_dict(attention.output.state_dict())
+    return oracle
+
+
+@pytest.mark.parametrize("fused", [False, True])
+class TestMultiHeadAttention:
+    def test_self_attention_matches_torch(self, rng, fused):
+        attention = randomised(MultiHeadAttention(D, H, fused=fused), rng)
+        oracle = torch_twin(attention)
+        x = normal(rng, B, T, D).requires_grad_()
+        mask = torch.rand(T, T, generator=rng) < 0.7
+        mask.fill_diagonal_(True)
+        record = [] if not fused else None
+        out = attention(x, mask=mask[None], record=record)
+        expected, weights = oracle(x, x, x, attn_mask=~mask, average_attn_weights=False)
+        torch.testing.assert_close(out, expected, **EXACT)
+        ours = torch.autograd.grad(out.square().sum(), [x, attention.key.weight])
+        theirs = torch.autograd.grad(expected.square().sum(), [x, oracle.in_proj_weight])
+        torch.testing.assert_close(ours[0], theirs[0], **EXACT)
+        torch.testing.assert_close(ours[1], theirs[1][D : 2 * D], **EXACT)
+        if record is not None:
+            torch.testing.assert_close(record[0], weights, **EXACT)
+
+    def test_cross_attention_matches_torch(self, rng, fused):
+        attention = randomised(MultiHeadAttention(D, H, d_memory=10, fused=fused), rng)
+        oracle = torch_twin(attention, kdim=10, vdim=10)
+        x, memory = normal(rng, B, T, D), normal(rng, B, S, 10)
+        lengths = torch.tensor([7, 3])
+        out = attention(x, memory, mask=padding_mask(lengths, S))
+        padded = torch.arange(S) >= lengths.unsqueeze(-1)
+        expected, _ = oracle(x, memory, memory, key_padding_mask=padded)
+        torch.testing.assert_close(out, expected, **EXACT)
+
+    def test_grouped_heads_equal_full_heads_with_repeated_weights(self, rng, fused):
+        grouped = randomised(MultiHeadAttention(24, 6, n_kv_heads=2, fused=fused), rng)
+        full = MultiHeadAttention(24, 6, fused=fused).double()
+        state = grouped.state_dict()
+        for name in ("key.weight", "key.bias", "value.weight", "value.bias"):
+            heads = state[name].unflatten(0, (2, 4))  # 2 heads of width 4, each for 3 query heads
+            state[name] = heads.repeat_interleave(3, dim=0).flatten(0, 1)
+        full.load_state_dict(state)
+        x = normal(rng, B, T, 24)
+        torch.testing.assert_close(grouped(x), full(x), **EXACT)
+
+    @pytest.mark.parametrize("kind", POSITIONS)
+    @pytest.mark.parametrize("n_kv_heads", [H, 1])
+    def test_cached_attention_equals_uncached(self, rng, fused, kind, n_kv_heads):
+        attention = MultiHeadAttention(
+            D,
+            H,
+            n_kv_heads=n_kv_heads,
+            positions=attention_positions(kind),
+            qk_norm=RMSNorm,
+            fused=fused,
+        )
+        randomised(attention, rng)
+        x = normal(rng, B, T, D)
+        expected = attention(x, is_causal=True)
+        cache = KeyValueCache()
+        pieces = [attention(piece, is_causal=True, cache=cache) for piece in x.split([2, 1, 2], 1)]
+        assert cache.length == T
+        torch.testing.assert_close(torch.cat(pieces, dim=1), expected, **EXACT)
+
+    def test_cached_cross_attention_reads_the_memory_once(self, rng, fused):
+        attention = randomised(MultiHeadAttention(D, H, fused=fused), rng)
+        x, memory, cache = normal(rng, B, T, D), normal(rng, B, S, D), KeyValueCache()
+        expected = attention(x, memory)
+        first = attention(x[:, :2], memory, cache=cache)
+        second = attention(x[:, 2:], torch.zeros_like(memory), cache=cache)
+        torch.testing.assert_close(torch.cat([first, second], dim=1), expected, **EXACT)
+
+    @pytest.mark.parametrize("kind", POSITIONS)
+    def test_recording_the_weights_changes_nothing(self, rng, fused, kind):
+        attention = MultiHeadAttention(D, H, positions=attention_positions(kind), fused=fused)
+        randomised(attention, rng)
+        x, record = normal(rng, B, T, D), []
+        out = attention(x, is_causal=True, record=record)
+        torch.testing.assert_close(out, attention(x, is_causal=True), **EXACT)
+        assert record[0].shape == (B, H, T, T)
+        torch.testing.assert_close(record[0].sum(-1), torch.ones(B, H, T).double(), **EXACT)
+
+    def test_without_positions_permuting_the_input_permutes_the_output(self, rng, fused):
+        attention = randomised(MultiHeadAttention(D, H, fused=fused), rng)
+        x, order = normal(rng, B, T, D), torch.tensor([3, 0, 4, 1, 2])
+        torch.testing.assert_close(attention(x)[:, order], attention(x[:, order]), **EXACT)
+
+    @pytest.mark.parametrize("kind", ["rotary", "alibi", "relative"])
+    def test_positions_make_order_matter(self, rng, fused, kind):
+        attention = MultiHeadAttention(D, H, positions=attention_positions(kind), fused=fused)
+        randomised(attention, rng)
+        x, order = normal(rng, B, T, D), torch.tensor([3, 0, 4, 1, 2])
+        assert (attention(x)[:, order] - attention(x[:, order])).abs().max() > 1e-3
+
+    def test_qk_norm_makes_scores_independent_of_the_size_of_the_weights(self, rng, fused):
+        qk_norm = lambda width: RMSNorm(width, eps=0.0)  # noqa: E731
+        attention = MultiHeadAttention(D, H, has_bias=False, qk_norm=qk_norm, fused=fused)
+        randomised(attention, rng)
+        x = normal(rng, B, T, D)
+        before = attention(x)
+        attention.query.weight.data *= 100.0
+        torch.testing.assert_close(attention(x), before, **EXACT)
+
+    def test_dropout_acts_in_training_only(self, rng, fused):
+        attention = randomised(MultiHeadAttention(D, H, dropout=0.5, fused=fused), rng)
+        x = normal(rng, B, T, D)
+        assert not torch.equal(attention(x), attention(x))
+        attention.eval()
+        assert torch.equal(attention(x), attention(x))
+
+
+class TestPlugIn:
+    def test_a_plugged_in_function_is_used_with_the_mask_it_needs(self, rng):
+        calls = []
+
+        def spy(query, key, value, mask):
+            calls.append(mask)
+            return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+        plugged = randomised(MultiHeadAttention(D, H, n_kv_heads=1, attend=spy), rng)
+        ours = MultiHeadAttention(D, H, n_kv_heads=1).double()
+        ours.load_state_dict(plugged.state_dict())
+        x, mask = normal(rng, B, T, D), padding_mask(torch.tensor([5, 2]), T)
+        out = plugged(x, mask=mask, is_causal=True)
+        torch.testing.assert_close(out, ours(x, mask=mask, is_causal=True), **EXACT)
+        assert calls[0].shape == (B, 1, T, T)
+        torch.testing.assert_close(plugged(x, is_causal=True), ours(x, is_causal=True), **EXACT)
+
+    def test_plug_in_rejects_positions_that_change_the_scores(self):
+        with pytest.raises(ValueError, match="positions is ALiBi"):
+            MultiHeadAttention(D, H, positions=ALiBi(H), attend=attend)
+
+    def test_plug_in_rejects_recording(self, rng):
+        attention = MultiHeadAttention(D, H, attend=attend).double()
+        with pytest.raises(ValueError, match="record is given"):
+            attention(normal(rng, B, T, D), record=[])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"d_model": 13, "n_heads": 3}, "d_model is 13; it must be a multiple of n_heads, 3"),
+        ({"d_model": 12, "n_heads": 3, "n_kv_heads": 2}, "n_kv_heads is 2; it must divide"),
+    ],
+)
+def test_multi_head_attention_rejects_sizes_that_do_not_divide(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        MultiHeadAttention(**arguments)
+
+
+def test_selected_cache_holds_the_rows_asked_for(rng):
+    cache = KeyValueCache()
+    key, value = normal(rng, B, H, T, K), normal(rng, B, H, T, K)
+    cache.append(key, value)
+    keys, values = cache.select(torch.tensor([1, 0, 1])).pair
+    assert torch.equal(keys, key[[1, 0, 1]])
+    assert torch.equal(values, value[[1, 0, 1]])
+    assert KeyValueCache().select(torch.tensor([0])).length == 0

@@ -272,7 +272,7 @@ def absolute_discount(n: Mapping[int, int]) -> float:
 def modified_discounts(n: Mapping[int, int]) -> tuple[float, float, float]:
     """Estimate the discounts of counts 1, 2, and 3 or more: Chen & Goodman 1999.
 
-    Y = n1 / (n1 + 2 n2) and D_c = c - (c + 1) Y n_{c+1} / n_c.
+    Y = n1 / (n1 + 2 n2) and D_c = c - (c + 1) Y n_{c+1} / n_c: eq. 26 of their report of 1998.
 
     Args:
         n: `n[c]` n-grams were counted c times. Where n1, n2 or n3 is zero, or an estimate leaves

@@ -39,7 +39,7 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
             time is held in memory.
 
     Raises:
-        ValueError: if the vocabulary has no 4-byte ids, or an id lies outside of it.
+        ValueError: if vocab_size does not fit four bytes, or an id lies outside the vocabulary.
     """
     if not 1 <= vocab_size <= 2**32:
         raise ValueError(f"vocab_size is {vocab_size}; it must be 1 to 2**32")

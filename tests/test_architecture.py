@@ -1,0 +1,88 @@
+"""The walls of the house: who imports whom, what a file may be called, what each must say."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("course_pkg", "autograder", "assignments")
+SOURCES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if "sets" not in path.parts  # problem sets are notebooks
+)
+
+
+def public_definitions(tree: ast.Module) -> list[ast.AST]:
+    """Return the public functions and classes of a module, and the classes' public methods."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            found.append(node)
+            if isinstance(node, ast.ClassDef):
+                found += [
+                    method
+                    for method in node.body
+                    if isinstance(method, ast.FunctionDef) and not method.name.startswith("_")
+                ]
+    return found
+
+
+def test_imports_keep_the_contracts():
+    """The contracts stand in pyproject.toml, under [tool.importlinter]."""
+    command = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"
+    run = subprocess.run(
+        [sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_source_file_has_a_name_a_purpose_and_a_readable_length(path):
+    assert path.stem not in {"utils", "util", "common", "helpers", "base", "misc"}
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "a module opens with one sentence of purpose"
+    # The catalogue of wrong answers in checks/ is data; it is as long as there are mistakes.
+    if "checks" not in path.parts:
+        assert len(text.splitlines()) <= 450, "does the house lack a room?"
+    assert not re.search(r"\bch(apter)?_?\d", " ".join(n.name for n in public_definitions(tree)))
+
+
+def test_models_do_not_inherit_from_each_other():
+    for path in (ROOT / "course_pkg" / "models").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases = {ast.unparse(base) for base in node.bases}
+                allowed = {"nn.Module", "Protocol", "NamedTuple", "StrEnum"}
+                assert bases <= allowed, f"{path.name}: {node.name} inherits from {bases - allowed}"
+
+
+def test_readme_names_only_commands_that_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, flags=re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", readme, flags=re.MULTILINE))
+    assert {"course", "test"} <= named <= targets
+
+
+def test_readme_tree_names_only_places_that_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?) \|", readme, flags=re.MULTILINE)
+    assert rows
+    for row in rows:
+        first, *others = re.findall(r"`([^`]+)`", row)
+        for place in (Path(first), *(Path(first).parent / other for other in others)):
+            assert (ROOT / place).exists(), f"README names {place}"
+
+
+def test_no_notebook_and_no_output_is_kept_in_git():
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert [name for name in files if name.endswith((".ipynb", ".pyc", ".db"))] == []

@@ -6,7 +6,7 @@
   /** Shannon's bounds on the entropy, in bits per letter, from the number of guesses for each letter.
 
       With q_i the share of letters found at guess i: the entropy of q is the upper bound, and
-      sum i (q_i - q_{i+1}) log2 i the lower one (his eq. 17). An ideal guesser's q never rises,
+      sum i (q_i - q_{i+1}) log2 i the lower one. An ideal guesser's q never rises,
       so the shares are sorted first. */
   function shannonBounds(guesses) {
     const counts = new Map();

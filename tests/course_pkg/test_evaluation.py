@@ -224,4 +224,4 @@ def test_paired_bootstrap_weighs_items_by_their_size():
     with pytest.raises(ValueError, match="weights has 1"):
         paired_bootstrap([1, 2], [1, 2], weights=[1])
     with pytest.raises(ValueError, match="confidence is 1"):
-        paired_bootstrap([1, 2], [1, 2], confidence=1)
+        paired_bootstrap([1, 2], [1, 2], confidence=1.0)

@@ -82,8 +82,8 @@ def load_corpus(name: str, *, source: str = "auto", folder: str | Path | None = 
         SourceUnavailableError: no source can supply it here; the message says what is missing.
 
     Example:
-        >>> load_corpus("stories").source
-        'generated: course_pkg.text.story_grammar'
+        >>> load_corpus("reference").source
+        'package: pydoc_data.topics'
     """
     if name not in _CORPORA:
         raise ValueError(f"name is {name!r}; the corpora are {', '.join(_CORPORA)}")

@@ -16,7 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -57,8 +58,7 @@ class Story:
         return text
 
 
-@dataclass(frozen=True)
-class _Walk:
+class _Walk(NamedTuple):
     """Where a story may stand: what it remembers, what it is saying, where it goes next."""
 
     memory: Memory
@@ -353,12 +353,10 @@ def _with_middle(
         else:
             return {**STORY, "middle": ((more, "", "distraction"), (1 - more, "", "return"))}
     rules = {state: choices for state, choices in STORY.items() if state != "distraction"}
-    rules["middle"] = ((1.0, "", f"distraction {n_distractions}"),)
-    for left in range(n_distractions, 0, -1):
-        rules[f"distraction {left}"] = tuple(
-            (p, said, f"distraction {left - 1}") for p, said, _ in STORY["distraction"]
-        )
-    rules["distraction 0"] = ((1.0, "", "return"),)
+    names = ["return", *(f"distraction {left}" for left in range(1, n_distractions + 1))]
+    rules["middle"] = ((1.0, "", names[-1]),)
+    for after, name in pairwise(names):
+        rules[name] = tuple((p, said, after) for p, said, _ in STORY["distraction"])
     return rules
 
 

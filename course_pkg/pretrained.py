@@ -21,7 +21,7 @@ from torch import Tensor
 
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
-from course_pkg.models.transformer import Activation, TransformerConfig
+from course_pkg.models.transformer import TransformerConfig
 
 SHA256 = {
     "gpt2": "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
@@ -30,7 +30,7 @@ SHA256 = {
 }
 """Digest of each published `model.safetensors` that the book uses, by its name on the hub."""
 
-_ACTIVATIONS: dict[str, Activation] = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 
 _GPT2_RULES = [
     (r"^transformer\.", ""),
@@ -221,7 +221,7 @@ def _require(published: Mapping[str, Any], name: str, value: object) -> None:
         raise ValueError(f"{name} is {published[name]!r}; our model has {value!r}")
 
 
-def _activation(published: Mapping[str, Any], name: str) -> Activation:
+def _activation(published: Mapping[str, Any], name: str) -> str:
     if published[name] not in _ACTIVATIONS:
         raise ValueError(f"{name} is {published[name]!r}; it must be one of {[*_ACTIVATIONS]}")
     return _ACTIVATIONS[published[name]]

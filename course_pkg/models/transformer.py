@@ -11,7 +11,6 @@ Chapters: the transformer, pretraining encoder–decoders. Vaswani et al. 2017; 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,10 +38,8 @@ from course_pkg.layers.positions import (
 )
 from course_pkg.models import IGNORE
 
-Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
-Norm = Literal["layer", "rms"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu"]
-Wiring = Literal["A", "B", "C", "D"]
+POSITIONS = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
+NORMS = ("layer", "rms")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +56,11 @@ class TransformerConfig:
         n_layers: blocks in each stack, L.
         d_ff: width inside the feed-forward layer, F; 4 D in the classics.
         n_kv_heads: key and value heads, G; None for as many as query heads.
-        positions: how order gets in.
-        norm: LayerNorm or RMSNorm.
+        positions: how order gets in, one of `POSITIONS`.
+        norm: LayerNorm ("layer") or RMSNorm ("rms").
         is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
-        activation: nonlinearity of the feed-forward layer.
-        wiring: where residual connections go, see `Block`.
+        activation: nonlinearity of the feed-forward layer, a key of `ACTIVATIONS`.
+        wiring: where residual connections go, A to D, see `Block`.
         has_qk_norm: RMSNorm on the queries and keys of each head.
         has_bias: whether linear layers and LayerNorms have biases.
         is_tied: embed and unembed (and, in the encoder–decoder, embed both sides) by one table.
@@ -80,11 +77,11 @@ class TransformerConfig:
     n_layers: int
     d_ff: int
     n_kv_heads: int | None = None
-    positions: Positions = "learned"
-    norm: Norm = "layer"
+    positions: str = "learned"
+    norm: str = "layer"
     is_pre_norm: bool = True
-    activation: Activation = "gelu"
-    wiring: Wiring = "A"
+    activation: str = "gelu"
+    wiring: str = "A"
     has_qk_norm: bool = False
     has_bias: bool = True
     is_tied: bool = True
@@ -96,8 +93,8 @@ class TransformerConfig:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         choices = {
-            "positions": get_args(Positions),
-            "norm": get_args(Norm),
+            "positions": POSITIONS,
+            "norm": NORMS,
             "activation": tuple(ACTIVATIONS),
             "wiring": WIRINGS,
         }

@@ -10,6 +10,7 @@ import bz2
 import hashlib
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -61,7 +62,7 @@ def wikipedia_articles(_folder: Path | None = None) -> Splits:
         ValueError: the archive is not the one that this course pins.
     """
     cached = cache_folder() / f"wikipedia-{TEXT_SHA256[:16]}.json"
-    if cached.is_file():
+    with suppress(OSError, ValueError):  # no cache yet, or one that something has damaged
         train, valid, test = json.loads(cached.read_text(encoding="utf-8"))
         if digest((train, valid, test)) == TEXT_SHA256:
             return train, valid, test

@@ -24,10 +24,9 @@ import numpy as np
 from autograder.records import WireError
 
 _PREFIX = struct.Struct(">IQ")
-_DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-    "float16 float32 float64 complex64 complex128".split()
-)
+_DTYPES = frozenset({"bool", "float16", "float32", "float64", "complex64", "complex128"}) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 _TENSOR_DTYPES = _DTYPES | {"bfloat16"}
 _SHORT_TEXT = 256  # characters; longer texts go into the body
 

@@ -1,0 +1,310 @@
+"""What runs inside the sandbox: a warm server, a warden for each submission, its session.
+
+    server    has imported torch and numpy, opens no student's bytes, forks
+      warden    one for each submission, out of the student's sight: kills it when told to, or when
+                it holds too much memory
+        session   process 1 of its own namespace: runs the cells of the notebook, then forks
+          prober    one for each graded item: runs its probes and sends what they return
+
+From the session on, everything may be in the student's hands. So nothing that it says is a verdict;
+whatever it sends is parsed as hostile outside and compared with what the reference gives.
+
+This process gets four files of the grader (records, wire, probing, confine) and this one; no check,
+no reference version, no expected value ever enters it.
+"""
+
+import builtins
+import contextlib
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import warnings
+from typing import Any, NoReturn
+
+from autograder import confine, wire
+from autograder.probing import describe, failure_of, probe_or_failure
+from autograder.records import Failure, ProbeRequest, WireError
+
+# How a session ended, as the warden's exit status.
+ENDED, OUT_OF_MEMORY, STOPPED, NOT_CONFINED = 0, 10, 11, 12
+# How a prober says that it ran to its end; any other status means that student code ended it.
+_PROBER_DONE = 77
+_FOREVER = 1e6  # seconds; a socket's timeout cannot be much longer
+_WATCH_SECONDS = 0.1
+
+
+# ------------------------------------------------------------------ the server
+def serve(control_fd: int) -> NoReturn:
+    """Warm up, then fork a warden for each submission until the grader hangs up."""
+    control = socket.socket(fileno=control_fd)
+    settings = wire.read(control, _forever())
+    limits = confine.Limits(**settings["limits"])
+    if settings["become"] is not None:
+        confine.become(settings["become"])
+    nested = settings["confined"] and _can_nest(limits)
+    sys.path.extend(settings["path"])
+    try:
+        shell = _warm_up(settings["course_modules"])
+    except Exception as error:
+        _send(control, {"ready": False, "error": describe(error)})
+        sys.exit(1)
+    confine.hide_memory(True)
+    _send(control, {"ready": True, "nested": nested})
+    while True:
+        _, fds, _, _ = socket.recv_fds(control, 1, 3)
+        if not fds:
+            sys.exit(0)
+        warden = os.fork()
+        if warden == 0:
+            control.close()
+            os._exit(_guard(fds, limits, nested, shell))
+        for fd in fds:
+            os.close(fd)
+        _, status, usage = os.wait4(warden, 0)
+        cpu_seconds = usage.ru_utime + usage.ru_stime
+        _send(control, {"status": os.waitstatus_to_exitcode(status), "cpu_seconds": cpu_seconds})
+
+
+def _warm_up(course_modules: list[str]) -> Any:
+    """Import what every submission would import, and leave nothing of the grader to find."""
+    import numpy
+    import torch
+
+    torch.set_num_threads(1)  # a child of a parent with more would hang
+    numpy.zeros(1)
+    with contextlib.suppress(ImportError):
+        import matplotlib.pyplot  # noqa: F401
+    for name in course_modules:
+        importlib.import_module(name)
+    shell = _make_shell()
+    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+        del sys.modules[name]
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", "/run/inside")]
+    gc.collect()
+    gc.freeze()
+    confine.collapse_memory()
+    return shell
+
+
+def _make_shell() -> Any:
+    """Return IPython's shell without a kernel: magics, `!command`, display, top-level await."""
+    from IPython.core.history import HistoryManager
+    from IPython.core.interactiveshell import InteractiveShell
+
+    class Shell(InteractiveShell):
+        """Accept `%matplotlib inline` and leave the drawing to the backend that needs no screen."""
+
+        def enable_gui(self, gui: Any = None) -> None:
+            """Do nothing: there is no window."""
+
+        def enable_matplotlib(self, gui: Any = None) -> tuple[Any, str]:
+            """Keep the backend."""
+            return gui, "agg"
+
+    HistoryManager.enabled = False  # it would write from a thread
+    warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+    builtins.input = _answer_nothing
+    shell: Any = Shell.instance(colors="NoColor")
+    shell.InteractiveTB.set_mode("Context")
+    shell.run_cell("None", silent=True)
+    return shell
+
+
+def _answer_nothing(prompt: object = "") -> str:
+    """Answer `input()` like a reader who just presses enter."""
+    print(prompt)
+    return ""
+
+
+def _can_nest(limits: confine.Limits) -> bool:
+    """Try whether this kernel lets a submission have namespaces of its own in here."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(OSError):
+            confine.enter_user_namespace()
+            inner = os.fork()
+            if inner == 0:
+                with contextlib.suppress(OSError):
+                    confine.enter_empty_folders(limits)
+                    confine.drop_capabilities()
+                    os._exit(0)
+                os._exit(1)
+            os._exit(os.waitpid(inner, 0)[1] != 0)
+        os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+# ------------------------------------------------------------------ the warden
+def _guard(fds: list[int], limits: confine.Limits, nested: bool, shell: Any) -> int:
+    """Start a session and watch it; return how it ended."""
+    talk_fd, output_fd, leash_fd = fds
+    outside = frozenset({1, os.getppid(), os.getpid()})
+    try:
+        if nested:
+            confine.enter_user_namespace()
+        pid = os.fork()
+    except OSError:
+        return NOT_CONFINED
+    if pid == 0:
+        os.close(leash_fd)
+        _run_session(talk_fd, output_fd, limits, nested, shell)
+    os.close(talk_fd)
+    os.close(output_fd)
+    ending = _watch(pid, leash_fd, limits.memory_bytes if nested else None, outside)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        if not nested:
+            os.killpg(pid, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return NOT_CONFINED if status == NOT_CONFINED and ending == ENDED else ending
+
+
+def _watch(pid: int, leash_fd: int, memory: int | None, outside: frozenset[int]) -> int:
+    poll = select.poll()
+    session_fd = os.pidfd_open(pid)
+    poll.register(session_fd, select.POLLIN)
+    poll.register(leash_fd, select.POLLIN | select.POLLHUP)
+    while True:
+        ready = {fd for fd, _ in poll.poll(_WATCH_SECONDS * 1000)}
+        if session_fd in ready:
+            return ENDED
+        if leash_fd in ready:
+            return STOPPED
+        if memory is not None and confine.private_bytes(outside, memory) > memory:
+            return OUT_OF_MEMORY
+
+
+# ------------------------------------------------------------------ the session
+def _run_session(
+    talk_fd: int, output_fd: int, limits: confine.Limits, nested: bool, shell: Any
+) -> NoReturn:
+    """Confine this process, then do what the grader asks until it hangs up."""
+    try:
+        os.setsid()
+        _connect_output(output_fd)
+        if nested:
+            confine.set_limits(limits)
+            confine.enter_empty_folders(limits)
+            confine.drop_capabilities()
+    except OSError as error:
+        os.write(2, str(error).encode())
+        os._exit(NOT_CONFINED)
+    with contextlib.suppress(BaseException):
+        _Session(socket.socket(fileno=talk_fd), limits, shell).run()
+    os._exit(0)
+
+
+def _connect_output(output_fd: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(output_fd, 1)
+    os.dup2(output_fd, 2)
+    os.close(output_fd)
+    os.close(nothing)
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(fd, "w", buffering=1, errors="backslashreplace", closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+class _CellTimeoutError(BaseException):
+    """Raised inside a cell at its deadline; no `except Exception` holds it up."""
+
+
+def _stop_cell(signum: int, frame: Any) -> None:
+    raise _CellTimeoutError("the time for this cell is over")
+
+
+class _Session:
+    def __init__(self, talk: socket.socket, limits: confine.Limits, shell: Any) -> None:
+        self.talk = talk
+        self.limits = limits
+        self.shell = shell
+        self.pid = os.getpid()
+
+    def run(self) -> None:
+        while True:
+            message = wire.read(self.talk, _forever())
+            if "cell" in message:
+                _send(self.talk, {"error": self._run_cell(message["cell"])})
+            else:
+                failure = self._run_prober()
+                if failure is not None:
+                    _send(self.talk, {"died": [failure.kind, failure.message]})
+
+    def _run_cell(self, source: str) -> str | None:
+        """Run one cell like Jupyter and return its error in one line."""
+        signal.signal(signal.SIGALRM, _stop_cell)
+        signal.setitimer(signal.ITIMER_REAL, self.limits.cell_seconds)
+        try:
+            result = self.shell.run_cell(source, store_history=True)
+            error = result.error_before_exec or result.error_in_exec
+            return None if error is None else describe(error)
+        except BaseException as error:
+            return describe(error)
+        finally:
+            if os.getpid() != self.pid:  # a cell has forked and its child has come back here
+                os._exit(0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            with contextlib.suppress(BaseException):
+                sys.stdout.flush()
+                sys.stderr.flush()
+
+    def _run_prober(self) -> Failure | None:
+        """Run the probes of one item in a fork; say what went wrong if it did not end well."""
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                self._probe()
+                os._exit(_PROBER_DONE)
+            os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == _PROBER_DONE:
+            return None
+        if status == -signal.SIGALRM:
+            return Failure("timeout", "the time for this call is over")
+        if status < 0:
+            return Failure("crash", f"the process was ended by {signal.Signals(-status).name}")
+        return Failure("crash", "the code ended the process")
+
+    def _probe(self) -> None:
+        """Answer probe after probe until the grader names no more."""
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        while True:
+            message = wire.read(self.talk, _forever())
+            if "request" not in message:
+                return
+            request = ProbeRequest(**message["request"])
+            # By its default action the signal ends this process even inside a call into C.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, request.seconds)
+            value = probe_or_failure(request, self.shell.user_ns)
+            _send_value(self.talk, value)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _send_value(talk: socket.socket, value: Any) -> None:
+    """Send a value, a Failure, or the Failure to send it."""
+    if type(value) is not Failure:
+        try:
+            wire.write(talk, wire.encode({"value": value}), _forever())
+            return
+        except WireError as error:
+            value = failure_of(error)
+    _send(talk, {"failure": [value.kind, value.message]})
+
+
+def _send(stream: socket.socket, message: dict[str, Any]) -> None:
+    wire.write(stream, wire.encode(message), _forever())
+
+
+def _forever() -> float:
+    return time.monotonic() + _FOREVER

@@ -1,6 +1,7 @@
 """What release and grading both know about the cells of a notebook."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import nbformat
@@ -16,29 +17,29 @@ def as_text(notebook: NotebookNode) -> str:
     return text.rstrip("\n") + "\n"
 
 
-def grading(cell: NotebookNode) -> dict[str, Any]:
+def grading(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return a cell's nbgrader metadata, empty where there is none or it is no dict."""
     metadata = cell.get("metadata")
     found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def is_answer(cell: NotebookNode) -> bool:
+def is_answer(cell: Mapping[str, Any]) -> bool:
     """Whether students write in this cell of a source notebook."""
     return grading(cell).get("solution") is True
 
 
-def is_graded(cell: NotebookNode) -> bool:
+def is_graded(cell: Mapping[str, Any]) -> bool:
     """Whether this cell of a source notebook earns points."""
     return grading(cell).get("grade") is True or grading(cell).get("task") is True
 
 
-def is_autograded(cell: NotebookNode) -> bool:
+def is_autograded(cell: Mapping[str, Any]) -> bool:
     """Whether this cell of a source notebook stands for a check."""
     return grading(cell).get("grade") is True and not is_answer(cell)
 
 
-def is_ungraded_work(cell: NotebookNode) -> bool:
+def is_ungraded_work(cell: Mapping[str, Any]) -> bool:
     """Whether a cell is left out while grading, by its tag."""
     metadata = cell.get("metadata")
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
@@ -54,3 +55,14 @@ def defines(source: str, name: str) -> bool:
     definition = rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b"
     assignment = rf"^{name}[ \t]*(?::[^=\n]*)?=(?!=)"
     return re.search(f"{definition}|{assignment}", source, re.MULTILINE) is not None
+
+
+def defused(text: str) -> str:
+    """Return Markdown or plain text that a page may render although a student wrote it.
+
+    An invisible character after each `<` that could open a tag makes it text in every parser, in
+    prose and in code alike, and makes `<eos>` visible, which browsers would swallow. The formula
+    commands that can carry a link or a style are broken in the same way.
+    """
+    text = re.sub(r"<(?=[A-Za-z/!?])", "<\u200b", text)
+    return re.sub(r"\\(?=(?:href|url|require|style|class|cssId|data)\b)", "\\\u200b", text)

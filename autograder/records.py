@@ -136,6 +136,14 @@ class Verdict:
     fault: str = ""
 
 
+@dataclass(frozen=True)
+class HandGrade:
+    """What a person gave for one cell; `points` is None where nobody has looked at it yet."""
+
+    points: float | None
+    comment: str = ""
+
+
 class State(StrEnum):
     """How a submission ended; every submission ends in exactly one of these."""
 

@@ -1,0 +1,89 @@
+"""Find the notebooks of a class: every student exactly once, in whichever layout they came."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.files import read_untrusted
+from autograder.records import GraderError, SubmissionRefused
+
+MAX_NOTEBOOK_BYTES = 16 << 20
+_SKIPPED_FOLDERS = {"__MACOSX", "__pycache__"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where one student's notebook lies.
+
+    Attributes:
+        path: the file, or None where there is none to read; `reasons` then says why.
+    """
+
+    student: str
+    path: Path | None
+    reasons: tuple[str, ...] = ()
+
+
+def collect(folder: Path, problem_set: str) -> tuple[Found, ...]:
+    """Find each student's notebook, every student exactly once, in order of their names.
+
+    Understands nbgrader's `<student>/<set>/<set>.ipynb`, plain `<student>.ipynb` and
+    `<student>/<anything>.ipynb`, also mixed, in `folder` or its subfolder `submitted/`.
+
+    Raises:
+        GraderError: if the folder does not exist or holds nothing of the kind.
+    """
+    if not folder.is_dir():
+        raise GraderError(f"no folder of submissions at {folder}")
+    if (folder / "submitted").is_dir():
+        folder = folder / "submitted"
+    candidates: dict[str, list[Path]] = {}
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            candidates.setdefault(_student(entry.name), []).extend(_notebooks(entry, problem_set))
+        elif entry.suffix == ".ipynb" or entry.is_dir():
+            candidates.setdefault(_student(entry.name.removesuffix(".ipynb")), []).append(entry)
+    if not candidates:
+        raise GraderError(f"no submissions in {folder}: neither <student>.ipynb nor folders")
+    return tuple(
+        _choose(student, paths, problem_set) for student, paths in sorted(candidates.items())
+    )
+
+
+def read_notebook(found: Found) -> bytes:
+    """Read a found notebook's bytes.
+
+    Raises:
+        SubmissionRefused: if there is none, or it is no plain file, or too large.
+    """
+    if found.path is None:
+        raise SubmissionRefused("; ".join(found.reasons))
+    try:
+        return read_untrusted(found.path, MAX_NOTEBOOK_BYTES)
+    except GraderError as error:
+        raise SubmissionRefused(str(error)) from None
+
+
+def _student(name: str) -> str:
+    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return unicodedata.normalize("NFC", readable)
+
+
+def _notebooks(folder: Path, problem_set: str) -> list[Path]:
+    """Notebooks of one student's folder; those in the folder named for the set come first."""
+    inside = folder / problem_set
+    own = sorted(inside.glob("*.ipynb")) if inside.is_dir() and not inside.is_symlink() else []
+    return own or sorted(folder.glob("*.ipynb"))
+
+
+def _choose(student: str, paths: Sequence[Path], problem_set: str) -> Found:
+    if not paths:
+        return Found(student, None, ("the folder holds no notebook of this set",))
+    chosen = min(paths, key=lambda path: (path.stem != problem_set, path.name))
+    if len(paths) == 1:
+        return Found(student, chosen)
+    names = ", ".join(path.name for path in paths)
+    return Found(student, chosen, (f"{len(paths)} notebooks ({names}); {chosen.name} was graded",))

@@ -1,0 +1,305 @@
+"""Write grades into nbgrader's gradebook; the only file that uses nbgrader's database.
+
+One writer, one transaction for each submission. A score that a person gave is never touched: only
+`auto_score` and `auto_comment` are written. Beside the database stands `autograded/`, in the
+layout that nbgrader's formgrader reads, so hand grading works as instructors know it.
+"""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import api
+from sqlalchemy.exc import SQLAlchemyError
+
+from autograder.notebooks import defused, grading, is_answer
+from autograder.records import Grade, GraderError, HandGrade, State, Verdict
+
+_CSV_COLUMNS = (
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+    "late_submission_penalty",
+    "score",
+    "max_score",
+)
+
+
+class Gradebook:
+    """nbgrader's gradebook, opened for one run.
+
+    Args:
+        url: SQLAlchemy's address of the database. A new SQLite file is made whole or not at all.
+
+    Raises:
+        GraderError: on entering, if the database cannot be opened; says which and why.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._book: Any = None
+
+    def __enter__(self) -> Self:
+        with _said_plainly(self.url), _own_programs_on_path():
+            path = self.url.removeprefix("sqlite:///")
+            if path != self.url and not Path(path).exists():
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                scratch = f"{path}.new-{os.getpid()}"
+                api.Gradebook(f"sqlite:///{scratch}").close()
+                os.replace(scratch, path)
+            self._book = api.Gradebook(self.url)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._book is not None:
+            self._book.close()
+            self._book = None
+
+    def register(self, name: str, recorded: NotebookNode) -> None:
+        """Make the set, its notebook and its cells known, or bring them up to date.
+
+        nbgrader refuses to change a notebook that has submissions; here cells may be added later,
+        so a check can be added or split after the deadline.
+
+        Args:
+            recorded: the notebook as `nbgrader generate_assignment` would remember it.
+
+        Raises:
+            GraderError: if a cell is gone for which somebody has given points by hand.
+        """
+        with _said_plainly(self.url):
+            self._book.update_or_create_assignment(name)
+            kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
+            self._book.update_or_create_notebook(name, name, kernelspec=kernel)
+            kept: set[tuple[str, str]] = set()
+            for cell in recorded.cells:
+                for kind, values in _rows(cell):
+                    update = getattr(self._book, f"update_or_create_{kind}")
+                    update(cell.metadata.nbgrader["grade_id"], name, name, **values)
+                    kept.add((kind, cell.metadata.nbgrader["grade_id"]))
+            self._remove_others(name, kept)
+            self._complete_submissions(name)
+
+    def record(self, grade: Grade, blank: frozenset[str]) -> None:
+        """Write one submission's scores, leaving those of people alone.
+
+        Args:
+            blank: items and hand-graded questions that were left as they were released.
+        """
+        verdicts = {verdict.item: verdict for verdict in grade.verdicts}
+        with _said_plainly(self.url):
+            self._book.update_or_create_student(grade.student)
+            self._book.update_or_create_submission(grade.problem_set, grade.student)
+            notebook = self._book.find_submission_notebook(
+                grade.problem_set, grade.problem_set, grade.student
+            )
+            for row in notebook.grades:
+                _score(row, verdicts.get(row.name), grade.state, blank)
+            for row in notebook.comments:
+                verdict = verdicts.get(row.name.removesuffix("_answer"))
+                row.auto_comment = _comment(verdict, row.name, blank)
+            self._book.db.commit()
+
+    def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
+        """Return, for each student, what people gave for each cell they may or must grade."""
+        found: dict[str, dict[str, HandGrade]] = {}
+        with _said_plainly(self.url):
+            for submission in self._book.assignment_submissions(problem_set):
+                mine = found.setdefault(submission.student.id, {})
+                for notebook in submission.notebooks:
+                    comments = {row.name: row.manual_comment for row in notebook.comments}
+                    for row in notebook.grades:
+                        comment = comments.get(row.name) or comments.get(f"{row.name}_answer")
+                        points = row.manual_score
+                        if points is not None and row.extra_credit is not None:
+                            points += row.extra_credit
+                        mine[row.name] = HandGrade(points, comment or "")
+        return found
+
+    def export_csv(self, problem_set: str) -> str:
+        """Return the grades of a set as CSV, with the columns of nbgrader's own export."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, _CSV_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        with _said_plainly(self.url):
+            for assignment in self._book.assignments:
+                if assignment.name != problem_set:
+                    continue
+                for submission in sorted(assignment.submissions, key=lambda s: s.student.id):
+                    writer.writerow(_csv_row(assignment, submission))
+        return out.getvalue()
+
+    def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:
+        notebook = self._book.find_notebook(name, name)
+        for kind in ("grade_cell", "solution_cell", "task_cell", "source_cell"):
+            for cell in list(getattr(notebook, f"{kind}s")):
+                if (kind, cell.name) in kept:
+                    continue
+                if any(row.manual_score is not None for row in cell.grades):
+                    raise GraderError(
+                        f"cell {cell.name} is no longer in {name}, but people have graded it by "
+                        "hand; put it back, or remove those grades in formgrader first"
+                    )
+                for row in (*cell.grades, *cell.comments):
+                    self._book.db.delete(row)
+                self._book.db.delete(cell)
+        self._book.db.commit()
+
+    def _complete_submissions(self, name: str) -> None:
+        """Give submissions that were recorded earlier a row for each cell that is new."""
+        notebook = self._book.find_notebook(name, name)
+        for submitted in notebook.submissions:
+            graded = {row.cell_id for row in submitted.grades}
+            commented = {row.cell_id for row in submitted.comments}
+            for cell in (*notebook.grade_cells, *notebook.task_cells):
+                if cell.id not in graded:
+                    api.Grade(cell_id=cell.id, notebook=submitted)
+            for cell in (*notebook.solution_cells, *notebook.task_cells):
+                if cell.id not in commented:
+                    api.Comment(cell_id=cell.id, notebook=submitted)
+        self._book.db.commit()
+
+
+def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
+    """Return a mended submission as formgrader shows it: points and reasons as its only outputs.
+
+    Whatever the student wrote outside of code is made harmless first: formgrader would render it.
+    Changes `notebook` in place.
+    """
+    verdicts = {verdict.item: verdict for verdict in grade.verdicts}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            own = is_answer(cell) or not grading(cell)
+            cell.source = defused(cell.source) if own else cell.source
+            continue
+        verdict = verdicts.get(grading(cell).get("grade_id", ""))
+        cell.outputs = []
+        if verdict is not None:
+            shown = {"output_type": "stream", "name": "stdout", "text": in_words(verdict)}
+            cell.outputs = [nbformat.from_dict(shown)]  # type: ignore[no-untyped-call]
+    return notebook
+
+
+def in_words(verdict: Verdict) -> str:
+    """Return a verdict as plain text for the instructor's eyes and the student's."""
+    lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
+    for part in verdict.parts:
+        lines.append(f"{'+' if part.holds else '-'} {part.part}: {part.message or 'holds'}")
+    if verdict.misconception is not None:
+        lines.append(f"Hint: {verdict.misconception.hint}")
+    if verdict.fault:
+        lines.append("The check itself failed; your instructor has been told.")
+    return "\n".join(lines) + "\n"
+
+
+def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Which of nbgrader's tables a released cell stands in, and with which values."""
+    meta = grading(cell)
+    if not meta:
+        return
+    if meta.get("grade"):
+        yield "grade_cell", {"max_score": float(meta["points"]), "cell_type": cell.cell_type}
+    if meta.get("solution"):
+        yield "solution_cell", {}
+    if meta.get("task"):
+        yield "task_cell", {"max_score": float(meta["points"]), "cell_type": cell.cell_type}
+    yield (
+        "source_cell",
+        {
+            "cell_type": cell.cell_type,
+            "locked": bool(meta.get("locked")) and not meta.get("solution"),
+            "source": cell.source,
+            "checksum": meta.get("checksum"),
+        },
+    )
+
+
+def _score(row: Any, verdict: Verdict | None, state: State, blank: frozenset[str]) -> None:
+    if verdict is not None and verdict.fault:
+        row.needs_manual_grade = True  # the course's fault: an earlier score stays as it is
+        return
+    if verdict is not None:
+        score: float | None = verdict.points
+    elif state is State.REFUSED or row.name in blank:
+        score = 0.0
+    else:
+        score = None
+    changed = row.auto_score != score
+    row.auto_score = score
+    if row.manual_score is not None:
+        # nbgrader's rule: a person looks again where the machine has changed its mind.
+        row.needs_manual_grade = row.needs_manual_grade or (changed and verdict is not None)
+    else:
+        row.needs_manual_grade = score is None or state in (State.REFUSED, State.GRADER_FAULT)
+
+
+def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str | None:
+    if name in blank or (verdict is not None and verdict.item in blank):
+        return "No response."
+    if verdict is None or verdict.points == verdict.max_points:
+        return None
+    return defused(in_words(verdict))
+
+
+def _csv_row(assignment: Any, submission: Any) -> Mapping[str, Any]:
+    student, penalty = submission.student, submission.late_submission_penalty or 0.0
+    row = {
+        "assignment": assignment.name,
+        "duedate": assignment.duedate,
+        "timestamp": submission.timestamp,
+        "student_id": student.id,
+        "last_name": student.last_name,
+        "first_name": student.first_name,
+        "email": student.email,
+        "raw_score": submission.score,
+        "late_submission_penalty": penalty,
+        "score": max(0.0, submission.score - penalty),
+        "max_score": assignment.max_score,
+    }
+    return {key: _cell_text(value) for key, value in row.items()}
+
+
+def _cell_text(value: Any) -> Any:
+    """Keep a spreadsheet from taking a name for a formula."""
+    dangerous = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if dangerous else value
+
+
+@contextlib.contextmanager
+def _said_plainly(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, api.InvalidEntry, OSError) as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        shown = url if "@" not in url else f"{url.split(':')[0]}://…@{url.rsplit('@', 1)[1]}"
+        raise GraderError(f"the gradebook {shown} cannot be used: {reason}") from error
+
+
+@contextlib.contextmanager
+def _own_programs_on_path() -> Iterator[None]:
+    """Let nbgrader find `alembic`, which it calls by its bare name, beside our Python."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before

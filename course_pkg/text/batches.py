@@ -141,6 +141,10 @@ def window_batches(
 
     The last window is as long as the others: it begins earlier, and the targets that it shares with
     its neighbour are IGNORE.
+
+    Example:
+        >>> window_batches(torch.tensor([5, 3, 8, 1]), 3, batch_size=2, seed=0).next_batch()
+        {'ids': tensor([[5, 3, 8]]), 'targets': tensor([[3, 8, 1]])}
     """
     _require_positive(n_targets=len(ids) - 1, context_length=context_length, batch_size=batch_size)
     n_targets = len(ids) - 1
@@ -169,6 +173,10 @@ def random_windows(
     """Draw windows with replacement, each start equally probable; return ids and targets.
 
     The target of a position is the id one place on: `targets[t] = ids[t + 1]`, not `ids[t] + 1`.
+
+    Example:
+        >>> random_windows(torch.tensor([5, 3, 8, 1]), 3, 1, torch.Generator())
+        (tensor([[5, 3, 8]]), tensor([[3, 8, 1]]))
     """
     n_starts = len(ids) - context_length  # the last start leaves one id for the last target
     if n_starts < 1:
@@ -186,6 +194,11 @@ def stream_batches(ids: Int[Tensor, " N"] | TokenFile, length: int, batch_size: 
     Row b of each batch goes on where row b of the last one ended, as truncated backpropagation
     needs it. The last piece is shorter; where the streams come out unequal, the shorter ones end
     with an IGNORE.
+
+    Example:
+        >>> batch = stream_batches(torch.tensor([5, 3, 8, 1, 6]), 9, batch_size=2).next_batch()
+        >>> batch["ids"].tolist(), batch["targets"].tolist()
+        ([[5, 3], [8, 1]], [[3, 8], [1, 6]])
     """
     n_targets = len(ids) - 1
     _require_positive(length=length)
@@ -226,6 +239,12 @@ def example_batches(
         collate: makes a batch of examples, such as `next_token_rows`.
         lengths: one for each example: batches then gather examples of similar length, so that
             little is padding.
+
+    Example:
+        >>> def collate(rows, generator):
+        ...     return next_token_rows(rows, eos_id=0)
+        >>> example_batches([[4, 5], [6]], collate, 2, seed=1).next_batch()["ids"].shape
+        torch.Size([2, 3])
     """
     _require_positive(batch_size=batch_size, n_examples=len(examples))
     if lengths is not None and len(lengths) != len(examples):
@@ -252,6 +271,10 @@ def pad_rows(
 
     Args:
         value: fills the places after a row's end.
+
+    Example:
+        >>> pad_rows([[4, 5], [6]], 0)[0].tolist()
+        [[4, 5], [6, 0]]
     """
     lengths = torch.tensor([len(row) for row in rows])
     padded = torch.full((len(rows), int(lengths.max())), value)
@@ -265,6 +288,10 @@ def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
 
     The end token is a target like any other, also where padding has the same id: else a model would
     never learn to stop.
+
+    Example:
+        >>> next_token_rows([[4, 5], [6]], eos_id=0)["targets"].tolist()
+        [[4, 5, 0], [6, 0, -100]]
     """
     ids, _ = pad_rows([[eos_id, *document] for document in documents], eos_id)
     targets, _ = pad_rows([[*document, eos_id] for document in documents], IGNORE)
@@ -272,14 +299,24 @@ def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
 
 
 def translation_rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], eos_id: int) -> Batch:
-    """Make a batch of sources with their lengths, and targets to predict after each of them."""
+    """Make a batch of sources with their lengths, and targets to predict after each of them.
+
+    Example:
+        >>> sorted(translation_rows([([7, 8], [4])], eos_id=0))
+        ['ids', 'source_ids', 'source_lengths', 'targets']
+    """
     source_ids, source_lengths = pad_rows([source for source, _ in pairs], eos_id)
     rows = next_token_rows([target for _, target in pairs], eos_id)
     return {"source_ids": source_ids, "source_lengths": source_lengths, **rows}
 
 
 def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tensor, " N"]:
-    """Join documents into one stream: eos, then each document and an eos after it."""
+    """Join documents into one stream: eos, then each document and an eos after it.
+
+    Example:
+        >>> pack_documents([[4, 5], [6]], eos_id=0).tolist()
+        [0, 4, 5, 0, 6, 0]
+    """
     stream = [eos_id]
     for document in documents:
         stream.extend(document)

@@ -134,7 +134,12 @@ def hide_tokens(
 
 
 def may_hide(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor, "B T"]:
-    """Return True where an ordinary token stands; count padding among the special ids."""
+    """Return True where an ordinary token stands; count padding among the special ids.
+
+    Example:
+        >>> may_hide(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
+        [[False, True, True, False]]
+    """
     return ~torch.isin(ids, torch.tensor(special_ids, dtype=ids.dtype))
 
 
@@ -184,6 +189,10 @@ def join_pair(
     Args:
         longest: length of the result; what is too much is cut from the end of the longer sentence,
             token by token.
+
+    Example:
+        >>> join_pair(SentencePair([7, 8], [9], True), cls_id=1, sep_id=2, longest=9)
+        ([1, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
     """
     if longest < 3:
         raise ValueError(f"longest is {longest}; [CLS] and two [SEP] need at least 3")
@@ -230,6 +239,10 @@ def spans_to_sentinels(
     Sentinel k stands for span k in both results. The targets end with one more sentinel, which
     says that no span follows.
 
+    Example:
+        >>> spans_to_sentinels([4, 5, 6, 7], torch.tensor([False, True, True, False]), [90, 91])
+        ([4, 90, 7], [90, 5, 6, 91])
+
     Returns:
         inputs: `Thank you <0> me to your party <1> week`
         targets: `<0> for inviting <1> last <2>`
@@ -262,6 +275,10 @@ def fill_sentinels(
     """Put the spans of `targets` back in place of the sentinels: undo `spans_to_sentinels`.
 
     A sentinel without a span, as a model may leave one out, is filled with nothing.
+
+    Example:
+        >>> fill_sentinels([4, 90, 7], [90, 5, 6, 91], [90, 91])
+        [4, 5, 6, 7]
     """
     spans: dict[int, list[int]] = {}
     span: list[int] = []

@@ -37,6 +37,7 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
     Args:
         chunks: pieces of the stream, for example one list of ids per document; only one piece at a
             time is held in memory.
+        vocab_size: ids are below it; up to 65,536 they take two bytes each, else four.
 
     Raises:
         ValueError: if vocab_size does not fit four bytes, or an id lies outside the vocabulary.

@@ -167,6 +167,21 @@ def test_stack_ignores_the_future(fused, rng):
     assert (outputs[:, 4:] != outputs_changed[:, 4:]).any()
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("cell", [ElmanCell, LSTMCell, GRUCell])
+def test_stack_on_a_gpu_equals_the_cpu(cell, fused, rng):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    stack = stack_like(cell, rng, fused=fused, n_layers=2, is_bidirectional=True)
+    inputs = torch.randn(3, 7, 3, generator=rng, dtype=torch.float64)
+    lengths = torch.tensor([4, 7, 1])
+    expected, expected_state = stack(inputs, lengths=lengths)
+    outputs, state = stack.cuda()(inputs.cuda(), lengths=lengths.cuda())
+    torch.testing.assert_close(outputs.cpu(), expected, **CLOSE)
+    torch.testing.assert_close(tuple(part.cpu() for part in state), expected_state, **CLOSE)
+
+
 def test_stack_runs_a_given_step(rng):
     calls = []
 

@@ -20,6 +20,8 @@ from course_pkg.models.recurrent import (
     max_pool,
     mean_pool,
 )
+from course_pkg.text.batches import stream_batches
+from course_pkg.training.trainer import Trainer, TrainerConfig
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}  # float64 sums of a few dozen terms
 CELLS = [ElmanCell, LSTMCell, GRUCell]
@@ -173,6 +175,38 @@ def test_truncated_bptt_resumes_exactly(rng):
     saved = {name: value.clone() for name, value in trained.state_dict().items()}
     resumed.load_state_dict(saved)
     assert torch.equal(resumed(ids)[0], trained(ids)[0])
+
+
+def test_truncated_bptt_in_a_killed_training_resumes_exactly(tmp_path):
+    """Data order, carried state, tied weights, dropout and optimizer, through the training loop."""
+
+    def make(folder):
+        rng = torch.Generator().manual_seed(5)
+        model = RecurrentLM(11, 6, 6, 2, is_tied=True, dropout=0.1, generator=rng)
+        batches = stream_batches(torch.arange(300) % 11, 7, 3)
+        config = TrainerConfig(n_steps=24, log_every=2, checkpoint_every=4)
+        return Trainer(TruncatedBPTT(model, 3), batches, config, folder=tmp_path / folder)
+
+    unbroken = make("unbroken")
+    unbroken.train()
+    killed, n_drawn = make("killed"), 0
+    next_batch = killed.batches.next_batch
+
+    def next_batch_until_killed():
+        nonlocal n_drawn
+        n_drawn += 1
+        if n_drawn == 16:  # between two checkpoints
+            raise KeyboardInterrupt
+        return next_batch()
+
+    killed.batches.next_batch = next_batch_until_killed
+    with pytest.raises(KeyboardInterrupt):
+        killed.train()
+    resumed = make("killed")
+    resumed.train(resume=True)
+    expected = unbroken.model.state_dict()
+    for name, value in resumed.model.state_dict().items():
+        assert torch.equal(value, expected[name]), name
 
 
 def test_truncated_bptt_rejects_another_number_of_streams(rng):

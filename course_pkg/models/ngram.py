@@ -11,10 +11,11 @@ to read.
 """
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +137,7 @@ class NGram:
         vocab_size: int,
         eos_id: int,
         smoothing: Smoothing | None = None,
-    ) -> Self:
+    ) -> "NGram":
         """Count and smooth the n-grams of `documents`.
 
         Args:
@@ -151,7 +152,7 @@ class NGram:
         return cls.from_tables(NGramTables.count(documents, order, vocab_size, eos_id), smoothing)
 
     @classmethod
-    def from_tables(cls, tables: NGramTables, smoothing: Smoothing | None = None) -> Self:
+    def from_tables(cls, tables: NGramTables, smoothing: Smoothing | None = None) -> "NGram":
         """Smooth n-grams already counted, to compare methods without counting again."""
         method = (smoothing or ModifiedKneserNey()).fitted(tables)
         order, vocab_size = tables.index.order, tables.index.vocab_size
@@ -172,7 +173,7 @@ class NGram:
             log_backoffs=[_log(left) for left in lefts[1:]],  # the empty history never backs off
             eos_id=tables.eos_id,
             backs_off=backs_off,
-            log_base=float(_log(np.array(base))),
+            log_base=-math.inf if base == 0 else math.log(base),
             smoothing={"method": type(method).__name__, **parameters},
             n_ngrams=tables.n_ngrams,
         )
@@ -256,7 +257,7 @@ class NGram:
         partial.replace(path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path) -> "NGram":
         """Read what `save` wrote.
 
         Raises:
@@ -287,6 +288,8 @@ class NGram:
     def _histories(self, ids: IntArray) -> list[IntArray]:
         """Number the histories of 1, 2, ..., `order - 1` tokens that end at each position."""
         check_ids("ids", ids, self.vocab_size)
+        if self.order == 1:
+            return []  # no history at all
         found = NGramIndex(self.index.keys[: self.order - 1], self.vocab_size).find(ids)
         if self.backs_off:
             return found

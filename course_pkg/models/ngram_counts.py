@@ -9,7 +9,6 @@ Chapter: n-gram models. `ngram_probabilities` says the same with dictionaries.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +152,7 @@ class NGramTables:
     @classmethod
     def count(
         cls, documents: Sequence[Sequence[int]], order: int, vocab_size: int, eos_id: int
-    ) -> Self:
+    ) -> "NGramTables":
         """Count all n-grams of order 1 to `order`.
 
         Args:

@@ -86,7 +86,7 @@ def mle_prob(counts: NGramCounts, history: History, token: int) -> float:
 
 
 def add_k_prob(
-    counts: NGramCounts, history: History, token: int, *, k: float, vocab_size: int
+    counts: NGramCounts, history: History, token: int, *, k: float | int, vocab_size: int
 ) -> float:
     """Pretend to have seen every token `k` more times after every history (k = 1: Laplace).
 

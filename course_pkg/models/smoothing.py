@@ -8,12 +8,18 @@ seen there keep from its own count, and how much is left for a simpler model to 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from course_pkg.models.ngram_counts import UNSEEN, NGramTables, OrderCounts, document_stream
+from course_pkg.models.ngram_counts import (
+    UNSEEN,
+    IntArray,
+    NGramTables,
+    OrderCounts,
+    document_stream,
+)
 from course_pkg.models.ngram_probabilities import (
     absolute_discount,
     check_weights,
@@ -27,6 +33,7 @@ EM_TOLERANCE = 1e-7
 """Fitting weights stops when a round gains less than this many nats per held-out token."""
 
 
+@runtime_checkable
 class Smoothing(Protocol):
     """What `NGram.fit` asks of a smoothing method.
 
@@ -39,7 +46,7 @@ class Smoothing(Protocol):
     simpler: ClassVar[Simpler]
     counts_continuations: ClassVar[bool]
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "Smoothing":
         """Return a copy in which every parameter left open is estimated."""
         ...
 
@@ -60,21 +67,22 @@ class MLE:
     simpler: ClassVar[Simpler] = "nothing"
     counts_continuations: ClassVar[bool] = False
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "MLE":
         """Return self: there is nothing to estimate."""
         return self
 
     def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Keep everything."""
         kept: FloatArray = seen.counts / seen.totals[seen.histories]
-        return kept, np.zeros(len(seen.totals))
+        left: FloatArray = np.zeros(len(seen.totals))
+        return kept, left
 
 
 @dataclass(frozen=True)
 class AddK:
     """Every token counts as seen `k` more times after every history; k = 1 is Laplace's rule."""
 
-    k: float = 1.0
+    k: float | int = 1.0
     simpler: ClassVar[Simpler] = "uniform"
     counts_continuations: ClassVar[bool] = False
 
@@ -82,14 +90,14 @@ class AddK:
         if not self.k > 0:
             raise ValueError(f"k is {self.k}; it must be positive (k = 0 is MLE)")
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "AddK":
         """Return self: k is given."""
         return self
 
     def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Leave k V in every c + k V to the uniform."""
         added = self.k * seen.vocab_size
-        totals = seen.totals + added
+        totals = seen.totals.astype(np.float64) + added
         return seen.counts / totals[seen.histories], added / totals
 
 
@@ -111,7 +119,7 @@ class Interpolated:
         if (self.weights is None) == (self.held_out is None):
             raise ValueError("give either weights or held_out documents to fit them on")
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "Interpolated":
         """Fit the weights to the held-out documents unless they were given."""
         weights = self.weights
         if weights is None:
@@ -140,7 +148,7 @@ class AbsoluteDiscounting:
     simpler: ClassVar[Simpler] = "shorter history"
     counts_continuations: ClassVar[bool] = False
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "AbsoluteDiscounting":
         """Estimate the discounts unless they were given."""
         discounts = self.discounts
         if discounts is None:
@@ -175,7 +183,7 @@ class ModifiedKneserNey:
     simpler: ClassVar[Simpler] = "shorter history"
     counts_continuations: ClassVar[bool] = True
 
-    def fitted(self, tables: NGramTables) -> Self:
+    def fitted(self, tables: NGramTables) -> "ModifiedKneserNey":
         """Estimate the discounts unless they were given."""
         discounts = self.discounts
         if discounts is None:
@@ -238,13 +246,19 @@ def _component_probs(
     histories = np.zeros(n_targets, np.int64)
     for order in range(1, tables.index.order + 1):
         seen = tables.at_order(order)
-        targets = numbers[order - 1][0, 1:]
-        totals = np.where(histories == UNSEEN, 0, seen.totals[histories])
-        counts = np.where(targets == UNSEEN, 0, seen.counts[targets])
+        counts = _counts_of(numbers[order - 1][0, 1:], seen.counts)
+        totals = _counts_of(histories, seen.totals)
         has_opinion[:, order] = totals > 0
         probs[:, order] = counts / np.maximum(totals, 1)
         histories = numbers[order - 1][0, :-1]
     return probs, has_opinion
+
+
+def _counts_of(numbers: IntArray, counts: IntArray) -> IntArray:
+    found = np.zeros(numbers.shape, np.int64)
+    is_seen = numbers != UNSEEN
+    found[is_seen] = counts[numbers[is_seen]]
+    return found
 
 
 def _all_orders(tables: NGramTables, continuations: bool) -> Iterable[OrderCounts]:

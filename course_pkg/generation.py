@@ -1,0 +1,146 @@
+"""Continue a text with any language model: choose a next token, append it, repeat.
+
+The model gives a distribution; how to choose from it is a separate question. Greedy choice is
+always the likeliest token; sampling draws, after temperature has sharpened or flattened the
+distribution and top-k or top-p has cut off its unlikely tail. Chapters: n-gram models, GPT.
+Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al. 2020 (top-p, "nucleus").
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_pkg.models import LanguageModel
+
+
+@torch.no_grad()
+def generate(
+    model: LanguageModel,
+    ids: Int[Tensor, "B T"],
+    n_tokens: int,
+    *,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+    generator: torch.Generator | None = None,
+    stop_id: int | None = None,
+) -> Int[Tensor, "B T_out"]:
+    """Continue each row of `ids` by at most `n_tokens` tokens.
+
+    A `torch.nn.Module` is asked in evaluation mode, without dropout, and left in the mode it had.
+
+    Args:
+        ids: prompts, at least one token each; an empty text begins with eos.
+        temperature: 0 chooses the likeliest token; otherwise see `next_token_probs`.
+        generator: source of randomness, on the device of the model's output.
+        stop_id: a row that has produced this token is finished, and is filled up with it.
+
+    Returns:
+        The prompts with their continuations; shorter when all rows finished early.
+
+    Raises:
+        ValueError: if an argument is out of its range, or no token is possible.
+    """
+    if ids.shape[1] == 0:
+        raise ValueError("ids has no position; begin a text with eos_id")
+    if n_tokens < 0:
+        raise ValueError(f"n_tokens is {n_tokens}; it must be at least 0")
+    was_training = isinstance(model, nn.Module) and model.training
+    if isinstance(model, nn.Module):
+        model.eval()
+    try:
+        finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+        for _ in range(n_tokens):
+            seen = ids if model.context_length is None else ids[:, -model.context_length :]
+            log_probs = model.next_log_probs(seen)
+            token = choose(
+                log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+            ).to(ids.device)
+            if stop_id is not None:
+                token = torch.where(finished, stop_id, token)
+                finished = token == stop_id
+            ids = torch.cat([ids, token[:, None]], dim=1)
+            if bool(finished.all()):
+                break
+    finally:
+        if isinstance(model, nn.Module):
+            model.train(was_training)
+    return ids
+
+
+def choose(
+    log_probs: Float[Tensor, "B V"],
+    *,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, " B"]:
+    """Choose one token per row: the likeliest at temperature 0, else a draw."""
+    # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
+    probs = next_token_probs(log_probs, temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
+    if temperature == 0:
+        return log_probs.argmax(dim=-1)
+    return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
+
+
+def next_token_probs(
+    log_probs: Float[Tensor, "B V"],
+    *,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+) -> Float[Tensor, "B V"]:
+    """Return the distribution that is sampled from: temperature, then top-k, then top-p.
+
+    Args:
+        log_probs: or logits, which differ by a constant per row.
+        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens.
+
+    Returns:
+        Probabilities; each row sums to one.
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
+    _check_some_token_is_possible(log_probs)
+    # Before the cut: a flatter distribution has a larger nucleus.
+    scores = log_probs / temperature
+    if top_k is not None:
+        scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
+    if top_p is not None:
+        scores = scores.masked_fill(~top_p_mask(scores, top_p), -torch.inf)
+    return scores.softmax(dim=-1)
+
+
+def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
+    """Return True for the `k` highest scores of each row and for those equal to the lowest of them.
+
+    A `k` above V keeps everything.
+    """
+    if k < 1:
+        raise ValueError(f"top_k is {k}; it must be at least 1")
+    kth = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
+    return scores >= kth
+
+
+def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
+    """Return True for the nucleus: the fewest likeliest tokens whose probabilities reach `p`.
+
+    The likeliest token is always in it. The token that crosses `p` is the last one in.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p is {p}; it must be above 0 and at most 1")
+    ordered, places = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    # What the tokens before this one have in sum; so the first is kept whatever p is.
+    before = ordered.cumsum(dim=-1) - ordered
+    return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < p)
+
+
+def _check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
+    impossible = (log_probs == -torch.inf).all(dim=-1)
+    if bool(impossible.any()):
+        row = int(impossible.nonzero()[0])
+        raise ValueError(
+            f"row {row} gives every token probability 0; "
+            "an unsmoothed n-gram model does so after a history it never saw"
+        )

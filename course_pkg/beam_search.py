@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_pkg.models import LanguageModel
 
@@ -34,11 +34,16 @@ class TextContinuation:
     """Any language model's texts in progress: each step reads the whole text again.
 
     Args:
+        model: in evaluation mode, if it has one: dropout would show the search another model.
         ids: the texts so far, without the token that the search appends first; may be empty.
     """
 
     model: LanguageModel
     ids: Int[Tensor, "N T"]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, nn.Module) and self.model.training:
+            raise ValueError("training is True; call the model's eval() before a search")
 
     def advance(self, ids: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N V"], "TextContinuation"]:
         """Append one id to each row; return log probabilities of the next, and the longer texts."""

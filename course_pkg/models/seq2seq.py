@@ -191,7 +191,13 @@ class Seq2Seq(nn.Module):
     def start(
         self, source_ids: Int[Tensor, "B S"], source_lengths: Int[Tensor, " B"] | None = None
     ) -> "Decoding":
-        """Read the source and return a blank target for each row, for a search to continue."""
+        """Read the source and return a blank target for each row, for a search to continue.
+
+        Raises:
+            ValueError: in training mode, whose dropout would make the search see another model.
+        """
+        if self.training:
+            raise ValueError("training is True; call eval() before a search")
         memory = self.encode(source_ids, source_lengths)
         return Decoding(self, memory, memory.state)
 

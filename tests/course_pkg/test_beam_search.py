@@ -24,7 +24,7 @@ def lm(rng, vocab_size=V):
     model = FixedWindowLM(vocab_size, 2, 3, 5, eos_id=EOS, generator=rng).double()
     for parameter in model.parameters():
         parameter.data.mul_(2.0)  # sharper, so that hypotheses differ clearly
-    return model
+    return model.eval()
 
 
 def blank(model, n_rows=1):
@@ -106,7 +106,7 @@ def test_wider_beams_never_find_a_less_probable_best_text_than_greedy_here(rng):
 
 
 def test_rows_of_a_batch_are_searched_as_if_alone(rng):
-    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, score=DotScore(), generator=rng).double()
+    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, score=DotScore(), generator=rng).double().eval()
     source_ids = torch.randint(9, (3, 5), generator=rng)
     lengths = torch.tensor([5, 2, 3])
     settings = {"n_beams": 4, "eos_id": EOS, "max_length": 8, "alpha": 0.7}
@@ -121,7 +121,7 @@ def test_rows_of_a_batch_are_searched_as_if_alone(rng):
 
 
 def test_found_log_probs_equal_teacher_forcing(rng):
-    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, score=DotScore(), generator=rng).double()
+    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, score=DotScore(), generator=rng).double().eval()
     source_ids = torch.randint(9, (1, 5), generator=rng)
     for hypothesis in beam_search(
         model.start(source_ids), torch.tensor([EOS]), n_beams=3, eos_id=EOS, max_length=6
@@ -178,8 +178,17 @@ def test_text_continuation_keeps_to_the_context_length(rng):
             assert ids.shape[1] <= 3
             return super().next_log_probs(ids)
 
-    model = Short(5, 4, 6, generator=rng)
+    model = Short(5, 4, 6, generator=rng).eval()
     greedy_search(blank(model), torch.tensor([1]), eos_id=EOS, max_length=6)
+
+
+def test_search_rejects_a_model_in_training_mode(rng):
+    """Dropout left on would answer another question at each step."""
+    with pytest.raises(ValueError, match="training is True"):
+        blank(lm(rng).train())
+    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, generator=rng)
+    with pytest.raises(ValueError, match="training is True"):
+        model.start(torch.zeros(1, 3, dtype=torch.int64))
 
 
 @pytest.mark.parametrize(

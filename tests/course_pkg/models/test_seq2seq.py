@@ -29,7 +29,7 @@ ATTENTIVE = SCORES[1:]
 
 def small(rng, make_score=DotScore, **kwargs) -> Seq2Seq:
     settings = {"d_embedding": 4, "d_hidden": 6, "n_layers": 2, "eos_id": EOS}
-    return Seq2Seq(9, 7, **(settings | kwargs), score=make_score(), generator=rng).double()
+    return Seq2Seq(9, 7, **(settings | kwargs), score=make_score(), generator=rng).double().eval()
 
 
 def batch(rng):
@@ -179,6 +179,7 @@ def test_attention_learns_to_reverse(make_score, rng):
         loss.backward()
         optimizer.step()
     source_ids, _, targets = reversal_batch(rng, 50, 5)
+    model.eval()
     found = greedy_search(model.start(source_ids), torch.full((50,), EOS), eos_id=EOS, max_length=9)
     right = [list(h.ids) == target for h, target in zip(found, targets.tolist(), strict=True)]
     assert sum(right) >= 45

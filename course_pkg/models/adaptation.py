@@ -1,0 +1,282 @@
+"""From a pretrained model to a task: heads, freezing, LoRA.
+
+A pretrained GPT or BERT turns each token into a vector that knows its context. A task needs little
+more than a linear layer on the right vector: the first for BERT, whose [CLS] was trained to stand
+for the whole input; the last real one for GPT, the only one that has seen everything. What else may
+move decides cost: nothing (a probe), everything (full fine-tuning), or a thin layer beside each
+matrix (LoRA).
+
+Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Hu et al. 2022.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_pkg.layers.attention import padding_mask
+from course_pkg.models import IGNORE
+from course_pkg.models.bert import BERT
+from course_pkg.models.gpt import GPT
+
+Backbone = GPT | BERT
+
+
+class Features(nn.Module):
+    """What a backbone says of a text: a vector for each token, or one for all.
+
+    A frozen backbone gets no gradient and stays in evaluation mode: dropout inside it would change
+    the features from step to step although its weights stand still.
+
+    Args:
+        backbone: a pretrained GPT or BERT.
+        is_frozen: keep it as it is.
+    """
+
+    def __init__(self, backbone: Backbone, *, is_frozen: bool = False) -> None:
+        super().__init__()
+        self.backbone, self.is_frozen = backbone, is_frozen
+        self.d_model = backbone.config.d_model
+        if is_frozen:
+            backbone.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "Features":
+        """Switch dropout on or off, but never inside a frozen backbone."""
+        self.training = mode
+        self.backbone.train(mode and not self.is_frozen)
+        return self
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        lengths: Int[Tensor, " B"],
+        segments: Int[Tensor, "B T"] | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Return the vector of each token; what stands at padding means nothing.
+
+        Raises:
+            ValueError: if a GPT is given segments.
+        """
+        if isinstance(self.backbone, BERT):
+            mask = padding_mask(lengths, ids.shape[1]).squeeze(1)
+            return self.backbone.encode(ids, segments, mask)
+        if segments is not None:
+            raise ValueError("segments is given; a GPT has none, it separates texts by tokens")
+        return self.backbone.encode(ids)  # padding comes last, and nobody looks ahead
+
+    def of_text(
+        self,
+        ids: Int[Tensor, "B T"],
+        lengths: Int[Tensor, " B"],
+        segments: Int[Tensor, "B T"] | None = None,
+    ) -> Float[Tensor, "B D"]:
+        """Return one vector for each text: pooled [CLS] of a BERT, last real token of a GPT."""
+        states = self(ids, lengths, segments)
+        if isinstance(self.backbone, BERT):
+            return self.backbone.pool(states)
+        rows = torch.arange(len(ids), device=ids.device)
+        last: Tensor = states[rows, lengths - 1]
+        return last
+
+
+class TextClassifier(nn.Module):
+    """One label for a text or a pair of texts.
+
+    Args:
+        backbone: a pretrained GPT or BERT.
+        is_frozen: train only the new layer: a linear probe.
+        dropout: on the vector that enters the new layer.
+
+    Example:
+        >>> from course_pkg.models.bert import bert_tiny
+        >>> probe = TextClassifier(BERT(bert_tiny(vocab_size=11)), n_classes=3, is_frozen=True)
+        >>> sum(p.numel() for p in probe.parameters() if p.requires_grad)  # 64 * 3 + 3
+        195
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        n_classes: int,
+        *,
+        is_frozen: bool = False,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = Features(backbone, is_frozen=is_frozen)
+        self.dropout = nn.Dropout(dropout)
+        self.output = new_head(self.features.d_model, n_classes, generator)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        lengths: Int[Tensor, " B"],
+        targets: Int[Tensor, " B"] | None = None,
+        segments: Int[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
+        """Score the classes; the loss is in nats per text."""
+        logits = self.output(self.dropout(self.features.of_text(ids, lengths, segments)))
+        return logits, None if targets is None else F.cross_entropy(logits, targets)
+
+
+class TokenTagger(nn.Module):
+    """One label for each token. Arguments as for `TextClassifier`."""
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        n_tags: int,
+        *,
+        is_frozen: bool = False,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = Features(backbone, is_frozen=is_frozen)
+        self.dropout = nn.Dropout(dropout)
+        self.output = new_head(self.features.d_model, n_tags, generator)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        lengths: Int[Tensor, " B"],
+        targets: Int[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, ""] | None]:
+        """Score the tags; the loss is in nats per real token whose target is not IGNORE."""
+        logits = self.output(self.dropout(self.features(ids, lengths)))
+        if targets is None:
+            return logits, None
+        targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+
+
+class MultipleChoice(nn.Module):
+    """Choose among C candidates, each read together with the question: Radford et al. 2018, fig. 1.
+
+    One linear layer gives each candidate a score; a softmax compares the candidates.
+    Arguments as for `TextClassifier`.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        is_frozen: bool = False,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = Features(backbone, is_frozen=is_frozen)
+        self.dropout = nn.Dropout(dropout)
+        self.output = new_head(self.features.d_model, 1, generator)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B C T"],
+        lengths: Int[Tensor, "B C"],
+        targets: Int[Tensor, " B"] | None = None,
+    ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
+        """Score the candidates; the loss is in nats per question."""
+        vectors = self.features.of_text(ids.flatten(0, 1), lengths.flatten())
+        logits = self.output(self.dropout(vectors)).view(ids.shape[:2])
+        return logits, None if targets is None else F.cross_entropy(logits, targets)
+
+
+def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = None) -> nn.Linear:
+    """Return the layer that a task adds, with weights as small as BERT's own at their start.
+
+    Raises:
+        ValueError: if n_outputs is below 1.
+    """
+    if n_outputs < 1:
+        raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
+    head = nn.Linear(d_model, n_outputs)
+    nn.init.normal_(head.weight, std=0.02, generator=generator)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+class LoRALinear(nn.Module):
+    """A frozen linear layer and a thin trainable one beside it: W x + b + (alpha / r) B A x.
+
+    A is random and B zero, so that at first nothing has changed (Hu et al. 2022, section 4.1).
+    """
+
+    def __init__(
+        self, linear: nn.Linear, rank: int, alpha: float, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        if not 1 <= rank <= min(linear.in_features, linear.out_features):
+            raise ValueError(
+                f"rank is {rank}; for a layer from {linear.in_features} to "
+                f"{linear.out_features} it must be 1 to the smaller of the two"
+            )
+        self.linear = linear.requires_grad_(False)
+        self.scale = alpha / rank
+        weight = linear.weight
+        self.down = nn.Parameter(weight.new_empty(rank, linear.in_features))  # A
+        self.up = nn.Parameter(weight.new_zeros(linear.out_features, rank))  # B
+        nn.init.normal_(self.down, std=rank**-0.5, generator=generator)
+
+    def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch O"]:
+        """Apply both paths."""
+        out: Tensor = self.linear(x) + self.scale * F.linear(F.linear(x, self.down), self.up)
+        return out
+
+    def merged(self) -> nn.Linear:
+        """Return one linear layer that computes the same."""
+        with torch.no_grad():
+            self.linear.weight += self.scale * self.up @ self.down
+        return self.linear
+
+
+def add_lora(
+    model: nn.Module,
+    rank: int = 8,
+    alpha: float = 16.0,
+    *,
+    targets: Sequence[str] = ("attention.query", "attention.value"),
+    generator: torch.Generator | None = None,
+) -> list[nn.Parameter]:
+    """Freeze a model and put a thin trainable layer beside some of its linear layers, in place.
+
+    Call it before adding a head, whose layer is to train.
+
+    Args:
+        targets: ends of the names of the layers to adapt; the default is that of Hu et al. 2022.
+
+    Returns:
+        the parameters that still train: two for each adapted layer.
+
+    Raises:
+        ValueError: if a target names no linear layer of the model, or one adapted already.
+    """
+    chosen = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and name.endswith(tuple(targets))
+    }
+    for target in targets:
+        if not any(name.endswith(target) for name in chosen):
+            raise ValueError(f"targets has {target!r}; no linear layer of the model ends so")
+    model.requires_grad_(False)
+    trainable: list[nn.Parameter] = []
+    for name, linear in chosen.items():
+        adapted = LoRALinear(linear, rank, alpha, generator)
+        model.set_submodule(name, adapted)
+        trainable += [adapted.down, adapted.up]
+    return trainable
+
+
+def merge_lora(model: nn.Module) -> None:
+    """Fold every thin layer into the matrix beside it, in place: no cost is left at inference.
+
+    Everything trains again afterwards.
+    """
+    adapted = {name: m for name, m in model.named_modules() if isinstance(m, LoRALinear)}
+    for name, module in adapted.items():
+        model.set_submodule(name, module.merged())
+    model.requires_grad_(True)

@@ -1,0 +1,71 @@
+"""Tasks as token sequences: what a pretrained model reads when it is fine-tuned.
+
+A GPT was pretrained on plain text, so a task with parts is written as one sequence with three new
+tokens: [START], [DELIM] between the parts, and [EXTRACT] last, whose vector the head reads.
+Chapter: fine-tuning. Radford et al. 2018, figure 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TaskFormat:
+    """Ids of the tokens that frame a task, and the longest sequence that may come out.
+
+    Texts that are too long lose tokens at their ends, the longest text first.
+
+    Raises:
+        ValueError: if two ids are equal, or max_length leaves no room for a token of each of two
+            texts.
+
+    Example:
+        >>> TaskFormat(start=90, delim=91, extract=92, max_length=16).pair([1, 2], [3])
+        [90, 1, 2, 91, 3, 92]
+    """
+
+    start: int
+    delim: int
+    extract: int
+    max_length: int
+
+    def __post_init__(self) -> None:
+        ids = (self.start, self.delim, self.extract)
+        if len(set(ids)) < 3:
+            raise ValueError(f"start, delim and extract are {ids}; they must differ")
+        if self.max_length < 5:
+            raise ValueError(f"max_length is {self.max_length}; it must be at least 5")
+
+    def single(self, text: Sequence[int]) -> list[int]:
+        """Frame one text, to be classified."""
+        (text,) = shorten([text], self.max_length - 2)
+        return [self.start, *text, self.extract]
+
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
+        """Frame two texts whose order matters, such as premise and hypothesis."""
+        first, second = shorten([first, second], self.max_length - 3)
+        return [self.start, *first, self.delim, *second, self.extract]
+
+    def both_orders(self, first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
+        """Frame two texts whose order does not matter, such as two sentences to compare.
+
+        The vectors of both sequences are added before the head.
+        """
+        return [self.pair(first, second), self.pair(second, first)]
+
+    def choices(self, question: Sequence[int], answers: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Frame a question with each of its possible answers."""
+        return [self.pair(question, answer) for answer in answers]
+
+
+def shorten(texts: Sequence[Sequence[int]], n_tokens: int) -> list[list[int]]:
+    """Cut tokens off the ends of the longest texts until all fit into `n_tokens` together.
+
+    Example:
+        >>> shorten([[1, 2, 3, 4, 5], [6, 7]], 5)
+        [[1, 2, 3], [6, 7]]
+    """
+    lengths = [len(text) for text in texts]
+    while sum(lengths) > n_tokens:
+        lengths[lengths.index(max(lengths))] -= 1
+    return [list(text[:length]) for text, length in zip(texts, lengths, strict=True)]

@@ -1,0 +1,197 @@
+"""Heads on pretrained models, freezing and LoRA, by their properties and against transformers."""
+
+import pytest
+import torch
+from torch import nn
+
+from course_pkg.models import IGNORE
+from course_pkg.models.adaptation import (
+    Features,
+    LoRALinear,
+    MultipleChoice,
+    TextClassifier,
+    TokenTagger,
+    add_lora,
+    merge_lora,
+)
+from course_pkg.models.bert import BERT, bert_tiny
+from course_pkg.models.gpt import GPT, gpt_tiny
+
+B, T, V, C = 2, 5, 11, 3
+KINDS = ("gpt", "bert")
+
+
+def backbone(kind: str, dropout: float = 0.0) -> GPT | BERT:
+    generator = torch.Generator().manual_seed(7)
+    if kind == "gpt":
+        return GPT(gpt_tiny(V), dropout=dropout, generator=generator).double()
+    return BERT(bert_tiny(V), has_heads=False, dropout=dropout, generator=generator).double()
+
+
+@pytest.fixture
+def text(rng):
+    return torch.randint(V, (B, T), generator=rng), torch.tensor([3, 5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_classifier_ignores_padding(kind, text):
+    ids, lengths = text
+    classifier = TextClassifier(backbone(kind), C).double().eval()
+    logits, _ = classifier(ids, lengths)
+    other = ids.clone()
+    other[0, 3:] = (other[0, 3:] + 1) % V
+    torch.testing.assert_close(classifier(other, lengths)[0], logits, rtol=0, atol=1e-10)
+    alone, _ = classifier(ids[:1, :3], lengths[:1])
+    torch.testing.assert_close(alone, logits[:1], rtol=0, atol=1e-10)
+
+
+def test_text_classifier_of_a_gpt_matches_transformers(text):
+    from transformers import GPT2Config, GPT2ForSequenceClassification
+
+    # Its own way to find the last token is the pad id, so we give the padding an id of its own.
+    ids, lengths = text
+    pad = V - 1
+    ids = (ids % pad).masked_fill(torch.arange(T) >= lengths[:, None], pad)
+    config = GPT2Config(
+        vocab_size=V, n_positions=64, n_embd=64, n_layer=2, n_head=4, num_labels=C, pad_token_id=pad
+    )
+    theirs = GPT2ForSequenceClassification(config).double().eval()
+    ours = TextClassifier(backbone("gpt"), C).double().eval()
+    # The body's parity is tested with GPT; here only which vector the head reads is in question.
+    body = theirs.transformer(ids).last_hidden_state
+    ours.features.forward = lambda ids, lengths, segments=None: body
+    with torch.no_grad():
+        ours.output.weight.copy_(theirs.score.weight)
+    torch.testing.assert_close(ours(ids, lengths)[0], theirs(ids).logits, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frozen_backbone_gives_the_same_features_in_training_and_gets_no_gradient(kind, text):
+    ids, lengths = text
+    targets = torch.tensor([2, 0])
+    classifier = TextClassifier(backbone(kind, dropout=0.5), C, is_frozen=True).double().train()
+    features = classifier.features.of_text(ids, lengths)
+    assert torch.equal(classifier.features.of_text(ids, lengths), features)
+
+    before = [p.clone() for p in classifier.parameters()]
+    optimizer = torch.optim.SGD([p for p in classifier.parameters() if p.requires_grad], lr=1.0)
+    classifier(ids, lengths, targets)[1].backward()
+    optimizer.step()
+    changed = [
+        name
+        for (name, p), old in zip(classifier.named_parameters(), before, strict=True)
+        if not torch.equal(p, old)
+    ]
+    assert changed == ["output.weight", "output.bias"]
+
+
+def test_backbone_that_is_not_frozen_drops_out_in_training(text):
+    classifier = TextClassifier(backbone("gpt", dropout=0.5), C).double().train()
+    first, second = (classifier.features.of_text(*text) for _ in range(2))
+    assert not torch.equal(first, second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_token_tagger_loss_ignores_padding_and_ignored_tokens(kind, text):
+    ids, lengths = text
+    tagger = TokenTagger(backbone(kind), C).double().eval()
+    targets = torch.tensor([[0, IGNORE, 2, 1, 1], [1, 2, 0, 1, 2]])
+    logits, loss = tagger(ids, lengths, targets)
+    counted = [logits[0, 0, 0], logits[0, 2, 2], *(logits[1, t, targets[1, t]] for t in range(5))]
+    norms = logits.logsumexp(-1)
+    expected = torch.stack([norms[0, 0], norms[0, 2], *norms[1]]) - torch.stack(counted)
+    torch.testing.assert_close(loss, expected.mean(), rtol=0, atol=1e-10)
+
+
+def test_multiple_choice_scores_do_not_depend_on_the_order_of_candidates(rng):
+    ids = torch.randint(V, (B, C, T), generator=rng)
+    lengths = torch.tensor([[3, 5, 4], [5, 2, 5]])
+    model = MultipleChoice(backbone("gpt")).double().eval()
+    logits, loss = model(ids, lengths, torch.tensor([1, 2]))
+    order = [2, 0, 1]
+    shuffled, same_loss = model(ids[:, order], lengths[:, order], torch.tensor([2, 0]))
+    torch.testing.assert_close(shuffled, logits[:, order], rtol=0, atol=1e-10)
+    torch.testing.assert_close(same_loss, loss, rtol=0, atol=1e-10)
+
+
+def test_features_of_a_gpt_rejects_segments(text):
+    ids, lengths = text
+    with pytest.raises(ValueError, match="segments is given"):
+        Features(backbone("gpt"))(ids, lengths, torch.zeros_like(ids))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lora_starts_as_the_identity_trains_only_itself_and_merges_exactly(kind, text, rng):
+    ids, _ = text
+    model = backbone(kind).eval()
+    names_before = set(model.state_dict())
+    original = model.encode(ids).detach()
+    frozen = {name: p.clone() for name, p in model.named_parameters()}
+
+    trainable = add_lora(model, rank=3, alpha=6.0, generator=rng)
+    torch.testing.assert_close(model.encode(ids), original, rtol=0, atol=0)
+    assert [p for p in model.parameters() if p.requires_grad] == trainable
+    assert len(trainable) == 2 * 2 * 2  # two matrices in each of query and value of two layers
+
+    optimizer = torch.optim.SGD(trainable, lr=1.0)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model.encode(ids).square().mean().backward()
+        optimizer.step()
+    for name, old in frozen.items():
+        kept = name.replace("query.", "query.linear.").replace("value.", "value.linear.")
+        assert torch.equal(model.get_parameter(kept), old)
+    adapted = model.encode(ids).detach()
+    assert not torch.allclose(adapted, original)
+
+    merge_lora(model)
+    assert set(model.state_dict()) == names_before
+    # 1e-12: one matrix rounds otherwise than the sum of two.
+    torch.testing.assert_close(model.encode(ids), adapted, rtol=0, atol=1e-12)
+
+
+def test_lora_scale_is_alpha_over_rank_applied_once():
+    linear = nn.Linear(4, 2, bias=False)
+    nn.init.zeros_(linear.weight)
+    adapted = LoRALinear(linear, rank=2, alpha=6.0)
+    nn.init.ones_(adapted.down)
+    nn.init.ones_(adapted.up)
+    # A x = (10, 10); B A x = (20, 20); times 6 / 2.
+    assert adapted(torch.tensor([1.0, 2.0, 3.0, 4.0])).tolist() == [60.0, 60.0]
+    assert adapted.merged()(torch.tensor([1.0, 2.0, 3.0, 4.0])).tolist() == [60.0, 60.0]
+
+
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_text_classifier_learns_which_token_comes_first(is_frozen, rng):
+    ids = torch.randint(2, V, (64, T), generator=rng)
+    targets = ids[:, 0] % 2
+    lengths = torch.full((64,), T)
+    classifier = TextClassifier(backbone("bert"), 2, is_frozen=is_frozen, generator=rng).double()
+    parameters = [p for p in classifier.parameters() if p.requires_grad]
+    optimizer = torch.optim.Adam(parameters, lr=0.05 if is_frozen else 0.003)
+    for _ in range(60):
+        optimizer.zero_grad()
+        _, loss = classifier(ids, lengths, targets)
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.1  # chance is log 2 = 0.69
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TextClassifier(backbone("gpt"), 0), "n_outputs is 0"),
+        (lambda: LoRALinear(nn.Linear(4, 3), rank=4, alpha=1.0), "rank is 4"),
+        (lambda: add_lora(backbone("gpt"), targets=("c_attn",)), "'c_attn'"),
+    ],
+)
+def test_adaptation_rejects_what_cannot_work(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_add_lora_rejects_a_model_that_has_it_already():
+    model = backbone("gpt")
+    add_lora(model, rank=2)
+    with pytest.raises(ValueError, match=r"'attention\.query'; no linear layer"):
+        add_lora(model, rank=2)

@@ -30,7 +30,7 @@ from matplotlib.ticker import (
     NullFormatter,
     PercentFormatter,
 )
-from numpy.typing import ArrayLike
+from torch import Tensor
 
 SERIES = ("#0067a3", "#b84c00", "#00745a", "#a3457f", "#7a6000", "#5b52a8")
 """Colours of the first, second, ... line on a light page; the book's style sheet has dark twins
@@ -71,7 +71,10 @@ MARKERS = "os^Dvp"
 LABEL_GAP_POINTS = 13.0
 MOST_MARKERS = 12
 
-Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
+Numbers = Sequence[Any] | np.ndarray | Tensor
+"""A list (nested for a table), a range, an array, or a tensor on the CPU."""
+
+Curves = Mapping[str, tuple[Numbers, Numbers]]
 """Name of each line -> its x and y values."""
 
 
@@ -118,6 +121,7 @@ def _inline_svg(svg: str, alt: str) -> str:
     # A style element inside a page styles the whole page; ids of groups repeat between figures.
     svg = re.sub(r"<style.*?</style>|<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+    svg = svg.replace("xlink:href", "href")
     svg = re.sub(r"<defs>\s*</defs>\s*", "", svg)
     svg = re.sub(
         r"font: ([\w. ]*px) [^;\"]*", r"font: \1 var(--pst-font-family-base, sans-serif)", svg
@@ -142,7 +146,7 @@ def new_figure(width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Ax
         return figure, figure.subplots()
 
 
-def spread(wanted: ArrayLike, gap: float) -> np.ndarray:
+def spread(wanted: Numbers, gap: float) -> np.ndarray:
     """Move positions apart until neighbours are at least `gap` away, keeping order and centre.
 
     Example:
@@ -197,7 +201,7 @@ def lines(
         faint: what to show thinly behind the curve of the same name, as before smoothing.
 
     Raises:
-        ValueError: there is no curve, or a curve's x and y differ in length or are empty.
+        ValueError: there is no curve, or one whose x and y differ in length or that is empty.
     """
     if not curves:
         raise ValueError("curves is empty; give at least one line")
@@ -211,8 +215,13 @@ def lines(
         marker = MARKERS[number % len(MARKERS)] if xs.size <= MOST_MARKERS else None
         axes.plot(xs, ys, color=colour, marker=marker)
         if faint and name in faint:
-            axes.plot(*faint[name], color=colour, alpha=0.25, linewidth=0.8, zorder=1)
-        ends.append((name, float(ys[np.isfinite(ys)][-1]), colour))
+            axes.plot(
+                *map(np.asarray, faint[name]), color=colour, alpha=0.25, linewidth=0.8, zorder=1
+            )
+        finite = ys[np.isfinite(ys)]
+        if not finite.size:
+            raise ValueError(f"curve {name!r} has no finite value; leave it out")
+        ends.append((name, float(finite[-1]), colour))
     if floor is not None:
         name, level = floor
         axes.axhline(level, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.5)
@@ -227,7 +236,7 @@ def lines(
         if is_log:
             set_scale("log")
             _plain_log_ticks(axis)
-    if not log_x and all(np.all(np.mod(x, 1) == 0) for x, _ in curves.values()):
+    if not log_x and all(np.all(np.asarray(x) % 1 == 0) for x, _ in curves.values()):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     if y_range is not None:
         axes.set_ylim(*y_range)
@@ -284,7 +293,7 @@ def bars(
 
 
 def heatmap(
-    weights: ArrayLike,
+    weights: Numbers,
     *,
     rows: Sequence[str],
     columns: Sequence[str],
@@ -330,7 +339,7 @@ def heatmap(
     return figure
 
 
-def moving_average(values: ArrayLike, window: int) -> np.ndarray:
+def moving_average(values: Numbers, window: int) -> np.ndarray:
     """Average each value with up to `window - 1` values before it.
 
     Example:
@@ -367,11 +376,11 @@ def gradient_norms(curves: Curves, *, x_label: str = "distance back in time (tok
 
 
 def sparsity(
-    orders: ArrayLike, share_unseen: Mapping[str, ArrayLike], *, x_label: str = "order n"
+    orders: Numbers, share_unseen: Mapping[str, Numbers], *, x_label: str = "order n"
 ) -> Figure:
     """Show which share of the n-grams of new text was never seen in training, for each order."""
     curves = {name: (orders, shares) for name, shares in share_unseen.items()}
     y_label = "n-grams of the test text never seen in training"
-    figure = lines(curves, x_label=x_label, y_label=y_label, y_range=(0, 1.02))
+    figure = lines(curves, x_label=x_label, y_label=y_label, y_range=(0.0, 1.02))
     figure.axes[0].yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
     return figure

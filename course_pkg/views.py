@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+
+from course_pkg.plots import Numbers
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def visible(symbol: str) -> str:
 
 
 def guess_letter(
-    text: str, probabilities: ArrayLike, alphabet: Sequence[str], *, n_shown: int, alt: str
+    text: str, probabilities: Numbers, alphabet: Sequence[str], *, n_shown: int, alt: str
 ) -> View:
     """Let the reader play Shannon's guessing game (Shannon 1951) against a model.
 
@@ -132,7 +133,7 @@ class Walk:
 
 
 def draw_walk(
-    next_probabilities: Callable[[list[int]], ArrayLike],
+    next_probabilities: Callable[[list[int]], Numbers],
     tokens: Sequence[str],
     *,
     method: str,

@@ -93,5 +93,18 @@
   /** A symbol that can be seen: ␣ for a space, ⏎ for a line break. */
   const visible = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
 
+  /** Whatever scrolls sideways must be reachable without a mouse; nothing else needs a tab stop. */
+  const scrollers = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  const watch = (selector) => document.querySelectorAll(selector).forEach((part) => scrollers.observe(part));
+  window.addEventListener("load", () => {
+    watch("pre, .cell_output .output, .pst-scrollable-table-container");
+    window.MathJax?.startup?.promise?.then(() => watch("div.math, mjx-container[display]"));
+  });
+
   window.lm = { Element, h, choices, bars, visible };
 })();

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from .assets import ROOT
 
 PAGES = ROOT / "book" / "back" / "api"
-PAGE = """# `{module}`
+PAGE = """# {title}
 
 ```{{eval-rst}}
 .. automodule:: {module}
@@ -32,9 +32,14 @@ def module_names(package: Path = ROOT / "course_pkg") -> list[str]:
     return sorted(names)
 
 
+def page_text(module: str) -> str:
+    """Return the page of a module, titled by its place in the package."""
+    return PAGE.format(module=module, title=module.removeprefix("course_pkg."))
+
+
 def write_pages(modules: list[str], folder: Path = PAGES) -> None:
     """Write the pages that changed, and remove those whose module is gone."""
-    wanted = {folder / f"{module}.md": PAGE.format(module=module) for module in modules}
+    wanted = {folder / f"{module}.md": page_text(module) for module in modules}
     for page in set(folder.glob("course_pkg*.md")) - set(wanted):
         page.unlink()
     for page, text in wanted.items():

@@ -53,7 +53,7 @@ def directive_to_markdown(name: str, title: str, body: list[str]) -> list[str]:
         return [*(f"*{line}*" for line in [" ".join(body).strip()] if line), ""]
     if name.startswith("code"):
         return [f"```{title}", *body, "```", ""]
-    inner = list(reduced_lines(body))
+    inner = "\n".join(reduced_lines(body)).strip("\n").splitlines()
     if name.startswith("solution"):
         return ["<details><summary>Solution</summary>", "", *inner, "", "</details>", ""]
     if name in BARE:

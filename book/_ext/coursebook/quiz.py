@@ -1,4 +1,4 @@
-"""The `{quiz}` directive: a question whose every option is explained.
+r"""The `{quiz}` directive: a question whose every option is explained.
 
     ```{quiz}
     question: A uniform model over 27 symbols has which perplexity?
@@ -7,7 +7,7 @@
         correct: true
         why: Perplexity is the size of the die that would be as hard to predict.
       - text: 4.75
-        why: That is its entropy in bits, $\\log_2 27$; perplexity undoes the logarithm.
+        why: That is its entropy in bits, $\log_2 27$; perplexity undoes the logarithm.
     ```
 
 Question, options and explanations are MyST: math, code and links work. On the page it is a

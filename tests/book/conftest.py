@@ -1,0 +1,94 @@
+"""One build of the book and of a small specimen for all tests here, and a browser to open them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # the tests may run as root in a container
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--hide-scrollbars",
+)
+
+
+def build(book: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    """Build as a reader would; the status and the log tell what happened."""
+    command = [sys.executable, str(ROOT / "book" / "build.py")]
+    command += ["--book", str(book), "--output", str(output)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def small_book(folder: Path, pages: dict[str, str]) -> Path:
+    """Write a book of a title page and the given pages."""
+    book = folder / "book"
+    shutil.copytree(ROOT / "book" / "_assets", book / "_assets")
+    (book / "references.bib").write_text("")
+    (book / "index.md").write_text("# A small book\n")
+    chapters = "".join(f"  - file: {name}\n" for name in pages)
+    (book / "_toc.yml").write_text(f"format: jb-book\nroot: index\nchapters:\n{chapters}")
+    for name, text in pages.items():
+        (book / f"{name}.md").write_text(text)
+    return book
+
+
+@pytest.fixture
+def book_of(tmp_path: Path) -> Callable[[dict[str, str]], subprocess.CompletedProcess[str]]:
+    """Write and build a book of the given pages below `tmp_path`; call again to build again."""
+
+    def build_pages(pages: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        shutil.rmtree(tmp_path / "book", ignore_errors=True)
+        return build(small_book(tmp_path, pages), tmp_path)
+
+    return build_pages
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The whole book, built where a reader builds it, so that its cache serves both."""
+    result = build(ROOT / "book", ROOT)
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-6000:]
+    return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def specimen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with one of everything that a chapter may use."""
+    folder = tmp_path_factory.mktemp("specimen")
+    book = folder / "book"
+    shutil.copytree(Path(__file__).parent / "specimen", book)
+    shutil.copytree(ROOT / "book" / "_assets", book / "_assets")
+    result = build(book, folder)
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-6000:]
+    return folder / "_build" / "html" / "specimen.html"
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A headless Chromium that logs its console and every request."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromedriver = shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        pytest.skip("chromium and chromedriver are not installed (Debian: chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=chromedriver)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()

@@ -1,0 +1,197 @@
+"""The pages in a real browser: silence, self-sufficiency, accessibility, and figures that work."""
+
+import json
+import math
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+ROOT = Path(__file__).parents[2]
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+THEMES, WIDTHS = ("light", "dark"), (1280, 390)
+READY = "return window.MathJax?.startup?.promise?.then(() => true) ?? true"
+
+
+def look(browser, page: Path, theme: str = "light", width: int = 1280) -> None:
+    """Open a page as a reader with this theme and this screen does, and wait for its formulas."""
+    media = {"features": [{"name": "prefers-color-scheme", "value": theme},
+                          {"name": "prefers-reduced-motion", "value": "reduce"}]}  # fmt: skip
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(page.as_uri())
+    browser.set_script_timeout(60)
+    browser.execute_script(READY)
+
+
+def complaints(browser) -> list[str]:
+    """What the console said, and each request that left the file system."""
+    said = [entry["message"] for entry in browser.get_log("browser") if entry["level"] != "INFO"]
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            url = message["params"]["request"]["url"]
+            if urlsplit(url).scheme not in ("file", "data", "blob"):
+                said.append(f"request to {url}")
+    return said
+
+
+def violations(browser) -> list[str]:
+    """What axe-core finds, one line for each element."""
+    browser.execute_script(AXE)
+    found = browser.execute_async_script(
+        "const done = arguments[0]; axe.run().then((r) => done(r.violations));"
+    )
+    return [
+        f"{rule['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for rule in found
+        for node in rule["nodes"]
+    ]
+
+
+def overflow(browser) -> int:
+    """By how many pixels the page is wider than the screen."""
+    return browser.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_specimen_is_accessible_silent_and_fits(browser, specimen, theme, width):
+    look(browser, specimen, theme, width)
+    assert browser.execute_script("return document.documentElement.dataset.theme") == theme
+    assert complaints(browser) == []
+    assert violations(browser) == []
+    assert overflow(browser) <= 0
+
+
+def test_every_page_is_accessible_silent_and_fits(browser, site):
+    """Reference pages share one template: of those, the first and the longest stand for all."""
+    pages = [page for page in site.rglob("*.html") if not {"_static", "_modules"} & set(page.parts)]
+    reference = sorted(page for page in pages if page.name.startswith("course_pkg"))
+    longest = max(reference, key=lambda page: page.stat().st_size)
+    others = [page for page in pages if page not in reference and page.name != "404.html"]
+    problems = []
+    for page in [*others, reference[0], longest]:
+        for theme in THEMES:
+            for width in WIDTHS:
+                look(browser, page, theme, width)
+                where = f"{page.relative_to(site)} {theme} {width}: "
+                problems += [where + text for text in complaints(browser) + violations(browser)]
+                if overflow(browser) > 0:
+                    problems.append(f"{where}{overflow(browser)} pixels too wide")
+    assert not problems, "\n".join(problems)
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", selector)
+
+
+def text_of(browser, selector) -> str:
+    return find(browser, selector)[0].text
+
+
+def press(browser, selector, n: int = 0) -> None:
+    browser.execute_script("arguments[0].click()", find(browser, selector)[n])
+
+
+def test_quiz_explains_each_choice_and_announces_it(browser, specimen):
+    look(browser, specimen)
+    assert not any(why.is_displayed() for why in find(browser, "lm-quiz .lm-why"))
+    press(browser, "lm-quiz input", 0)
+    assert text_of(browser, "lm-quiz .lm-why").startswith("Not this one.")
+    press(browser, "lm-quiz input", 1)
+    spoken = browser.execute_script(
+        "return document.querySelector('lm-quiz [role=status]').textContent"
+    )
+    assert spoken == "Right. Count on your fingers."
+
+
+def test_quiz_is_a_named_group_of_radio_buttons(browser, specimen):
+    look(browser, specimen)
+    (group,) = find(browser, "lm-quiz fieldset")
+    assert group.aria_role == "group"
+    assert group.accessible_name.startswith("What is")
+    assert [radio.accessible_name for radio in find(browser, "lm-quiz input")] == ["Five", "Four"]
+
+
+def test_guess_letter_shows_surprise_before_anyone_plays(browser, specimen):
+    look(browser, specimen)
+    assert len(find(browser, "lm-guess-letter .lm-letter")) == 29  # 28 given letters and the cursor
+    assert "bits per letter" in text_of(browser, "lm-guess-letter .lm-score")
+
+
+def test_guess_letter_counts_guesses_typed_on_the_keyboard(browser, specimen):
+    look(browser, specimen)
+    field = find(browser, "lm-guess-letter input")[0]
+    field.send_keys("z")
+    assert "Not “z”" in text_of(browser, "lm-guess-letter .lm-status")
+    field.send_keys("A")  # capitals count as the letter they are
+    assert "after 2 guesses" in text_of(browser, "lm-guess-letter .lm-status")
+    field.send_keys("w")
+    field.send_keys(" ")
+    score = text_of(browser, "lm-guess-letter .lm-score")
+    assert "you, from 3 letters" in score
+    # Guess numbers 2, 1, 1: the entropy of (2/3, 1/3), and twice 1/3 times log2 2 below it.
+    upper = -(2 / 3) * math.log2(2 / 3) - (1 / 3) * math.log2(1 / 3)
+    assert f"{2 / 3:.2f} to {upper:.2f} bits per letter" in score
+    press(browser, "lm-guess-letter .lm-button")
+    assert "you, from" not in text_of(browser, "lm-guess-letter .lm-score")
+
+
+def test_guess_letter_bounds_hold_for_worked_cases(browser, specimen):
+    look(browser, specimen)
+    bounds = browser.execute_script(
+        "const f = customElements.get('lm-guess-letter').shannonBounds;"
+        "return [[1, 1, 1], [1, 2], [1, 1, 2, 1]].map((g) => [f(g).lower, f(g).upper])"
+    )
+    # Always right: nothing to learn. Uniform over two: one bit, both ways. Shares 3/4 and 1/4:
+    # entropy above, 2 * 1/4 * log2(2) below.
+    expected = [[0, 0], [1, 1], [0.5, 0.8112781244591328]]
+    for got, want in zip(bounds, expected, strict=True):
+        assert got == pytest.approx(want, abs=1e-12)
+
+
+def test_ngram_sampler_shows_a_sample_for_each_order_at_rest(browser, specimen):
+    look(browser, specimen)
+    rows = [row.text for row in find(browser, "lm-ngram-sampler .lm-samples li")]
+    assert [row.split()[:3] for row in rows] == [["n", "=", "1"], ["n", "=", "2"], ["n", "=", "3"]]
+    assert all(len(row.split()) > 3 for row in rows)
+
+
+def test_ngram_sampler_draws_and_steps_by_arrow_keys(browser, specimen):
+    look(browser, specimen)
+    before = text_of(browser, "lm-ngram-sampler .lm-samples")
+    press(browser, "lm-ngram-sampler .lm-button")
+    assert text_of(browser, "lm-ngram-sampler .lm-samples") != before
+    assert text_of(browser, "lm-ngram-sampler .lm-status").startswith("Order 2, none:")
+    press(browser, "lm-ngram-sampler input[value='3']")
+    press(browser, "lm-ngram-sampler input[value='Kneser–Ney']")
+    tokens = find(browser, "lm-ngram-sampler .lm-token")
+    assert tokens[0].get_attribute("aria-pressed") == "true"
+    if len(tokens) > 1:
+        tokens[0].send_keys("\ue014")  # the arrow to the right
+        assert tokens[1].get_attribute("aria-pressed") == "true"
+        assert browser.switch_to.active_element == tokens[1]
+    assert "drawn" in text_of(browser, "lm-ngram-sampler .lm-bars [data-mark]")
+
+
+def test_figures_keep_their_table_for_readers_of_numbers(browser, specimen):
+    look(browser, specimen)
+    for element in ("lm-guess-letter", "lm-ngram-sampler"):
+        press(browser, f"{element} summary")
+        assert len(find(browser, f"{element} tbody tr")) >= 27
+
+
+def test_search_works_from_the_file_system(browser, site):
+    look(browser, site / "search.html")
+    browser.get((site / "search.html").as_uri() + "?q=perplexity")
+    browser.implicitly_wait(10)
+    assert find(browser, "#search-results li a")
+    browser.implicitly_wait(0)

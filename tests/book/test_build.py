@@ -1,0 +1,67 @@
+"""What the build does about failing cells, unchanged pages and changed code."""
+
+import json
+import os
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PAGE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+budget_seconds: 7
+---
+
+# A page
+
+%s
+"""
+
+
+def cell(code: str) -> str:
+    return PAGE % f"```{{code-cell}}\n{code}\n```"
+
+
+def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
+    result = book_of({"good": cell("2 + 2"), "bad": cell("number = 17\nnumber / 0")})
+    assert result.returncode != 0
+    assert "ZeroDivisionError" in result.stdout + result.stderr
+    report = json.loads((tmp_path / "_build" / "cells.json").read_text())
+    assert report["good"]["succeeded"] and not report["bad"]["succeeded"]
+
+
+def test_build_reports_seconds_and_budget(book_of, tmp_path):
+    result = book_of({"page": cell("2 + 2")})
+    assert result.returncode == 0, result.stdout + result.stderr
+    report = json.loads((tmp_path / "_build" / "cells.json").read_text())
+    assert report["page"]["budget_seconds"] == 7
+    assert report["page"]["seconds"] > 0
+
+
+def test_build_rejects_a_quiz_with_an_unexplained_option(book_of):
+    options = "  - {text: a, correct: true, why: it is}\n  - text: b"
+    result = book_of({"page": PAGE % f"```{{quiz}}\nquestion: Which?\noptions:\n{options}\n```"})
+    assert result.returncode != 0
+    assert "explain every option" in result.stdout + result.stderr
+
+
+def test_build_rejects_a_broken_reference(book_of):
+    result = book_of({"page": PAGE % "See {ref}`nowhere-at-all`."})
+    assert result.returncode != 0
+    assert "nowhere-at-all" in result.stdout + result.stderr
+
+
+def test_cells_run_once_until_their_code_changes(book_of, tmp_path):
+    marker = tmp_path / "runs"
+    code = f"print('x', file=open({os.fspath(marker)!r}, 'a'))"
+    pages = {"page": cell(code)}
+    for _ in range(2):
+        assert book_of(pages).returncode == 0
+    assert marker.read_text().count("x") == 1
+    pages["page"] = pages["page"].replace("# A page", "# A page with another title")
+    assert book_of(pages).returncode == 0
+    assert marker.read_text().count("x") == 1
+    pages["page"] = pages["page"].replace("print(", "1 + 1; print(")
+    assert book_of(pages).returncode == 0
+    assert marker.read_text().count("x") == 2

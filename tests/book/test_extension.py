@@ -1,0 +1,137 @@
+"""The parts of the book's extension that need no build."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def extension():
+    """Import the extension as Sphinx does."""
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    yield lambda name: importlib.import_module(f"coursebook.{name}")
+    sys.path.remove(str(ROOT / "book" / "_ext"))
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of what the cache's fingerprint covers."""
+    (tmp_path / "course_pkg" / "text").mkdir(parents=True)
+    (tmp_path / "course_pkg" / "__init__.py").write_text("")
+    (tmp_path / "course_pkg" / "text" / "corpora.py").write_text("SEED = 1\n")
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("changed", ["course_pkg/text/corpora.py", "requirements.txt"])
+def test_fingerprint_changes_with_code_and_requirements(extension, package, changed):
+    before = extension("cache").fingerprint(package)
+    assert before == extension("cache").fingerprint(package)
+    (package / changed).write_text("# another\n")
+    assert extension("cache").fingerprint(package) != before
+
+
+def test_fingerprint_covers_data_and_ignores_compiled_files(extension, package):
+    before = extension("cache").fingerprint(package)
+    (package / "course_pkg" / "__pycache__").mkdir()
+    (package / "course_pkg" / "__pycache__" / "x.pyc").write_bytes(b"0")
+    assert extension("cache").fingerprint(package) == before
+    (package / "course_pkg" / "table.json").write_text("{}")
+    assert extension("cache").fingerprint(package) != before
+
+
+def test_reference_pages_follow_the_modules(extension, package, tmp_path):
+    api = extension("api")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "course_pkg.gone.md").write_text("# gone")
+    names = api.module_names(package / "course_pkg")
+    assert names == ["course_pkg", "course_pkg.text.corpora"]
+    api.write_pages(names, folder)
+    assert sorted(page.stem for page in folder.iterdir()) == names
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("a|b and x_ and *args", r"a\|b and x\_ and \*args"),
+        ("`NGram` counts `c(w) * 2`", "`NGram` counts ``c(w) * 2``"),
+        ("d_model stays", "d_model stays"),
+    ],
+)
+def test_docstring_lines_read_as_plain_text(extension, written, read):
+    assert extension("docstrings").plain(written) == read
+
+
+def test_docstring_drawings_are_verbatim_and_sections_are_not(extension):
+    lines = ["Flow:", "", "    text -> ids", "    ids -> loss", "", "Args:", "    x: a*b", ""]
+    result = extension("docstrings").read_plainly(lines)
+    assert result[result.index("::") + 2] == "    text -> ids"
+    assert r"    x: a\*b" in result
+
+
+QUIZ = {
+    "question": "Which?",
+    "options": [{"text": "a", "why": "w", "correct": True}, {"text": "b", "why": "w"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"question": None}, "needs the keys"),
+        ({"options": []}, "at least two options"),
+        ({"options": [*QUIZ["options"], {"text": "c"}]}, "'c'.*explain every option"),
+        ({"options": [QUIZ["options"][1]] * 2}, "0 options are marked"),
+        ({"options": [QUIZ["options"][0]] * 2}, "2 options are marked"),
+    ],
+)
+def test_quiz_rejects_what_would_leave_a_reader_alone(extension, change, message):
+    quiz = extension("quiz")
+    assert quiz.check(QUIZ) == QUIZ["options"]
+    with pytest.raises(ValueError, match=message):
+        quiz.check(QUIZ | change)
+
+
+@pytest.mark.parametrize(
+    ("myst", "markdown"),
+    [
+        ("(label)=\n# Title", "# Title"),
+        ("A {term}`token`, {ref}`the rest <rest>`, {eq}`e`.", "A token, the rest, (e)."),
+        (
+            "[](notation.md) and [here](x.md), [web](https://a.b)",
+            "notation.md and here, [web](https://a.b)",
+        ),
+        ("```{math}\n:label: e\nx^2\n```", "$$\nx^2\n$$"),
+        (":::{margin} Aside\nA {term}`word`.\n:::", "> **Aside**\n>\n> A word."),
+        ("```{glue:figure} ppl\n:name: fig\nPerplexity falls.\n```", "*Perplexity falls.*"),
+        ("````{note}\n```{math}\nx\n```\n````", "> **Note.**\n>\n> $$\n> x\n> $$"),
+        ("```python\n# (label)=\n{term}`x`\n```", "```python\n# (label)=\n{term}`x`\n```"),
+        (
+            "````{solution} ex\n:class: dropdown\n\nOne bit.\n````",
+            "<details><summary>Solution</summary>\n\nOne bit.\n\n</details>",
+        ),
+    ],
+)
+def test_notebook_text_is_plain_markdown(extension, myst, markdown):
+    assert extension("plain_markdown").reduce_to_markdown(myst) == markdown
+
+
+def test_notebook_text_keeps_a_quiz_with_its_answers(extension):
+    myst = (
+        "```{quiz}\nquestion: Which?\noptions:\n"
+        "  - {text: a, why: because}\n  - {text: b, why: so, correct: true}\n```"
+    )
+    text = extension("plain_markdown").reduce_to_markdown(myst)
+    assert "1. a\n2. b" in text and "2. **Right.** so" in text
+
+
+def test_vendored_files_are_unchanged():
+    command = [sys.executable, str(ROOT / "third_party" / "refresh.py")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout

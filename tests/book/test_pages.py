@@ -1,0 +1,110 @@
+"""The finished book as files: links, alternative texts, assets, notebooks."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+pytestmark = pytest.mark.slow
+
+OWN_LICENCE_LINKS = {"creativecommons.org", "www.apache.org"}
+
+
+def pages(site: Path) -> dict[Path, BeautifulSoup]:
+    """Every page of the site, parsed."""
+    found = [page for page in site.rglob("*.html") if "_static" not in page.parts]
+    return {page: BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in found}
+
+
+@pytest.fixture(scope="module")
+def parsed(site) -> dict[Path, BeautifulSoup]:
+    return pages(site)
+
+
+def test_site_has_the_pages_of_its_contents(site):
+    assert {"index.html", "404.html", "search.html"} <= {path.name for path in site.iterdir()}
+    assert (site / "back" / "api" / "course_pkg.plots.html").exists()
+
+
+def test_links_lead_to_a_page_and_an_anchor(parsed):
+    ids = {page: {tag["id"] for tag in soup.find_all(id=True)} for page, soup in parsed.items()}
+    broken = []
+    for page, soup in parsed.items():
+        if page.name == "404.html":  # its links start at the site's root
+            continue
+        for link in soup.find_all("a", href=True):
+            parts = urlsplit(link["href"])
+            if parts.scheme or link["href"] == "#":
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            anchor = unquote(parts.fragment)
+            if not target.exists() or (anchor and target in ids and anchor not in ids[target]):
+                broken.append(f"{page.name}: {link['href']}")
+    assert not broken
+
+
+def test_assets_come_from_the_site_itself(parsed):
+    foreign = []
+    for page, soup in parsed.items():
+        for tag, attribute in (("script", "src"), ("link", "href"), ("img", "src")):
+            for found in soup.find_all(tag, attrs={attribute: True}):
+                if urlsplit(found[attribute]).netloc:
+                    foreign.append(f"{page.name}: {found[attribute]}")
+        assert "thebe" not in str(soup.head).lower(), page
+    assert not foreign
+
+
+def test_images_and_figures_are_described(parsed):
+    missing = []
+    for page, soup in parsed.items():
+        missing += [
+            f"{page.name}: {tag}" for tag in soup.find_all("img") if not tag.has_attr("alt")
+        ]
+        for svg in soup.select(".lm-figure svg"):
+            if svg.get("role") != "img" or not svg.get("aria-label", "").strip():
+                missing.append(f"{page.name}: a figure without words")
+    assert not missing
+
+
+def test_ids_are_unique_on_a_page(parsed):
+    for page, soup in parsed.items():
+        ids = [tag["id"] for tag in soup.select("main [id]")]
+        repeated = {name for name in ids if ids.count(name) > 1}
+        # MathJax's and the theme's own ids are not ours to mend; figures and exercises are.
+        assert not {name for name in repeated if re.match(r"quiz|exercise|m[0-9a-f]{10}", name)}, (
+            page
+        )
+
+
+def test_pages_name_both_licences(parsed):
+    for page, soup in parsed.items():
+        hosts = {urlsplit(link["href"]).netloc for link in soup.select("footer a[href]")}
+        assert hosts >= OWN_LICENCE_LINKS, page
+
+
+def test_names_in_code_cells_link_to_their_reference(parsed, site):
+    soup = parsed[site / "back" / "pytorch.html"]
+    targets = {link["href"].partition("#")[2] for link in soup.select(".highlight a[href]")}
+    assert "course_pkg.plots.loss_curves" in targets
+
+
+def test_reference_pages_show_the_source(parsed, site):
+    soup = parsed[site / "back" / "api" / "course_pkg.plots.html"]
+    assert soup.select_one('a[href*="_modules/course_pkg/plots.html"]')
+
+
+def test_every_page_with_code_offers_a_notebook_that_can_be_read(site):
+    notebooks = sorted((site / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert "pip" in code[0].source and "language-models-by-hand==" in code[0].source
+        assert not any(cell.outputs for cell in code)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                assert not re.search(r"^[`:]{3,}\{|\{[\w:.-]+\}`", cell.source, re.MULTILINE), path

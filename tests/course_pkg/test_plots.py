@@ -1,0 +1,162 @@
+"""Figures: what reaches the page, and the two small computations that place and smooth things."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_pkg import plots
+
+ORDERS = [1, 2, 3, 4, 5]
+CURVES = {
+    "add-one": (ORDERS, [9.0, 7.0, 8.0, 9.0, 9.5]),
+    "Kneser–Ney": (ORDERS, [9, 6, 5, 4.5, 4.4]),
+}
+
+FIGURES = {
+    "lines": lambda: plots.lines(CURVES, x_label="n", y_label="perplexity", floor=("floor", 4.0)),
+    "log": lambda: plots.lines(CURVES, x_label="n", y_label="perplexity", log_x=True, log_y=True),
+    "bars": lambda: plots.bars({"a": 1.0, "b": 2.5}, value_label="bits", floor=("floor", 0.5)),
+    "heatmap": lambda: plots.heatmap(
+        np.eye(3, 4), rows="abc", columns=["x", "y", "long name", "z"]
+    ),
+    "loss_curves": lambda: plots.loss_curves({"m": (range(30), np.linspace(3, 1, 30))}, window=5),
+    "gradient_norms": lambda: plots.gradient_norms({"Elman": (ORDERS, [1, 0.1, 0.01, 1e-3, 1e-4])}),
+    "sparsity": lambda: plots.sparsity(ORDERS, {"stories": [0, 0.1, 0.4, 0.7, 0.9]}),
+}
+
+
+@pytest.fixture(params=FIGURES, ids=str)
+def picture(request) -> plots.Picture:
+    return plots.show(
+        FIGURES[request.param](), alt=f'A "figure" of {request.param} & its <finding>'
+    )
+
+
+def test_picture_is_well_formed_and_described(picture):
+    svg = ET.fromstring(picture.svg)
+    assert svg.get("role") == "img"
+    assert svg.get("aria-label") == picture.alt
+
+
+def test_picture_keeps_its_text_as_text(picture):
+    assert "<text" in picture.svg and "<path" in picture.svg
+
+
+def test_picture_follows_the_theme(picture):
+    """Every colour is the page's text colour or one of its variables; no style leaks out."""
+    colours = re.findall(r"(?:fill|stroke): (?!none|url)([^;\"]+)", picture.svg)
+    assert colours
+    assert all(colour == "currentColor" or colour.startswith("var(--lm-") for colour in colours)
+    assert "<style" not in picture.svg
+
+
+def test_picture_offers_html_png_and_words(picture):
+    bundle = picture._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "image/png", "text/plain"}
+    assert picture.png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_picture_is_the_same_at_every_build(name):
+    first, second = (plots.show(FIGURES[name](), alt="the same") for _ in range(2))
+    assert first.svg == second.svg
+
+
+def test_pictures_with_different_words_share_no_id():
+    def ids(alt: str) -> set[str]:
+        return set(re.findall(r' id="([^"]+)"', plots.show(FIGURES["lines"](), alt=alt).svg))
+
+    assert ids("one") and not ids("one") & ids("two")
+
+
+@pytest.mark.parametrize("alt", ["", "  "])
+def test_show_rejects_a_figure_without_words(alt):
+    with pytest.raises(ValueError, match="describe what the figure shows"):
+        plots.show(FIGURES["bars"](), alt=alt)
+
+
+def test_lines_label_every_line_and_the_floor():
+    svg = plots.show(FIGURES["lines"](), alt="x").svg
+    assert all(f">{name}</text>" in svg for name in ("add-one", "Kneser–Ney", "floor"))
+
+
+def test_lines_take_tensors():
+    x = torch.arange(4.0)
+    figure = plots.lines({"square": (x, x**2)}, x_label="x", y_label="y")
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [0, 1, 4, 9]
+
+
+def test_lines_end_at_the_last_finite_value():
+    figure = plots.lines({"m": ([1, 2, 3], [5.0, 4.0, np.inf])}, x_label="x", y_label="y")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("curves", "message"),
+    [({}, "curves is empty"), ({"m": ([1, 2], [1])}, r"'m' has x \(2,\) and y \(1,\)"),
+     ({"m": ([], [])}, r"'m' has x \(0,\)"), ({"m": ([1], [np.nan])}, "'m' has no finite")],
+)  # fmt: skip
+def test_lines_reject_curves_that_do_not_fit(curves, message):
+    with pytest.raises(ValueError, match=message):
+        plots.lines(curves, x_label="x", y_label="y")
+
+
+def test_bars_reject_no_values():
+    with pytest.raises(ValueError, match="values is empty"):
+        plots.bars({}, value_label="bits")
+
+
+def test_heatmap_rejects_names_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"\(2, 3\); rows and columns name 3 x 2"):
+        plots.heatmap(np.zeros((2, 3)), rows="abc", columns="ab")
+
+
+def test_heatmap_puts_the_first_row_on_top():
+    figure = plots.heatmap([[1.0, 0.0], [0.0, 0.0]], rows="ab", columns="xy")
+    low, high = figure.axes[0].get_ylim()
+    assert low > high
+
+
+def test_series_are_distinct_and_readable_on_white():
+    """WCAG's contrast of text, 4.5 to 1, since labels are written in the colour of their line."""
+
+    def luminance(colour: str) -> float:
+        channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    assert len(set(plots.SERIES)) == len(plots.SERIES) >= 6
+    for colour in (*plots.SERIES, plots.MUTED):
+        assert 1.05 / (luminance(colour) + 0.05) >= 4.5, colour
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.floats(0.01, 0.5))
+def test_spread_keeps_order_centre_and_distance(wanted, gap):
+    placed = plots.spread(wanted, gap)
+    order = np.argsort(wanted, kind="stable")
+    # 1e-9: sums of at most nine floats below 5.
+    assert np.all(np.diff(placed[order]) >= gap - 1e-9)
+    assert placed.mean() == pytest.approx(np.mean(wanted), abs=1e-9)
+
+
+def test_spread_leaves_alone_what_is_far_apart():
+    assert plots.spread([0.9, 0.1, 0.5], gap=0.2).tolist() == [0.9, 0.1, 0.5]
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=30), st.integers(1, 12))
+def test_moving_average_matches_its_definition(values, window):
+    expected = [np.mean(values[max(0, i - window + 1) : i + 1]) for i in range(len(values))]
+    # 1e-10: differences of cumulative sums below 300 in float64.
+    np.testing.assert_allclose(plots.moving_average(values, window), expected, atol=1e-10)
+
+
+def test_moving_average_rejects_no_window():
+    with pytest.raises(ValueError, match="window is 0"):
+        plots.moving_average([1.0], 0)

@@ -1,0 +1,110 @@
+"""Interactive figures: their data, their table, and what they refuse."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from course_pkg import views
+
+ALPHABET = ["a", "b", " "]
+TABLE = np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])
+
+
+def guess(**changes) -> views.View:
+    arguments = {"n_shown": 2, "alt": "words", "text": "ab b", "probabilities": TABLE} | changes
+    return views.guess_letter(alphabet=ALPHABET, **arguments)
+
+
+def payload(view: views.View) -> dict:
+    return json.loads(re.search(r"json\">(.*?)</script>", view.to_html(), re.DOTALL)[1])
+
+
+def test_guess_letter_gives_probability_rank_and_best_guess():
+    data = payload(guess())
+    assert data["probability"] == [0.5, 0.5, 0.8, 1.0]
+    assert data["rank"] == [1, 1, 1, 1]
+    assert payload(guess(text="b b "))["rank"] == [2, 2, 2, 2]
+    assert data["best"] == ["a", "b", " ", "b"]
+
+
+def test_guess_letter_writes_the_same_numbers_as_a_table():
+    rows = guess().rows
+    assert rows[0] == ("a", "0.500", "1.00", "1", "a")
+    assert rows[2][0] == "␣"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"probabilities": TABLE[:, :2]}, r"shape \(4, 2\).*\(4, 3\)"),
+        ({"probabilities": TABLE * 0.5}, "sums to 0.5"),
+        ({"text": "abcb"}, r"\['c'\]"),
+        ({"n_shown": 4}, "n_shown is 4.*1 and 3"),
+        ({"n_shown": 0}, "n_shown is 0"),
+    ],
+)
+def test_guess_letter_rejects_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        guess(**changes)
+
+
+def test_view_cannot_be_ended_by_its_own_data():
+    view = views.View("lm-x", {"text": "</script><b>"}, "a <b> & c", ("<i>",), [("</td>",)])
+    html = view.to_html()
+    assert html.count("</script>") == 1
+    assert "<b>" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert payload(view) == {"text": "</script><b>"}
+
+
+def test_view_speaks_where_there_is_no_html():
+    assert guess()._repr_mimebundle_()["text/plain"] == "words"
+
+
+def walk(order: int = 2, method: str = "none", seed: int = 0) -> views.Walk:
+    return views.draw_walk(
+        lambda ids: np.array([0.1, 0.2, 0.7]), ["<eos>", "a", "b"], method=method, order=order,
+        start=0, n_tokens=7, rng=np.random.default_rng(seed), n_candidates=2,
+    )  # fmt: skip
+
+
+def test_draw_walk_is_reproducible_and_stops_at_the_end_token():
+    assert walk() == walk()
+    for seed in range(20):
+        tokens = walk(seed=seed).tokens
+        assert len(tokens) <= 7
+        assert "<eos>" not in tokens[:-1]
+
+
+def test_draw_walk_shows_the_drawn_token_among_its_candidates():
+    for seed in range(20):
+        drawn = walk(seed=seed)
+        for token, candidates in zip(drawn.tokens, drawn.candidates, strict=True):
+            assert token in dict(candidates)
+            assert len(candidates) == 2
+
+
+def test_draw_walk_follows_the_model_given_the_history():
+    """A model that is certain: after token i comes i + 1."""
+    result = views.draw_walk(
+        lambda ids: np.eye(4)[(ids[-1] + 1) % 4], list("wxyz"), method="none", order=2, start=0,
+        n_tokens=9, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert result.tokens == ["x", "y", "z", "w"]
+    assert result.candidates[0] == [("x", 1.0)]
+
+
+def test_ngram_sampler_offers_every_combination():
+    data = payload(views.ngram_sampler([walk(1), walk(2), walk(1, "KN"), walk(2, "KN")], alt="w"))
+    assert data["orders"] == [1, 2] and data["methods"] == ["none", "KN"]
+    assert len(data["walks"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("walks", "message"),
+    [([], "walks is empty"), ([walk(1), walk(2, "KN")], r"\(1, 'KN'\), \(2, 'none'\)")],
+)
+def test_ngram_sampler_rejects_missing_combinations(walks, message):
+    with pytest.raises(ValueError, match=message):
+        views.ngram_sampler(walks, alt="w")

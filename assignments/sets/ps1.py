@@ -1,0 +1,781 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Problem set 1: n-gram models
+#
+# You will build a language model by counting. In the end it will write text and compete with the model of the course package.
+#
+# - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
+# - **Time:** about three hours. Each task names its own share.
+# - **Points:** 100. They stand beside each task.
+#
+# How a task works:
+#
+# 1. Read the contract. It says what the function receives and what it must return.
+# 2. Follow the example by hand, on paper.
+# 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
+#
+# The grader runs more tests than you see: other sizes, and other kinds of token. A token may be a string, a number or a tuple. So never assume that a token is a word.
+#
+# Rules for the whole set:
+#
+# - Use Python, its standard library and NumPy. Do not import n-gram code from a package, `course_pkg` included.
+# - Do not change your arguments. The caller still needs them.
+# - Keep the names of the functions and of their arguments.
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_install", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Installs the course's package where it is missing, as in a hosted notebook. Only the workshop at
+# the end needs it. Your course may name another address here.
+import importlib.util
+import subprocess
+import sys
+
+PACKAGE = "language-models-by-hand"
+if importlib.util.find_spec("course_pkg") is None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", PACKAGE]
+    if subprocess.run(command, check=False).returncode:
+        print(f"{PACKAGE} could not be installed; all tasks work without it, the workshop does not")
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+import random
+from collections import Counter, defaultdict, deque
+
+import numpy as np
+
+EOS = "<eos>"
+SENTENCES = [["the", "cat", "sat"], ["the", "cat", "ran"], ["the", "dog", "sat"]]
+VOCABULARY = ["the", "cat", "dog", "bird", "sat", "ran", EOS]  # "bird" occurs in no sentence
+
+
+def toy_unigrams():
+    """The counts of SENTENCES at order 1, made afresh, so that no task depends on another."""
+    return {(): Counter({"the": 3, "cat": 2, "dog": 1, "sat": 2, "ran": 1, EOS: 3})}
+
+
+def toy_bigrams():
+    """The counts of SENTENCES at order 2."""
+    return {
+        (EOS,): Counter({"the": 3}),
+        ("the",): Counter({"cat": 2, "dog": 1}),
+        ("cat",): Counter({"sat": 1, "ran": 1}),
+        ("dog",): Counter({"sat": 1}),
+        ("sat",): Counter({EOS: 2}),
+        ("ran",): Counter({EOS: 1}),
+    }
+
+
+# %% [markdown]
+# The three `SENTENCES` above are our training text. They are small enough to count by hand, and we use them in every example.
+#
+# One special token stands between documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
+
+# %% [markdown]
+# ## 1. Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
+#
+# **Why.** An n-gram model of *order* $n$ guesses a token from the $n - 1$ tokens before it, the *history*. All it knows about the training text is how often each token followed each history.
+#
+# **Contract.** `count_ngrams(documents, order, eos)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `documents` | list of lists of tokens | at least one document; a document may be empty; none contains `eos` |
+# | `order` | `int`, at least 1 | length of the n-grams: the history and the token after it |
+# | `eos` | a token | stands before the first and after the last token of each document |
+# | **returns** | `dict[tuple, Counter]` | `counts[history][token]` says how often `token` followed `history` |
+#
+# - A history is a tuple of the `order - 1` tokens before the target. At order 1 it is the empty tuple `()`.
+# - A history never reaches back beyond the start of its document. There it is shorter: `(eos,)`, then `(eos, w1)`, and so on.
+# - The last `eos` of a document is a target. The first one never is.
+# - The time may grow only in proportion to the length of the text.
+#
+# **By hand.** Order 2, our three sentences:
+#
+# | history | what follows |
+# |---|---|
+# | `("<eos>",)` | the 3 |
+# | `("the",)` | cat 2, dog 1 |
+# | `("cat",)` | sat 1, ran 1 |
+# | `("dog",)` | sat 1 |
+# | `("sat",)` | \<eos\> 2 |
+# | `("ran",)` | \<eos\> 1 |
+#
+# <details><summary>Hint</summary>
+#
+# Write down the padded document once. Walk over the positions of its targets, from 1 on. The history is the slice that ends just before the target. Where may that slice start at the earliest?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_count_ngrams_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def count_ngrams(documents, order, eos):
+    """Count which tokens follow each history of `order - 1` tokens."""
+    ### BEGIN SOLUTION
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for position in range(1, len(padded)):
+            start = max(0, position - order + 1)
+            history = tuple(padded[start:position])
+            counts.setdefault(history, Counter())[padded[position]] += 1
+    return counts
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_count_ngrams", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+bigrams = count_ngrams(SENTENCES, 2, EOS)
+assert isinstance(bigrams, dict), f"return a dict, not a {type(bigrams).__name__}"
+assert all(isinstance(history, tuple) for history in bigrams), "each key of the dict is a tuple"
+assert (EOS,) in bigrams, "the first word of a sentence has a history too: (EOS,)"
+assert bigrams[(EOS,)] == {"the": 3}, "all three sentences begin with 'the'; start each afresh"
+assert bigrams[("the",)] == {"cat": 2, "dog": 1}, "after 'the' came cat, cat and dog"
+assert bigrams[("sat",)] == {EOS: 2}, "the end of a sentence is counted as a target"
+assert len(bigrams) == 6, f"there are 6 histories, see the table; you have {len(bigrams)}"
+
+unigrams = count_ngrams(SENTENCES, 1, EOS)
+assert set(unigrams) == {()}, "at order 1 the only history is the empty tuple"
+assert unigrams[()][EOS] == 3, "the start EOS is never a target, the final EOS always is"
+
+trigrams = count_ngrams(SENTENCES, 3, EOS)
+assert (EOS,) in trigrams, "at order 3 the first word still has the history (EOS,)"
+assert trigrams[(EOS, "the")] == {"cat": 2, "dog": 1}, "at order 3 a full history has two tokens"
+assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has one target: EOS"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_count_ngrams", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 2. From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
+#
+# **Why.** The simplest estimate is the relative frequency. It makes the training text as probable as possible, so it is called *maximum likelihood*:
+#
+# $$P(w \mid h) = \frac{c(h\,w)}{\sum_{v} c(h\,v)}$$
+#
+# **Contract.** `mle_prob(counts, history, token)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams` |
+# | `history` | `tuple` | looked up as it is |
+# | `token` | a token | may be one that was never seen |
+# | **returns** | `float` | the estimate; 0.0 if `history` was never seen |
+#
+# **By hand.** After `("the",)` we saw three tokens: cat, cat, dog. So $P(\text{cat} \mid \text{the}) = 2/3$.
+#
+# <details><summary>Hint</summary>
+#
+# A `Counter` answers 0 for a token that it has never seen. A `dict` does not know what to say about a missing history: ask first. The course's counts may also be a `defaultdict`. Asking that with square brackets adds the key, and so changes the argument.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_mle_prob_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mle_prob(counts, history, token):
+    """Return the relative frequency of `token` after `history`."""
+    ### BEGIN SOLUTION
+    followers = counts.get(history)
+    if followers is None:
+        return 0.0
+    return followers[token] / sum(followers.values())
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_mle_prob", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+counts = toy_bigrams()
+p = mle_prob(counts, ("the",), "cat")
+assert p is not None, "mle_prob returned None: is there a return?"
+assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p}: divide by what followed 'the'"
+assert mle_prob(counts, ("the",), "ran") == 0, "'ran' never followed 'the': 0"
+assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen gives 0"
+assert counts == toy_bigrams(), "looking up must not add keys to counts"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_mle_prob", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3. What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
+#
+# **Why.** A text grows longer and longer, but an n-gram model sees only its end. And it must not look into the document before: `EOS` is a wall.
+#
+# **Contract.** `visible_history(tokens, order, eos)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `tokens` | list or tuple of tokens | everything so far; may be empty; may contain `eos` several times |
+# | `order` | `int`, at least 1 | order of the model |
+# | `eos` | a token | the wall between documents |
+# | **returns** | `tuple` | the last `order - 1` tokens, but none from before the last `eos` |
+#
+# The last `eos` itself is part of the history. If there are fewer tokens than `order - 1`, return those there are.
+#
+# **By hand.** At order 3:
+#
+# - `["<eos>", "the", "cat"]` gives `("the", "cat")`.
+# - `["ran", "<eos>", "the"]` gives `("<eos>", "the")`.
+# - `["cat", "ran", "<eos>"]` gives `("<eos>",)`: what came before the wall is out of sight.
+#
+# <details><summary>Hint</summary>
+#
+# Try `[1, 2, 3][-0:]`. Is that what you expected? Order 1 is a trap.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_visible_history_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def visible_history(tokens, order, eos):
+    """Return the last `order - 1` tokens, but none from before the last `eos`."""
+    ### BEGIN SOLUTION
+    history = []
+    for token in reversed(tokens):
+        if len(history) == order - 1:
+            break
+        history.append(token)
+        if token == eos:
+            break
+    return tuple(reversed(history))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_visible_history", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+seen = visible_history([EOS, "the", "cat"], 3, EOS)
+assert isinstance(seen, tuple), f"return a tuple, not a {type(seen).__name__}"
+assert seen == ("the", "cat"), f"order 3 sees the last two tokens, in their order; you gave {seen}"
+seen = visible_history(["ran", EOS, "the"], 4, EOS)
+assert seen == (EOS, "the"), f"nothing from before the last EOS, but EOS itself; you gave {seen}"
+seen = visible_history(["ran", EOS, "the"], 1, EOS)
+assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
+assert visible_history(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_visible_history", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
+#
+# **Why.** A language model can write: draw a token, append it, ask again. To draw is to throw a dart at a line of length 1. Each token owns a piece as long as its probability.
+#
+# **Contract.** `sample(probs, u)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `probs` | `dict` from token to `float` | non-negative, summing to 1 up to rounding |
+# | `u` | `float`, 0 ≤ u < 1 | where the dart lands |
+# | **returns** | a token | the owner of the place `u` |
+#
+# - The pieces lie on the line in the order of the dictionary.
+# - A piece owns its left end, but not its right end. So the answer is the first token for which the sum of the probabilities up to it, its own included, is *greater* than `u`.
+# - A token of probability 0 is never drawn.
+# - Rounding may leave the whole sum a little below 1, and `u` may lie beyond it. Then return the last token whose probability is not 0.
+# - `u` is the only chance in this function. Do not use a random generator.
+#
+# **By hand.** With `{"sat": 0.5, "ran": 0.25, "<eos>": 0.25}`: "sat" owns the places from 0 up to 0.5, "ran" from 0.5 up to 0.75, "\<eos\>" the rest. So `u = 0.6` draws "ran", and so does `u = 0.5`.
+#
+# <details><summary>Hint</summary>
+#
+# Keep a running sum. Compare it with `u` after each addition. Which comparison leaves the right end to the next token?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_sample_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sample(probs, u):
+    """Return the token that owns the place `u` on the line of probabilities."""
+    ### BEGIN SOLUTION
+    total = 0.0
+    last = None
+    for token, prob in probs.items():
+        if prob == 0:
+            continue
+        last = token
+        total += prob
+        if total > u:
+            break
+    return last
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_sample", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+line = {"sat": 0.5, "ran": 0.25, EOS: 0.25}
+drawn = sample(line, 0.6)
+assert drawn is not None, "sample returned None: is there a return on every path?"
+assert drawn in line, f"return a token of probs, not {drawn!r}"
+assert drawn == "ran", f"0.6 lies in the piece of 'ran', from 0.5 to 0.75; you drew {drawn!r}"
+assert sample(line, 0.0) == "sat", "0.0 is the left end of the first piece"
+assert sample(line, 0.5) == "ran", "a right end belongs to the next token: 0.5 draws 'ran'"
+assert sample(line, 0.99) == EOS, "0.99 lies in the last piece"
+assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0 is never drawn"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_sample", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 5. Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
+#
+# **Why.** One number says how well a model predicts a text. Perplexity is the number of equally likely tokens among which the model hesitates, on average:
+#
+# $$\mathrm{PPL} = \exp\Big(-\frac{1}{N}\sum_{t=1}^{N} \ln P(w_t \mid h_t)\Big)$$
+#
+# **Contract.** `perplexity(log_probs)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `log_probs` | list, tuple or NumPy array of `float` | natural logarithms of the probabilities of the $N \geq 1$ targets; `-inf` for probability 0 |
+# | **returns** | `float` | the perplexity; `inf` if any target had probability 0 |
+#
+# It must also work for a text of a hundred thousand tokens.
+#
+# **By hand.** A model gives three tokens the probabilities 1/2, 1/4 and 1/8. Their product is 1/64, and its third root is 1/4. So the perplexity is 4.
+#
+# <details><summary>Hint</summary>
+#
+# The product of many probabilities is smaller than the smallest number that a computer knows. Python then says 0. Stay with the logarithms until the last step.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_perplexity_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def perplexity(log_probs):
+    """Return the exponential of the mean negative log-probability."""
+    ### BEGIN SOLUTION
+    return math.exp(-math.fsum(log_probs) / len(log_probs))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_perplexity", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+halves = [math.log(1 / 2), math.log(1 / 4), math.log(1 / 8)]
+value = perplexity(halves)
+assert value is not None, "perplexity returned None: is there a return?"
+assert abs(value - 4) < 1e-9, f"the example has perplexity 4, not {value}"
+assert abs(perplexity(halves * 5) - 4) < 1e-9, "the same text five times has the same perplexity"
+assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
+    "a long text must not run out of digits"
+)
+assert perplexity([math.log(1 / 2), -math.inf]) == math.inf, "one impossible token: infinity"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_perplexity", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 6. Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
+#
+# **Why.** Maximum likelihood gives probability 0 to whatever the training text did not show. One such token makes the perplexity of a whole book infinite. The oldest remedy: pretend that after every history each token of the vocabulary was seen $k$ times more.
+#
+# $$P(w \mid h) = \frac{c(h\,w) + k}{\sum_{v} c(h\,v) + k\,V}$$
+#
+# **Contract.** `add_k_prob(counts, history, token, *, k, vocab_size)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `counts`, `history`, `token` | | as in task 2 |
+# | `k` | `float`, above 0 | may be a fraction |
+# | `vocab_size` | `int` | $V$, the number of different tokens that may come, seen or not |
+# | **returns** | `float` | the smoothed estimate |
+#
+# After a history that was never seen, all $V$ tokens are equally probable.
+#
+# **By hand.** Our vocabulary has 7 tokens. With $k = 1$: $P(\text{cat} \mid \text{the}) = (2 + 1)/(3 + 7) = 0.3$, and $P(\text{bird} \mid \text{the}) = 1/10$. After "bird", which was never seen, every token gets 1/7.
+#
+# <details><summary>Hint</summary>
+#
+# An unseen history needs no formula of its own. What are its counts?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_add_k_prob_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def add_k_prob(counts, history, token, *, k, vocab_size):
+    """Return the estimate after adding `k` to every count."""
+    ### BEGIN SOLUTION
+    followers = counts.get(history, Counter())
+    return (followers[token] + k) / (sum(followers.values()) + k * vocab_size)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_add_k_prob", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+p = add_k_prob(toy_bigrams(), ("the",), "cat", k=1, vocab_size=7)
+assert p is not None, "add_k_prob returned None: is there a return?"
+assert abs(p - 0.3) < 1e-12, f"P(cat | the) is (2 + 1) / (3 + 7), not {p}"
+p = add_k_prob(toy_bigrams(), ("the",), "bird", k=1, vocab_size=7)
+assert abs(p - 0.1) < 1e-12, f"P(bird | the) is (0 + 1) / (3 + 7), not {p}"
+p = add_k_prob(toy_bigrams(), ("the",), "cat", k=0.5, vocab_size=7)
+assert abs(p - 2.5 / 6.5) < 1e-12, f"k may be a fraction: (2 + 0.5) / (3 + 3.5), not {p}"
+p = add_k_prob(toy_bigrams(), ("bird",), "cat", k=1, vocab_size=7)
+assert abs(p - 1 / 7) < 1e-12, f"after an unseen history all 7 tokens get 1/7, not {p}"
+total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in VOCABULARY)
+assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total}"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_add_k_prob", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 7. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
+#
+# **Why.** Add-k treats all unseen tokens alike. But a shorter history often knows more. So ask all orders at once and mix their answers (Jelinek and Mercer 1980). The uniform distribution stands at the bottom and knows every token:
+#
+# $$P(w \mid h) = \frac{\lambda_0}{V} + \sum_{n=1}^{N} \lambda_n\, P_{\mathrm{MLE}}(w \mid \text{last } n-1 \text{ tokens of } h)$$
+#
+# **Contract.** `interpolated_prob(counts_by_order, history, token, *, weights, vocab_size)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `counts_by_order` | list of `dict[tuple, Counter]` | `count_ngrams` of order 1, 2, ..., N, in this order |
+# | `history` | `tuple` | any length: longer than order N needs, or shorter |
+# | `token` | a token | |
+# | `weights` | list of N + 1 `float` | $\lambda_0$ of the uniform, then one per order; positive, summing to 1 |
+# | `vocab_size` | `int` | $V$ |
+# | **returns** | `float` | the mixed estimate |
+#
+# - Order $n$ looks up the **last** $n - 1$ tokens of `history`.
+# - An order has no opinion if those tokens were never seen as a history, or if `history` is shorter than that. Leave it out. Divide the sum by the weights of those that are left, so that the probabilities still sum to 1.
+#
+# **By hand.** Orders 1 and 2, weights 0.1, 0.3 and 0.6. Among the 12 targets "cat" occurs twice.
+#
+# - $P(\text{cat} \mid \text{the}) = 0.1 \cdot \frac{1}{7} + 0.3 \cdot \frac{2}{12} + 0.6 \cdot \frac{2}{3} \approx 0.4643$
+# - "bird" was never seen, so order 2 has no opinion after it: $P(\text{cat} \mid \text{bird}) = \big(0.1 \cdot \frac{1}{7} + 0.3 \cdot \frac{2}{12}\big) / (0.1 + 0.3) \approx 0.1607$
+#
+# <details><summary>Hint</summary>
+#
+# Keep two sums side by side: the weighted probabilities, and the weights used. The last 0 tokens of a tuple are not `history[-0:]`. Try `history[len(history) - length:]`.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_interpolated_prob_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    """Return the weighted mean of the uniform and the estimates of all orders."""
+    ### BEGIN SOLUTION
+    mixed = weights[0] / vocab_size
+    used = weights[0]
+    for length, counts in enumerate(counts_by_order):
+        if length > len(history):
+            break
+        followers = counts.get(history[len(history) - length :])
+        if followers is None:
+            break
+        mixed += weights[length + 1] * followers[token] / sum(followers.values())
+        used += weights[length + 1]
+    return mixed / used
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_interpolated_prob", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+def mixed(history, token):
+    counts_by_order = [toy_unigrams(), toy_bigrams()]
+    return interpolated_prob(
+        counts_by_order, history, token, weights=[0.1, 0.3, 0.6], vocab_size=len(VOCABULARY)
+    )
+
+
+p = mixed(("the",), "cat")
+assert p is not None, "interpolated_prob returned None: is there a return?"
+assert abs(p - 0.4642857142857143) < 1e-12, f"P(cat | the) is 0.1/7 + 0.3*2/12 + 0.6*2/3, not {p}"
+p = mixed(("sat", "the"), "cat")
+assert abs(p - 0.4642857142857143) < 1e-12, f"order 2 looks at the last token only; you gave {p}"
+p = mixed(("bird",), "cat")
+assert abs(p - 0.1607142857142857) < 1e-12, f"P(cat | bird) leaves order 2 out, weight too; not {p}"
+p = mixed((), "cat")
+assert abs(p - 0.1607142857142857) < 1e-12, f"without history only order 1 and the uniform; not {p}"
+for history in [("the",), ("bird",), ()]:
+    total = sum(mixed(history, token) for token in VOCABULARY)
+    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total}, not to 1"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_interpolated_prob", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8. Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
+#
+# **Why.** In our sentences "the" is as frequent as any token, but it always comes after the same thing. So it is a bad guess after something new. Kneser and Ney (1995) ask another question: after how many *different* tokens did it come?
+#
+# **Contract.** `continuation_counts(counts, order)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `counts` | `dict[tuple, Counter]` | `count_ngrams` of order `order + 1` |
+# | `order` | `int`, at least 1 | the order of the counts to be made |
+# | **returns** | `dict[tuple, Counter]` | histories of `order - 1` tokens; for each n-gram the number of different tokens seen before it |
+#
+# - A history in `counts` has `order` tokens. Its first token is the one *before*; the rest is the history of the new counts.
+# - At the start of a document histories are shorter than `order` tokens. They begin with `eos`, and nothing can stand before that. Keep these histories and their counts as they are.
+# - Return new counters. The old ones must not change, now or later.
+#
+# **By hand.** From the table of task 1, with `order = 1`:
+#
+# | token | comes after | continuation count | plain count |
+# |---|---|---|---|
+# | the | \<eos\> | 1 | 3 |
+# | cat | the | 1 | 2 |
+# | dog | the | 1 | 1 |
+# | sat | cat, dog | 2 | 2 |
+# | ran | cat | 1 | 1 |
+# | \<eos\> | sat, ran | 2 | 3 |
+#
+# <details><summary>Hint</summary>
+#
+# In `counts`, every pair of a history and a token stands once, however often it was seen. So each pair is one more predecessor for an n-gram. Which n-gram?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_continuation_counts_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def continuation_counts(counts, order):
+    """Count how many different tokens were seen before each n-gram of `order` tokens."""
+    ### BEGIN SOLUTION
+    result = {}
+    for history, followers in counts.items():
+        if len(history) < order:
+            result[history] = Counter(followers)
+            continue
+        row = result.setdefault(history[1:], Counter())
+        for token in followers:
+            row[token] += 1
+    return result
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_continuation_counts", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+counts = toy_bigrams()
+contexts = continuation_counts(counts, 1)
+assert isinstance(contexts, dict), f"return a dict, not a {type(contexts).__name__}"
+assert set(contexts) == {()}, f"at order 1 the only history is (); you have {list(contexts)}"
+assert contexts[()]["the"] == 1, "'the' was seen three times, but after one token only"
+assert contexts[()]["sat"] == 2, "'sat' was seen after cat and after dog"
+assert contexts[()] == {"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2}, "see the table"
+assert counts == toy_bigrams(), "the old counts must not change"
+
+toy_trigrams = {
+    (EOS,): Counter({"the": 3}),
+    (EOS, "the"): Counter({"cat": 2, "dog": 1}),
+    ("and", "the"): Counter({"cat": 4}),
+}
+contexts = continuation_counts(toy_trigrams, 2)
+assert ("the",) in contexts, "the first token of a history is the one before; the rest remains"
+assert contexts[("the",)] == {"cat": 2, "dog": 1}, "'the cat' was seen after EOS and after 'and'"
+assert contexts[(EOS,)] == {"the": 3}, "nothing stands before the start EOS: its counts stay as is"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_continuation_counts", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 9. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
+#
+# **Why.** This is the best of the classic n-gram models. It takes a discount $D$ off every count that was seen, and spends what that frees on the next shorter history:
+#
+# $$P_n(w \mid h) = \frac{\max(c_n(h\,w) - D_n,\, 0)}{\sum_v c_n(h\,v)} + \frac{D_n \cdot N_{1+}(h)}{\sum_v c_n(h\,v)} \cdot P_{n-1}(w \mid h')$$
+#
+# $N_{1+}(h)$ is the number of *different* tokens seen after $h$. The shorter history $h'$ is $h$ without its first token. Below order 1 stands the uniform distribution: $P_0(w) = 1/V$. The counts $c_n$ are plain counts at the highest order and continuation counts below it. The caller has prepared them.
+#
+# **Contract.** `kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `counts_by_order` | list of `dict[tuple, Counter]` | the $c_n$ of order 1, 2, ..., N, in this order |
+# | `history` | `tuple` | any length; order $n$ uses its last $n - 1$ tokens |
+# | `token` | a token | seen or not |
+# | `discounts` | list of N `float` | $D_1, \dots, D_N$, each above 0 and below 1 |
+# | `vocab_size` | `int` | $V$ |
+# | **returns** | `float` | the smoothed probability |
+#
+# - If order $n$ never saw its history, or `history` is too short for it, then $P_n$ is simply $P_{n-1}$.
+# - Over the vocabulary the probabilities sum to 1, after every history.
+#
+# **By hand.** Order 2, both discounts 0.5. The order-1 counts are the continuation counts of task 8: 6 different tokens, 8 in all.
+#
+# - $P_1(\text{bird}) = \frac{0}{8} + \frac{0.5 \cdot 6}{8} \cdot \frac{1}{7} = \frac{3}{56}$
+# - $P_1(\text{cat}) = \frac{1 - 0.5}{8} + \frac{3}{56} = \frac{13}{112}$
+# - $P_2(\text{cat} \mid \text{the}) = \frac{2 - 0.5}{3} + \frac{0.5 \cdot 2}{3} \cdot \frac{13}{112} \approx 0.5387$
+# - $P_2(\text{cat} \mid \text{bird}) = P_1(\text{cat})$, because "bird" was never seen.
+#
+# <details><summary>Hint</summary>
+#
+# Get order 2 right first. Then look at your two lines: they are the same line. You may start from $1/V$ and climb from order 1 upwards. Or you may write a function that calls itself with one order less.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_kneser_ney_prob_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    """Return the interpolated Kneser–Ney probability of `token` after `history`."""
+    ### BEGIN SOLUTION
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        if length > len(history):
+            break
+        followers = counts.get(history[len(history) - length :])
+        if followers is None:
+            break
+        discount = discounts[length]
+        total = sum(followers.values())
+        kept = max(followers[token] - discount, 0)
+        prob = (kept + discount * len(followers) * prob) / total
+    return prob
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_kneser_ney_prob", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+def smoothed(history, token, orders=2):
+    contexts = {(): Counter({"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2})}
+    return kneser_ney_prob(
+        [contexts, toy_bigrams()][:orders],
+        history,
+        token,
+        discounts=[0.5] * orders,
+        vocab_size=len(VOCABULARY),
+    )
+
+
+p = smoothed((), "cat", orders=1)
+assert p is not None, "kneser_ney_prob returned None: is there a return?"
+assert abs(p - 13 / 112) < 1e-12, f"P1(cat) is 0.5/8 + 3/56, not {p}: is 1/V below order 1?"
+p = smoothed((), "bird", orders=1)
+assert abs(p - 3 / 56) < 1e-12, f"P1(bird) is 3/56, not {p}: a count of 0 has nothing to give up"
+p = smoothed(("the",), "cat")
+assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"P2(cat | the) is 1.5/3 + (1/3) * 13/112, not {p}"
+p = smoothed(("sat", "the"), "cat")
+assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"order 2 looks at the last token only; you gave {p}"
+p = smoothed(("bird",), "cat")
+assert abs(p - 13 / 112) < 1e-12, f"after an unseen history P2 is P1, not {p}"
+for history in [("the",), ("cat",), ("bird",), ()]:
+    total = sum(smoothed(history, token) for token in VOCABULARY)
+    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total}, not to 1"
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_kneser_ney_prob", globals())
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 10. In your own words  (8 points, 15 minutes, difficulty 3 of 5)
+#
+# In a travel guide, "Francisco" occurs 500 times, always after "San". "Harbour" occurs 50 times, after 40 different words. A bigram model has never seen the word "rusty" before. It must guess what comes next.
+#
+# 1. What do the plain unigram counts say about "Francisco" and "Harbour" after "rusty"? What do continuation counts say? Give the two ratios.
+# 2. Why is it the *lower* order that should count contexts, and not the highest?
+# 3. Your Kneser–Ney model gives "Francisco" a much smaller unigram probability than its frequency. Why does that hardly hurt the prediction after "San"?
+#
+# Write at most 150 words.
+#
+# *How it is graded: 2 points for both ratios; 3 for saying when a lower order is consulted, and what that means for its counts; 3 for saying where the probability after "San" comes from.*
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "ps1_explain_contexts", "locked": false, "points": 8, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# 1. Plain counts prefer "Francisco" by 500 : 50 = 10 : 1. Continuation counts prefer "Harbour" by 40 : 1, because "Francisco" follows one word only.
+# 2. The lower order matters where the higher order has little or nothing to say: after new or rare histories. There the question is not "how frequent is this word?" but "how likely is it to appear after something new?". The number of different words before it measures just that. The highest order is asked about one given history, and for that the plain counts are the evidence.
+# 3. After "San" the bigram count of "Francisco" is large, and the discount takes less than 1 off it. Nearly all its probability comes from the highest order. The unigram only spreads the small part that the discounts have freed. Plain unigram counts would count the same 500 occurrences a second time.
+#
+# *Rubric.* 2: both ratios, 10 : 1 and 40 : 1 (one point each). 3: lower orders speak when the higher is silent (2), so they should measure readiness to follow something new (1). 3: the discounted bigram count carries the probability after "San" (2); the freed share or the double counting is named (1). Formulas alone earn half.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Workshop: your model on real text (not graded)
+#
+# Now your functions go to work. The next cells need `course_pkg` and less than a minute.
+#
+# They learn from two thousand stories of the course's corpus. Then they read thirty stories that they have never seen. The perplexity of your Kneser–Ney model is drawn beside that of the package's model, and beside add-k smoothing.
+
+# %% tags=["workshop"]
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.tokenization import WordTokenizer
+
+stories = load_corpus("stories")
+tokenizer = WordTokenizer.train(stories.train[:2000])
+train = [tokenizer.encode(story) for story in stories.train[:2000]]
+valid = [tokenizer.encode(story) for story in stories.valid[:30]]
+eos, vocab_size = tokenizer.eos_id, tokenizer.vocab_size
+print(stories.train[0])
+print(f"{sum(map(len, train))} tokens to learn from, {vocab_size} in the vocabulary")
+
+# %% tags=["workshop"]
+from course_pkg.evaluation import evaluate
+from course_pkg.models.ngram import KneserNey, NGram
+from course_pkg.plots import lines, show
+
+DISCOUNT, K = 0.75, 0.1
+
+
+def kneser_ney_counts(documents, order):
+    # Plain counts at the highest order, continuation counts below it.
+    plain = [count_ngrams(documents, n, eos) for n in range(1, order + 1)]
+    return [*(continuation_counts(plain[n], n) for n in range(1, order)), plain[-1]]
+
+
+def score(prob, counts, order, **settings):
+    # The perplexity that one of your functions reaches on the held-out stories.
+    log_probs = []
+    for story in valid:
+        padded = [eos, *story, eos]
+        for position in range(1, len(padded)):
+            history = visible_history(padded[:position], order, eos)
+            log_probs.append(math.log(prob(counts, history, padded[position], **settings)))
+    return perplexity(log_probs)
+
+
+orders = [1, 2, 3, 4, 5]
+mine, theirs, simple = [], [], []
+for order in orders:
+    tables, discounts = kneser_ney_counts(train, order), [DISCOUNT] * order
+    mine.append(score(kneser_ney_prob, tables, order, discounts=discounts, vocab_size=vocab_size))
+    simple.append(score(add_k_prob, tables[-1], order, k=K, vocab_size=vocab_size))
+    package = NGram.fit(train, order, vocab_size, eos, KneserNey(tuple(discounts)))
+    theirs.append(evaluate(package, valid, eos_id=eos).perplexity)
+
+results = {"your Kneser–Ney": mine, "the package's Kneser–Ney": theirs, "your add-k": simple}
+for name, values in results.items():
+    print(f"{name:26}", *(f"{value:8.3f}" for value in values))
+gap = np.abs(np.subtract(mine, theirs)).max()
+print("The two Kneser–Ney models agree." if gap < 1e-6 else f"They differ by up to {gap:.3g}.")
+show(
+    lines(
+        {name: (orders[1:], values[1:]) for name, values in results.items()},
+        x_label="order",
+        y_label="perplexity on held-out stories",
+    ),
+    alt="Perplexity against order for your Kneser–Ney model, the package's, and add-k smoothing.",
+)
+
+# %% [markdown]
+# What you should see: your curve lies exactly on the package's, and falls from 3.85 at order 2 to 2.15 at order 5. (Order 1 is left out of the figure: 67.7.) Add-k is nearly as good at order 2. From order 4 on it gets worse: many long histories are new, and after a new history it knows nothing.
+#
+# Now let your model write. It draws one token after the other until it draws `EOS`.
+
+
+# %% tags=["workshop"]
+def write(order, seed, longest=60):
+    # Draw a story from your Kneser–Ney model.
+    dice = random.Random(seed)
+    tables, discounts = kneser_ney_counts(train, order), [DISCOUNT] * order
+    tokens = [eos]
+    while len(tokens) <= longest:
+        history = visible_history(tokens, order, eos)
+        probs = {
+            token: kneser_ney_prob(
+                tables, history, token, discounts=discounts, vocab_size=vocab_size
+            )
+            for token in range(vocab_size)
+        }
+        tokens.append(sample(probs, dice.random()))
+        if tokens[-1] == eos:
+            break
+    return tokenizer.decode(tokens)
+
+
+for order in (1, 2, 3, 5):
+    print(f"order {order}: {write(order, seed=order)}\n")

@@ -207,7 +207,7 @@ def _connect_output(output_fd: int) -> None:
     os.close(output_fd)
     os.close(nothing)
     for fd, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(fd, "w", buffering=1, errors="backslashreplace", closefd=False)
+        stream = os.fdopen(fd, "w", 1, errors="backslashreplace", closefd=False)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

@@ -1,0 +1,312 @@
+"""Turn observations into verdicts: the only place that awards points.
+
+    case_requests   what to ask of a submission: every part's cases, drawn from the student's seed
+    judge_check     what its answers are worth
+
+Both are functions of the check, the seed and the observations alone, so that a verdict can be
+reproduced at any time. The reference version answers the same probes here; its values pass the
+same wire format as the student's, so both sides are plain data of the same kinds.
+"""
+
+import builtins
+import contextlib
+import hashlib
+import math
+import random
+import reprlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder import wire
+from autograder.checks import Case, Check, Mistake, Part
+from autograder.compare import agree
+from autograder.probing import call_probe, failure_of, seed_of
+from autograder.records import (
+    CheckFault,
+    Failure,
+    Misconception,
+    Observation,
+    PartVerdict,
+    ProbeRequest,
+    Verdict,
+)
+
+_MISTAKE_SECONDS = 2.0
+_same = agree()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One case, what the student's object gave and what the reference gives."""
+
+    part: Part
+    case: Case
+    request: ProbeRequest
+    observed: Any
+    expected: Any
+    wrong: str | None
+
+
+def submission_seed(salt: str, student: str, problem_set: str) -> int:
+    """The seed of all that is drawn for one student and set; secret as long as the salt is."""
+    return _digest("submission", salt, student, problem_set)
+
+
+def part_seed(seed: int, item: str, part: str) -> int:
+    """The seed of one part's cases, independent of every other part."""
+    return _digest("part", str(seed), item, part)
+
+
+def case_requests(check: Check, seed: int) -> tuple[ProbeRequest, ...]:
+    """List what to ask of a submission, smallest case of each part first.
+
+    Raises:
+        CheckFault: if a draw fails or makes inputs that cannot travel.
+    """
+    return tuple(request for _, _, request in _cases(check, seed))
+
+
+def judge_check(check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
+    """Judge one item.
+
+    A part on which the check itself breaks counts as met, and the verdict says in `fault` what an
+    instructor must mend.
+
+    Args:
+        seed: the one with which the requests were made.
+        observations: in any order; a request without one counts as a crash.
+    """
+    answers = {(seen.part, seen.case): seen.value for seen in observations}
+    verdicts, seen, faults = [], [], []
+    with _generators_kept():
+        try:
+            cases = _cases(check, seed)
+        except CheckFault as fault:
+            return _without_checks(check, str(fault))
+        for part in check.parts:
+            own = [(case, request) for p, case, request in cases if p is part]
+            try:
+                results = [_see(check, part, *pair, answers) for pair in own]
+            except CheckFault as fault:
+                faults.append(str(fault))
+                verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
+                continue
+            seen += results
+            verdicts.append(_part_verdict(check, part, results))
+        misconception = _misconception(check, seen)
+    points = _points(check, verdicts)
+    return Verdict(
+        check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
+    )
+
+
+def _digest(*words: str) -> int:
+    text = "\0".join(f"{len(word)}:{word}" for word in words)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def _cases(check: Check, seed: int) -> list[tuple[Part, Case, ProbeRequest]]:
+    found = []
+    for part in check.parts:
+        if not (math.isfinite(part.weight) and part.weight > 0):
+            error = ValueError(f"weight is {part.weight}; it must be positive")
+            raise CheckFault(_explain(check, part, "reading its weight", error))
+        rng = np.random.default_rng(part_seed(seed, check.item, part.name))
+        try:
+            cases = list(part.draw(rng))
+            inputs = [wire.normal_form(case.inputs) for case in cases]
+            source = part.probe_source
+        except Exception as error:
+            raise CheckFault(_explain(check, part, "drawing its cases", error)) from error
+        for index, case in enumerate(cases):
+            request = ProbeRequest(
+                check.item, part.name, index, check.target, source, inputs[index], check.seconds
+            )
+            found.append((part, case, request))
+    return found
+
+
+def _see(
+    check: Check, part: Part, case: Case, request: ProbeRequest, answers: dict[Any, Any]
+) -> _Seen:
+    """Compare one answer with the reference's.
+
+    Raises:
+        CheckFault: if the reference or the judge breaks.
+    """
+    try:
+        expected = _probe(check.reference, request)
+    except Exception as error:
+        raise CheckFault(_explain(check, part, "asking the reference version", error)) from error
+    observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
+    if isinstance(observed, Failure):
+        return _Seen(part, case, request, observed, expected, _in_words(check, observed))
+    try:
+        wrong = part.judge(observed, expected, request.inputs)
+    except Exception as error:
+        # A judge that fits right answers but trips over this one has met something else.
+        wrong = "the result has another form than expected"
+        try:
+            part.judge(expected, expected, request.inputs)
+        except Exception:
+            raise CheckFault(_explain(check, part, "judging", error)) from error
+    if wrong is not None and type(wrong) is not str:
+        answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
+        raise CheckFault(_explain(check, part, "judging", answer))
+    return _Seen(part, case, request, observed, expected, wrong)
+
+
+def _probe(implementation: Any, request: ProbeRequest) -> Any:
+    """Do here what the worker does, down to the format of what comes out."""
+    inputs = wire.normal_form(request.inputs)
+    value = call_probe(request.source, implementation, inputs, seed_of(request))
+    return wire.normal_form(value)
+
+
+def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
+    for seen in results:
+        if seen.wrong is not None:
+            message = f"{part.says} With {seen.case.size}: {seen.wrong}."
+            return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
+    return PartVerdict(part.name, True, part.weight)
+
+
+def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
+    if all(verdict.holds for verdict in verdicts):
+        return check.points
+    total = math.fsum(verdict.weight for verdict in verdicts)
+    held = math.fsum(verdict.weight for verdict in verdicts if verdict.holds)
+    return min(check.points, max(0.0, round(check.points * held / total, 2)))
+
+
+def _without_checks(check: Check, fault: str) -> Verdict:
+    parts = tuple(PartVerdict(p.name, True, p.weight, staff_note=fault) for p in check.parts)
+    return Verdict(check.item, check.points, check.points, parts, None, fault)
+
+
+# ------------------------------------------------------------------ misconceptions
+def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
+    """Name the mistake that explains what is wrong.
+
+    One that answers every case like the student is preferred to one that explains the wrong
+    answers only: the student may have met a special case that the recorded mistake does not.
+    """
+    wrong = [case for case in seen if case.wrong is not None]
+    if not wrong:
+        return None
+    right = [case for case in seen if case.wrong is None]
+    partial = None
+    for mistake in check.mistakes:
+        if not all(_explains(mistake, case) for case in wrong):
+            continue
+        if all(_explains(mistake, case) for case in right):
+            return Misconception(mistake.name, mistake.hint)
+        partial = partial or Misconception(mistake.name, mistake.hint)
+    return partial
+
+
+def _explains(mistake: Mistake, seen: _Seen) -> bool:
+    try:
+        with _time_limit(_MISTAKE_SECONDS):
+            value: Any = _probe(mistake.implementation, seen.request)
+    except Exception as error:
+        value = failure_of(error)
+    if isinstance(value, Failure) or isinstance(seen.observed, Failure):
+        return type(value) is type(seen.observed) and _cause(value) == _cause(seen.observed)
+    if _same(seen.observed, value, seen.request.inputs) is None:
+        return True
+    with contextlib.suppress(Exception):
+        # The part's own tolerance, with the mistake in the place of the reference.
+        return seen.part.judge(seen.observed, value, seen.request.inputs) is None
+    return False
+
+
+def _cause(failure: Failure) -> tuple[str, str]:
+    name = failure.message.partition(":")[0] if failure.kind == "exception" else ""
+    return failure.kind, name
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt a mistake that never ends; only the main thread can be interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        raise TimeoutError(f"longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _generators_kept() -> Iterator[None]:
+    """Give the global generators back as they were: probes seed them."""
+    torch = sys.modules.get("torch")
+    plain, numpy_state = random.getstate(), np.random.get_state()
+    torch_state = torch.get_rng_state() if torch else None
+    try:
+        yield
+    finally:
+        random.setstate(plain)
+        np.random.set_state(numpy_state)
+        if torch:
+            torch.set_rng_state(torch_state)
+
+
+# ------------------------------------------------------------------ words
+def _in_words(check: Check, failure: Failure) -> str:
+    """Say what came instead of a value. The failure's own text is the student code's: not shown.
+
+    It could carry the hidden inputs or the probe's source into the feedback.
+    """
+    name = failure.message.partition(":")[0]
+    known = isinstance(getattr(builtins, name, None), type) and name.endswith(
+        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
+    )
+    return {
+        "missing": f"{check.target} is not defined",
+        "exception": f"{check.target} raises {name if known else 'an exception'}",
+        "timeout": f"there is no result after {check.seconds:g} seconds",
+        "memory": "it needs more memory than is allowed",
+        "crash": "the Python process ends before there is a result",
+        "refused": "the result holds something that is not plain data, or too much of it",
+    }.get(failure.kind, "there is no result")
+
+
+def _explain(check: Check, part: Part, doing: str, error: Exception) -> str:
+    what = f"{type(error).__name__}: {error}"[:500]
+    return f"the check {check.item}, part {part.name!r}, broke while {doing}: {what}"
+
+
+def _staff_note(seen: _Seen) -> str:
+    lines = (
+        f"case {seen.request.case} ({seen.case.size}): {seen.wrong}",
+        f"inputs: {_shorten(seen.request.inputs)}",
+        f"expected: {_shorten(seen.expected)}",
+        f"observed: {_shorten(seen.observed)}",
+    )
+    return "\n".join(lines)
+
+
+_repr = reprlib.Repr()
+_repr.maxlevel = 8
+_repr.maxdict = _repr.maxlist = _repr.maxtuple = _repr.maxset = 12
+_repr.maxstring = _repr.maxother = _repr.maxlong = 400
+
+
+def _shorten(value: Any) -> str:
+    text = _repr.repr(value)
+    return text if len(text) <= 1500 else f"{text[:1500]} ..."

@@ -17,17 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_pkg.text.draws import check_n, pick_weighted
 from course_pkg.text.story_lexicon import GLAD, LEXICON, PRONOUNS, SAD, STORY, recall
 from course_pkg.text.vocabulary import EOS, Tokenizer
-
-Item = TypeVar("Item")
 
 _END = "end"
 
@@ -216,8 +215,7 @@ class StoryGrammar:
         Raises:
             ValueError: a negative `n`.
         """
-        if n < 0:
-            raise ValueError(f"n is {n}; it must not be negative")
+        check_n(n)
         rng = random.Random(seed)
         return [self._tell(rng) for _ in range(n)]
 
@@ -229,11 +227,11 @@ class StoryGrammar:
         while state != _END:
             n_distractions += state.startswith("distraction")
             choices = [((said, after), p) for p, said, after in self._rules[state]]
-            said, state = _draw(choices, rng)
+            said, state = pick_weighted(choices, rng)
             for word in said:
                 if word.startswith("["):
                     kind = word[1:-1]
-                    memory[kind] = word = _draw(self._lexicon(kind, memory), rng)
+                    memory[kind] = word = pick_weighted(self._lexicon(kind, memory), rng)
                 elif word.startswith("{"):
                     recalls.append((len(words), word[1:-1]))
                     word = recall(word[1:-1], memory)
@@ -365,13 +363,3 @@ def _zipf(words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     """Give the word of rank r a probability proportional to 1 / r."""
     total = sum(1 / rank for rank in range(1, len(words) + 1))
     return tuple((word, 1 / rank / total) for rank, word in enumerate(words, 1))
-
-
-def _draw(weighted: Sequence[tuple[Item, float]], rng: random.Random) -> Item:
-    """Draw one item; built on `random()` alone, whose sequence Python promises never to change."""
-    left = rng.random() * sum(p for _, p in weighted)
-    for item, p in weighted:
-        left -= p
-        if left < 0:
-            return item
-    return weighted[-1][0]

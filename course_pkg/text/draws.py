@@ -1,0 +1,36 @@
+"""Random draws that are the same on every Python.
+
+`random.Random(seed).random()` is the one method whose sequence the standard library promises never
+to change, so generated text rests on it alone; its digests are pinned in the tests.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def pick(items: Sequence[Item], rng: random.Random) -> Item:
+    """Draw one item, all alike."""
+    return items[int(rng.random() * len(items))]
+
+
+def pick_weighted(weighted: Sequence[tuple[Item, float]], rng: random.Random) -> Item:
+    """Draw one item in proportion to its weight."""
+    left = rng.random() * sum(weight for _, weight in weighted)
+    for item, weight in weighted:
+        left -= weight
+        if left < 0:
+            return item
+    return weighted[-1][0]  # rounding left a crumb
+
+
+def check_n(n: int) -> None:
+    """Refuse a negative number of samples.
+
+    Raises:
+        ValueError: `n` below 0.
+    """
+    if n < 0:
+        raise ValueError(f"n is {n}; it must not be negative")

@@ -43,9 +43,13 @@ class Course:
         return self.folder / "sets" / f"{name}.py"
 
     def check_files(self, name: str) -> tuple[Path, ...]:
-        """Files whose text decides how a set is judged: `<set>.py` and its `<set>_*.py`."""
-        folder = self.folder / "checks"
-        return tuple(sorted([folder / f"{name}.py", *folder.glob(f"{name}_*.py")]))
+        """Files whose text decides how a set is judged and which mistake is recognised.
+
+        They are `checks/<set>.py`, `checks/<set>_*.py` and, if there are any, `answers/<set>/`.
+        """
+        answers = self.folder.glob(f"answers/{name}/**/*.py")
+        parts = self.folder.glob(f"checks/{name}_*.py")
+        return tuple(sorted([self.folder / "checks" / f"{name}.py", *parts, *answers]))
 
     def checks(self, name: str) -> ModuleType:
         """Load `checks/<set>.py`.

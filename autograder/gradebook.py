@@ -108,7 +108,8 @@ class Gradebook:
         verdicts = {verdict.item: verdict for verdict in grade.verdicts}
         with _said_plainly(self.url):
             self._book.update_or_create_student(grade.student)
-            self._book.update_or_create_submission(grade.problem_set, grade.student)
+            with self._book.db.no_autoflush:  # nbgrader's query would flush a half-built row
+                self._book.update_or_create_submission(grade.problem_set, grade.student)
             notebook = self._book.find_submission_notebook(
                 grade.problem_set, grade.problem_set, grade.student
             )
@@ -170,12 +171,13 @@ class Gradebook:
         for submitted in notebook.submissions:
             graded = {row.cell_id for row in submitted.grades}
             commented = {row.cell_id for row in submitted.comments}
-            for cell in (*notebook.grade_cells, *notebook.task_cells):
-                if cell.id not in graded:
-                    api.Grade(cell_id=cell.id, notebook=submitted)
-            for cell in (*notebook.solution_cells, *notebook.task_cells):
-                if cell.id not in commented:
-                    api.Comment(cell_id=cell.id, notebook=submitted)
+            with self._book.db.no_autoflush:
+                for cell in (*notebook.grade_cells, *notebook.task_cells):
+                    if cell.id not in graded:
+                        api.Grade(cell_id=cell.id, notebook=submitted)
+                for cell in (*notebook.solution_cells, *notebook.task_cells):
+                    if cell.id not in commented:
+                        api.Comment(cell_id=cell.id, notebook=submitted)
         self._book.db.commit()
 
 
@@ -235,7 +237,9 @@ def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _score(row: Any, verdict: Verdict | None, state: State, blank: frozenset[str]) -> None:
     if verdict is not None and verdict.fault:
-        row.needs_manual_grade = True  # the course's fault: an earlier score stays as it is
+        # The course's fault: an earlier score stays as it is, and a person looks at it.
+        row.auto_score = verdict.points if row.auto_score is None else row.auto_score
+        row.needs_manual_grade = True
         return
     if verdict is not None:
         score: float | None = verdict.points

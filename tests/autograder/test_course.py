@@ -9,7 +9,10 @@ def test_course_lists_its_sets_without_their_helper_files(toy_course):
     (toy_course.folder / "sets" / "_draft.py").touch()
     (toy_course.folder / "checks" / "toy_mistakes.py").touch()
     assert toy_course.sets() == ("alpha", "toy")
-    assert [path.name for path in toy_course.check_files("toy")] == ["toy.py", "toy_mistakes.py"]
+    (toy_course.folder / "answers" / "toy").mkdir(parents=True)
+    (toy_course.folder / "answers" / "toy" / "double.py").touch()
+    names = [str(path.relative_to(toy_course.folder)) for path in toy_course.check_files("toy")]
+    assert names == ["answers/toy/double.py", "checks/toy.py", "checks/toy_mistakes.py"]
 
 
 def test_course_loads_the_checks_it_holds(toy_course):

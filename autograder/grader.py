@@ -1,0 +1,167 @@
+"""Grade one submission: mend it, run it inside the sandbox, judge what comes out."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from autograder import release
+from autograder.checks import Check, ProblemSet
+from autograder.course import Course
+from autograder.judge import case_requests, judge_check
+from autograder.records import (
+    Grade,
+    Observation,
+    Run,
+    SandboxUnavailable,
+    State,
+    Submission,
+    SubmissionRefused,
+    Verdict,
+)
+from autograder.sandbox import Limits, Sandbox
+from autograder.submission import Mended, mend
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What student code may use.
+
+    Attributes:
+        trusted: run it without a sandbox, with the grader's own rights.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    trusted: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to be graded.
+
+    Attributes:
+        key: what its record will be known by.
+        reasons: what was noticed while it was collected.
+        refusal: why its file could not even be read; empty if it could.
+    """
+
+    submission: Submission
+    key: str
+    seed: int
+    reasons: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+class Grader:
+    """Grades submissions to one set, one after another, in one sandbox.
+
+    Use it as a context manager, in the thread that created it.
+
+    Raises:
+        SandboxUnavailable: on entering, if student code cannot be isolated here.
+    """
+
+    def __init__(self, course: Course, name: str, confinement: Confinement) -> None:
+        self.problem_set = course.problem_set(name)
+        self._released = release.build(course.source(name)).student
+        self._targets = targets(self.problem_set)
+        self._sandbox = Sandbox(
+            self.problem_set.course_modules,
+            course_root=course.folder.parent,
+            limits=confinement.limits,
+            allow_unsandboxed=confinement.trusted,
+        )
+
+    def __enter__(self) -> Self:
+        self._sandbox.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._sandbox.__exit__(kind, error, trace)
+
+    def grade(self, task: Task) -> Grade:
+        """Grade one submission; whatever goes wrong with it becomes the state of its grade.
+
+        Raises:
+            SandboxUnavailable: if the sandbox cannot be started again.
+        """
+        started = time.monotonic()
+        try:
+            grade = self._grade(task)
+        except SandboxUnavailable:
+            raise
+        except SubmissionRefused as refusal:
+            grade = refused(task, self.problem_set, str(refusal))
+        except Exception as error:
+            grade = faulty(task, f"the grader failed: {type(error).__name__}: {error}")
+        return replace(grade, seconds=time.monotonic() - started)
+
+    def _grade(self, task: Task) -> Grade:
+        if task.refusal:
+            raise SubmissionRefused(task.refusal)
+        mended = mend(task.submission.notebook, self._released, self._targets)
+        run, verdicts = self.judge(mended, task.seed, self.problem_set.checks)
+        reasons = (*task.reasons, *mended.reasons, *run.problems)
+        state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
+        if any(verdict.fault for verdict in verdicts):
+            state = State.GRADER_FAULT
+        return replace(
+            _ungraded(task, state, reasons),
+            verdicts=verdicts,
+            isolation=self._sandbox.isolation,
+            cells=run.cells,
+        )
+
+    def judge(
+        self, mended: Mended, seed: int, checks: Sequence[Check]
+    ) -> tuple[Run, tuple[Verdict, ...]]:
+        """Run a mended notebook inside the sandbox and judge some of its items."""
+        requests = [request for check in checks for request in case_requests(check, seed)]
+        run = self._sandbox.run(mended.cells, requests)
+        observations: dict[str, list[Observation]] = {check.item: [] for check in checks}
+        for observation in run.observations:
+            observations[observation.item].append(observation)
+        return run, tuple(judge_check(check, seed, observations[check.item]) for check in checks)
+
+    def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
+        """Judge one item of a submission again, with the same questions.
+
+        Raises:
+            KeyError: if the set has no such item.
+            SubmissionRefused: if the submission is no notebook.
+        """
+        mended = mend(submission.notebook, self._released, self._targets)
+        return self.judge(mended, seed, [self.problem_set.check(item)])[1][0]
+
+
+def targets(problem_set: ProblemSet) -> dict[str, str]:
+    """For each item, the name that its answer defines."""
+    return {check.item: check.target for check in problem_set.checks}
+
+
+def refused(task: Task, problem_set: ProblemSet, reason: str) -> Grade:
+    """Return the grade of a submission that cannot be graded: no points, and the reason."""
+    none = tuple(Verdict(check.item, 0.0, check.points, ()) for check in problem_set.checks)
+    return replace(_ungraded(task, State.REFUSED, (*task.reasons, reason)), verdicts=none)
+
+
+def faulty(task: Task, reason: str) -> Grade:
+    """Return the grade of a submission on which the grader itself failed: no verdict at all."""
+    return _ungraded(task, State.GRADER_FAULT, (*task.reasons, reason))
+
+
+def _ungraded(task: Task, state: State, reasons: Sequence[str]) -> Grade:
+    return Grade(
+        student=task.submission.student,
+        problem_set=task.submission.problem_set,
+        state=state,
+        sha256=task.submission.sha256,
+        seed=task.seed,
+        reasons=tuple(dict.fromkeys(reasons)),
+    )

@@ -1,0 +1,58 @@
+"""Let unmodified nbgrader ask the same checks: the hidden-test line of every test cell calls this.
+
+nbgrader runs hidden tests in the student's own kernel. So there is no wall here: what a student
+could do to nbgrader's own tests, they could do to these. `python -m autograder grade` asks the same
+checks across the wall, and never runs this file.
+"""
+
+import contextlib
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from autograder import wire
+from autograder.course import find_course
+from autograder.judge import case_requests, judge_check, submission_seed
+from autograder.probing import probe_or_failure
+from autograder.records import CheckFault, Failure, Observation, ProbeRequest, WireError
+
+
+def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
+    """Judge what a running notebook has defined, and return the points for nbgrader to read.
+
+    The course is found as `autograder.course.find_course` says.
+
+    Args:
+        namespace: the notebook's `globals()`.
+
+    Raises:
+        AssertionError: if no point was earned. nbgrader takes an exception for no points, but has
+            taken a result of 0 for full marks.
+        CheckFault: if the check itself is broken.
+    """
+    check = find_course().problem_set(problem_set).check(item)
+    seed = submission_seed("plain nbgrader", "", problem_set)
+    observations = [_observe(request, namespace) for request in case_requests(check, seed)]
+    verdict = judge_check(check, seed, observations)
+    if verdict.fault:
+        raise CheckFault(verdict.fault)
+    unmet = [part.message for part in verdict.parts if not part.holds]
+    if verdict.misconception is not None:
+        unmet.append(verdict.misconception.hint)
+    if verdict.points <= 0:
+        raise AssertionError("\n".join(unmet))
+    for message in unmet:
+        print(message)
+    return verdict.points
+
+
+def _observe(request: ProbeRequest, namespace: Mapping[str, Any]) -> Observation:
+    # nbgrader gives no points to a cell that has written one line to stderr.
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        value = probe_or_failure(request, namespace)
+    if not isinstance(value, Failure):
+        try:
+            value = wire.normal_form(value)
+        except WireError as error:
+            value = Failure("refused", str(error))
+    return Observation(request.item, request.part, request.case, value)

@@ -164,6 +164,7 @@ def test_truncated_bptt_in_evaluation_is_the_plain_model(rng):
     trained.eval()
     other = torch.randint(7, (2, 6), generator=rng)  # another number of rows than streams
     assert torch.equal(trained(other)[0], model(other)[0])
+    assert torch.equal(trained.next_log_probs(other), model.next_log_probs(other))
     assert torch.equal(trained.state_dict()["carried_0"], carried)
 
 
@@ -319,6 +320,7 @@ def test_tagger_ignores_padding_in_scores_and_loss(rng):
     logits, loss = model(ids, lengths, targets)
     alone, alone_loss = model(ids[:1, :3], lengths[:1], targets[:1, :3])
     torch.testing.assert_close(logits[:1, :3], alone, **CLOSE)
+    assert torch.equal(model(ids, lengths)[0], logits)
     full_loss = model(ids[1:], lengths[1:], targets[1:])[1]
     torch.testing.assert_close(loss, (3 * alone_loss + 6 * full_loss) / 9, **CLOSE)
 

@@ -109,6 +109,13 @@ class _Comparison:
         if len(observed) != len(expected):
             found = _count(len(observed), "item")
             raise _DifferenceError(f"{where} has {found} where another number is expected")
+        kinds = {*map(type, observed), *map(type, expected)}
+        if kinds == {float}:
+            self._numbers(np.array(observed), np.array(expected), self.rtol, tally)
+            return
+        if (kinds == {int} or kinds == {str}) and observed == expected:
+            tally.total += len(expected)
+            return
         for index, (ours, theirs) in enumerate(zip(observed, expected, strict=True)):
             self.walk(ours, theirs, f"item {index} of {where}", tally)
 

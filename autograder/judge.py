@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from autograder import wire
-from autograder.checks import Case, Check, Mistake, Part
+from autograder.checks import Check, Mistake, Part
 from autograder.compare import agree
 from autograder.probing import call_probe, failure_of, seed_of
 from autograder.records import (
@@ -42,12 +42,20 @@ _same = agree()
 
 
 @dataclass(frozen=True)
+class _Drawn:
+    """One case of one part; `message` holds its inputs, to be unpacked afresh for each call."""
+
+    part: Part
+    size: str
+    request: ProbeRequest
+    message: bytes
+
+
+@dataclass(frozen=True)
 class _Seen:
     """One case, what the student's object gave and what the reference gives."""
 
-    part: Part
-    case: Case
-    request: ProbeRequest
+    drawn: _Drawn
     observed: Any
     expected: Any
     wrong: str | None
@@ -69,7 +77,7 @@ def case_requests(check: Check, seed: int) -> tuple[ProbeRequest, ...]:
     Raises:
         CheckFault: if a draw fails or makes inputs that cannot travel.
     """
-    return tuple(request for _, _, request in _cases(check, seed))
+    return tuple(drawn.request for drawn in _cases(check, seed))
 
 
 def judge_check(check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
@@ -90,9 +98,8 @@ def judge_check(check: Check, seed: int, observations: Sequence[Observation]) ->
         except CheckFault as fault:
             return _without_checks(check, str(fault))
         for part in check.parts:
-            own = [(case, request) for p, case, request in cases if p is part]
             try:
-                results = [_see(check, part, *pair, answers) for pair in own]
+                results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
             except CheckFault as fault:
                 faults.append(str(fault))
                 verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
@@ -111,7 +118,19 @@ def _digest(*words: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def _cases(check: Check, seed: int) -> list[tuple[Part, Case, ProbeRequest]]:
+def _cases(check: Check, seed: int) -> list[_Drawn]:
+    """Draw all cases; a submission's are asked for twice, to be sent and to be judged."""
+    if (known := _drawn.get(id(check))) and known[0] is check and known[1] == seed:
+        return known[2]
+    found = _draw(check, seed)
+    _drawn[id(check)] = check, seed, found
+    return found
+
+
+_drawn: dict[int, tuple[Check, int, list[_Drawn]]] = {}
+
+
+def _draw(check: Check, seed: int) -> list[_Drawn]:
     found = []
     for part in check.parts:
         if not (math.isfinite(part.weight) and part.weight > 0):
@@ -120,33 +139,33 @@ def _cases(check: Check, seed: int) -> list[tuple[Part, Case, ProbeRequest]]:
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:
             cases = list(part.draw(rng))
-            inputs = [wire.normal_form(case.inputs) for case in cases]
+            messages = [wire.encode(case.inputs) for case in cases]
             source = part.probe_source
         except Exception as error:
             raise CheckFault(_explain(check, part, "drawing its cases", error)) from error
-        for index, case in enumerate(cases):
+        for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
+            inputs = wire.decode(message)
             request = ProbeRequest(
-                check.item, part.name, index, check.target, source, inputs[index], check.seconds
+                check.item, part.name, index, check.target, source, inputs, check.seconds
             )
-            found.append((part, case, request))
+            found.append(_Drawn(part, case.size, request, message))
     return found
 
 
-def _see(
-    check: Check, part: Part, case: Case, request: ProbeRequest, answers: dict[Any, Any]
-) -> _Seen:
+def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _Seen:
     """Compare one answer with the reference's.
 
     Raises:
         CheckFault: if the reference or the judge breaks.
     """
+    part, request = drawn.part, drawn.request
     try:
-        expected = _probe(check.reference, request)
+        expected = _probe(check.reference, drawn)
     except Exception as error:
         raise CheckFault(_explain(check, part, "asking the reference version", error)) from error
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _Seen(part, case, request, observed, expected, _in_words(check, observed))
+        return _Seen(drawn, observed, expected, _in_words(check, observed))
     try:
         wrong = part.judge(observed, expected, request.inputs)
     except Exception as error:
@@ -159,20 +178,20 @@ def _see(
     if wrong is not None and type(wrong) is not str:
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(_explain(check, part, "judging", answer))
-    return _Seen(part, case, request, observed, expected, wrong)
+    return _Seen(drawn, observed, expected, wrong)
 
 
-def _probe(implementation: Any, request: ProbeRequest) -> Any:
+def _probe(implementation: Any, drawn: _Drawn) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
-    inputs = wire.normal_form(request.inputs)
-    value = call_probe(request.source, implementation, inputs, seed_of(request))
-    return wire.normal_form(value)
+    request = drawn.request
+    inputs = wire.decode(drawn.message)
+    return wire.normal_form(call_probe(request.source, implementation, inputs, seed_of(request)))
 
 
 def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
     for seen in results:
         if seen.wrong is not None:
-            message = f"{part.says} With {seen.case.size}: {seen.wrong}."
+            message = f"{part.says} With {seen.drawn.size}: {seen.wrong}."
             return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
     return PartVerdict(part.name, True, part.weight)
 
@@ -214,16 +233,16 @@ def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
 def _explains(mistake: Mistake, seen: _Seen) -> bool:
     try:
         with _time_limit(_MISTAKE_SECONDS):
-            value: Any = _probe(mistake.implementation, seen.request)
+            value: Any = _probe(mistake.implementation, seen.drawn)
     except Exception as error:
         value = failure_of(error)
     if isinstance(value, Failure) or isinstance(seen.observed, Failure):
         return type(value) is type(seen.observed) and _cause(value) == _cause(seen.observed)
-    if _same(seen.observed, value, seen.request.inputs) is None:
+    if _same(seen.observed, value, seen.drawn.request.inputs) is None:
         return True
     with contextlib.suppress(Exception):
         # The part's own tolerance, with the mistake in the place of the reference.
-        return seen.part.judge(seen.observed, value, seen.request.inputs) is None
+        return seen.drawn.part.judge(seen.observed, value, seen.drawn.request.inputs) is None
     return False
 
 
@@ -293,8 +312,8 @@ def _explain(check: Check, part: Part, doing: str, error: Exception) -> str:
 
 def _staff_note(seen: _Seen) -> str:
     lines = (
-        f"case {seen.request.case} ({seen.case.size}): {seen.wrong}",
-        f"inputs: {_shorten(seen.request.inputs)}",
+        f"case {seen.drawn.request.case} ({seen.drawn.size}): {seen.wrong}",
+        f"inputs: {_shorten(seen.drawn.request.inputs)}",
         f"expected: {_shorten(seen.expected)}",
         f"observed: {_shorten(seen.observed)}",
     )

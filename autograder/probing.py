@@ -9,6 +9,8 @@ import random
 import sys
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -26,12 +28,19 @@ def call_probe(source: str, implementation: Any, inputs: dict[str, Any], seed: i
     random.seed(seed)
     np.random.seed(seed)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        sys.modules["torch"].default_generator.manual_seed(seed)
     namespace: dict[str, Any] = {"__name__": "probe"}
+    code, name = _compiled(source)
+    exec(code, namespace)
+    return namespace[name](implementation, inputs)
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> tuple[CodeType, str]:
+    """Return the probe's code and the name of the function that it defines."""
     tree = ast.parse(source)
-    exec(compile(tree, "<probe>", "exec"), namespace)
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return namespace[names[-1]](implementation, inputs)
+    return compile(tree, "<probe>", "exec"), names[-1]
 
 
 def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:

@@ -6,11 +6,29 @@ distribution and top-k or top-p has cut off its unlikely tail. Chapters: n-gram 
 Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al. 2020 (top-p, "nucleus").
 """
 
+from typing import Protocol, runtime_checkable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_pkg.layers.blocks import BlockCache
 from course_pkg.models import LanguageModel
+
+
+@runtime_checkable
+class CachingModel(Protocol):
+    """A language model that can keep what it computed for earlier tokens, such as `GPT`."""
+
+    def new_cache(self) -> list[BlockCache]:
+        """Return an empty cache."""
+        ...
+
+    def next_log_probs(
+        self, ids: Int[Tensor, "B T"], *, cache: list[BlockCache] | None = None
+    ) -> Float[Tensor, "B V"]:
+        """Return log-probabilities of the next token; a cache holds what came before `ids`."""
+        ...
 
 
 @torch.no_grad()
@@ -24,6 +42,7 @@ def generate(
     top_p: float | int | None = None,
     generator: torch.Generator | None = None,
     stop_id: int | None = None,
+    use_cache: bool = True,
 ) -> Int[Tensor, "B T_out"]:
     """Continue each row of `ids` by at most `n_tokens` tokens.
 
@@ -34,6 +53,8 @@ def generate(
         temperature: 0 chooses the likeliest token; otherwise see `next_token_probs`.
         generator: source of randomness, on the device of the model's output.
         stop_id: a row that has produced this token is finished, and is filled up with it.
+        use_cache: let a model that can keep its work read each token once, as long as the text is
+            within its context; the result is the same.
 
     Returns:
         The prompts with their continuations; shorter when all rows finished early.
@@ -50,11 +71,14 @@ def generate(
         model.eval()
     try:
         finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+        reader = _Reader(model, use_cache)
         for _ in range(n_tokens):
-            seen = ids if model.context_length is None else ids[:, -model.context_length :]
-            log_probs = model.next_log_probs(seen)
             token = choose(
-                log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+                reader.read(ids),
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                generator=generator,
             ).to(ids.device)
             if stop_id is not None:
                 token = torch.where(finished, stop_id, token)
@@ -66,6 +90,28 @@ def generate(
         if isinstance(model, nn.Module):
             model.train(was_training)
     return ids
+
+
+class _Reader:
+    """Asks a model again and again for the token after a text that grows at its end."""
+
+    def __init__(self, model: LanguageModel, use_cache: bool) -> None:
+        self.model = model
+        self.caching_model = model if use_cache and isinstance(model, CachingModel) else None
+        self.cache = [] if self.caching_model is None else self.caching_model.new_cache()
+        self.n_cached = 0
+
+    def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B V"]:
+        """Return log-probabilities of the token after the last of `ids`."""
+        limit = self.model.context_length
+        if limit is not None and ids.shape[1] > limit:
+            # From here on the window slides: what a token looked back at, and its position, change
+            # with every step, so nothing that was computed for it holds any longer.
+            ids, self.caching_model = ids[:, -limit:], None
+        if self.caching_model is None:
+            return self.model.next_log_probs(ids)
+        unread, self.n_cached = ids[:, self.n_cached :], ids.shape[1]
+        return self.caching_model.next_log_probs(unread, cache=self.cache)
 
 
 def choose(

@@ -393,7 +393,14 @@ class EncoderDecoder(nn.Module):
     def start(
         self, source_ids: Int[Tensor, "B S"], source_lengths: Int[Tensor, " B"] | None = None
     ) -> "Decoding":
-        """Read the source and return a blank target for each row, for a search to continue."""
+        """Read the source and return a blank target for each row, for a search to continue.
+
+        Raises:
+            ValueError: if the model is in training mode: dropout would show the search another
+                model at each step.
+        """
+        if self.training:
+            raise ValueError("training is True; call the model's eval() before a search")
         memory, memory_mask = self.encode(source_ids, source_lengths)
         return Decoding(self, memory, memory_mask, self.decoder.new_cache())
 

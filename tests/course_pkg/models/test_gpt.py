@@ -13,6 +13,7 @@ from transformers.models.openai import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 from transformers.models.phi import PhiConfig, PhiForCausalLM
 from transformers.models.qwen3 import Qwen3Config, Qwen3ForCausalLM
 
+from course_pkg.generation import generate
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.gpt import (
@@ -344,6 +345,25 @@ class TestPositions:
         shifted = model.stack(x, mask=mask, cache=[layer.branch() for layer in cache])
         # rotary angles are float32
         torch.testing.assert_close(shifted, model.stack(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_cached_generation_equals_uncached_token_for_token(rng, positions, temperature):
+    """The text outgrows the context on its way: from there on nothing cached may be used."""
+    model = small_gpt(rng, config=small_config(positions=positions), dropout=0.2)
+    ids = random_ids(rng, 3, 4)
+    texts, n_read = [], []
+    model.embedding.register_forward_hook(lambda module, args, out: n_read.append(args[0].shape[1]))
+    for use_cache in (True, False):
+        generator = torch.Generator().manual_seed(5)
+        kwargs = {"temperature": temperature, "generator": generator, "use_cache": use_cache}
+        texts.append(generate(model, ids, 2 * CONTEXT, top_p=0.9, **kwargs))
+    assert texts[0].tolist() == texts[1].tolist()
+    assert texts[0].shape == (3, 4 + 2 * CONTEXT)
+    growing = [*range(4, CONTEXT + 1)]  # lengths read without a cache until the context is full
+    sliding = [CONTEXT] * (2 * CONTEXT - len(growing))
+    assert n_read == [4] + [1] * (len(growing) - 1) + sliding + growing + sliding
 
 
 class TestGPT:

@@ -240,7 +240,7 @@ class TestEveryKindOfPositions:
         model = small_model(rng, positions=positions)
         source_ids, ids, _ = batch(rng)
         expected = model(source_ids, ids, source_lengths=LENGTHS)[0].log_softmax(-1)
-        texts = model.start(source_ids, LENGTHS)
+        texts = model.eval().start(source_ids, LENGTHS)
         for t in range(T):
             log_probs, texts = texts.advance(ids[:, t])
             torch.testing.assert_close(log_probs, expected[:, t], **EXACT)
@@ -248,7 +248,7 @@ class TestEveryKindOfPositions:
     def test_search_rows_can_be_chosen_and_advanced_again(self, rng, positions):
         model = small_model(rng, positions=positions)
         source_ids, ids, _ = batch(rng)
-        _, texts = model.start(source_ids, LENGTHS).advance(ids[:, 0])
+        _, texts = model.eval().start(source_ids, LENGTHS).advance(ids[:, 0])
         rows = torch.tensor([1, 0, 1])
         chosen, _ = texts.select(rows).advance(ids[rows, 1])
         first, _ = texts.advance(ids[:, 1])
@@ -301,6 +301,10 @@ class TestEncoderDecoder:
         # 704 draws: the standard error is 3 %
         assert abs(one["embedding.weight"].std() * 8 - 1) < 0.1
 
+    def test_search_rejects_a_model_in_training_mode(self, rng):
+        with pytest.raises(ValueError, match="training is True"):
+            small_model(rng).start(batch(rng)[0])
+
     def test_dropout_acts_in_training_only(self, rng):
         model = EncoderDecoder(small_config(), dropout=0.3, generator=rng)
         source_ids, ids, _ = batch(rng)
@@ -328,7 +332,7 @@ def test_encoder_decoder_learns_to_reverse(rng):
         loss.backward()
         optimizer.step()
     source_ids, text = draw(50)
-    start, first = model.start(source_ids), text[:, 0]
+    start, first = model.eval().start(source_ids), text[:, 0]
     found = greedy_search(start, first, eos_id=eos, max_length=5)
     n_right = sum(list(h.ids) == t for h, t in zip(found, text[:, 1:].tolist(), strict=True))
     assert n_right >= 45  # guessing gets one in a thousand right

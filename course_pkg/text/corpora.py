@@ -110,9 +110,6 @@ def name_frequencies() -> dict[str, float]:
     return {name.lower(): float(percent) for name, percent, *_ in rows}
 
 
-# -- generated, or shipped by packages ---------------------------------------------------------
-
-
 def _stories(_folder: Path | None) -> Splits:
     grammar = StoryGrammar()
     sizes = {1: 20_000, 2: 1_000, 3: 1_000}  # seed: number of stories
@@ -154,9 +151,6 @@ def _reference(_folder: Path | None) -> Splits:
 
     documents = (reference_prose(topics[name]) for name in sorted(topics))
     return split_by_digest(document for document in documents if document)
-
-
-# -- standard corpora, from files or a hub -----------------------------------------------------
 
 
 def _lines_of_files(pattern: str) -> Callable[[Path | None], Splits]:

@@ -9,9 +9,10 @@ Chapter: what is a language model.
 
 import gzip
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def digest(splits: Iterable[Iterable[Any]]) -> str:
     sha = hashlib.sha256()
     for split in splits:
         for record in split:
-            sha.update(f"{record}\0".encode())
+            sha.update(_as_text(record).encode() + b"\0")
         sha.update(b"\0")
     return sha.hexdigest()
 
@@ -187,6 +188,11 @@ def split_by_digest(records: Iterable[Any]) -> Splits:
     """
     splits: Splits = ([], [], [])
     for record in records:
-        tenth = hashlib.sha256(str(record).encode()).digest()[0] * 10 // 256
+        tenth = hashlib.sha256(_as_text(record).encode()).digest()[0] * 10 // 256
         splits[max(0, tenth - 7)].append(record)
     return splits
+
+
+def _as_text(record: Any) -> str:
+    """Write a record as the same text on every Python: `repr` escapes by the Unicode it knows."""
+    return record if isinstance(record, str) else json.dumps(astuple(record))

@@ -101,8 +101,6 @@ class StoryGrammar:
             for state, choices in _with_middle(more, n_distractions).items()
         }
 
-    # -- what the next word may be -------------------------------------------------------------
-
     def _lexicon(self, kind: str, memory: Mapping[str, str]) -> Sequence[tuple[str, float]]:
         """Words of a kind with their probabilities, summing to one."""
         if kind == "feeling":
@@ -160,8 +158,6 @@ class StoryGrammar:
             walks = after
         return walks[_START]
 
-    # -- what the source is worth --------------------------------------------------------------
-
     def entropy(self) -> tuple[float, float]:
         """Return the exact entropy of a story in nats, and its expected number of tokens.
 
@@ -206,8 +202,6 @@ class StoryGrammar:
         words.update(w for kind in LEXICON.values() for w in kind)
         words.update(w for forms in PRONOUNS.values() for w in forms)
         return sorted(words | set(GLAD) | set(SAD))
-
-    # -- telling -------------------------------------------------------------------------------
 
     def sample(self, n: int, *, seed: int) -> list[Story]:
         """Tell `n` stories; the same seed gives the same stories on every Python.

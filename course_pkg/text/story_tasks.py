@@ -127,8 +127,6 @@ def bag_of_words(text: str) -> frozenset[tuple[str, int]]:
     return frozenset(Counter(text.replace(".", "").lower().split()).items())
 
 
-# -- inference ---------------------------------------------------------------------------------
-
 Fact = tuple[str, ...]
 """("has", hero, thing), ("nothing", hero), ("no", hero, kind), ("at", hero, place) or
 (quantifier, animals, state); a thing may be a kind of things in a hypothesis."""

@@ -1,135 +1,19 @@
 """The checks of problem set 1, n-gram models: what is asked and demanded of each answer.
 
 Students count words; the grader counts numbers and pairs too, since a right answer does not care.
-The reference versions are those of `course_pkg`, which speaks ids: tokens are numbered on the way
-in and put back on the way out. In every part something depends on real values, so that no answer
-earns points by merely not failing.
+In every part something depends on real values, so that no answer earns points by merely not
+failing.
 """
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-import torch
-
 from assignments.checks import ps1_draws as draws
 from assignments.checks import ps1_probes as probes
+from assignments.checks import ps1_references as references
 from autograder.checks import Check, Inputs, Part, ProblemSet
 from autograder.compare import agree
-from course_pkg import evaluation
-from course_pkg.models import ngram
-
-Token = Hashable
-History = tuple[Token, ...]
-Counts = Mapping[History, Mapping[Token, int]]
-
-# -- the package's versions, for tokens of any kind ------------------------------------------------
-
-
-class _Ids(dict[Token, int]):
-    """Numbers tokens in the order in which they are first asked for."""
-
-    def __missing__(self, token: Token) -> int:
-        self[token] = len(self)
-        return self[token]
-
-    def of(self, tokens: Sequence[Token]) -> tuple[int, ...]:
-        return tuple(self[token] for token in tokens)
-
-    def of_counts(self, counts: Counts) -> dict[tuple[int, ...], Counter[int]]:
-        return {
-            self.of(history): Counter({self[token]: n for token, n in row.items()})
-            for history, row in counts.items()
-        }
-
-    def back(self, counts: Mapping[tuple[int, ...], Counter[int]]) -> Counts:
-        tokens = list(self)
-        return {
-            tuple(tokens[i] for i in history): Counter({tokens[i]: n for i, n in row.items()})
-            for history, row in counts.items()
-        }
-
-
-def count_ngrams(documents: Sequence[Sequence[Token]], order: int, eos: Token) -> Counts:
-    """Count with the package."""
-    ids = _Ids()
-    return ids.back(ngram.count_ngrams([ids.of(d) for d in documents], order, ids[eos]))
-
-
-def mle_prob(counts: Counts, history: History, token: Token) -> float:
-    """Estimate with the package."""
-    ids = _Ids()
-    return ngram.mle_prob(ids.of_counts(counts), ids.of(history), ids[token])
-
-
-def visible_history(tokens: Sequence[Token], order: int, eos: Token) -> History:
-    """Cut with the package."""
-    ids = _Ids()
-    seen = ngram.visible_history(ids.of(tokens), order, ids[eos])
-    return tuple(list(ids)[i] for i in seen)
-
-
-def sample(probs: Mapping[Token, float], u: float) -> Token:
-    """Invert the cumulative distribution with NumPy's binary search."""
-    tokens = [token for token, prob in probs.items() if prob > 0]
-    ends = np.cumsum([probs[token] for token in tokens])
-    return tokens[min(int(np.searchsorted(ends, u, side="right")), len(tokens) - 1)]
-
-
-def perplexity(log_probs: Sequence[float]) -> float:
-    """Evaluate with the package."""
-    return evaluation.perplexity(torch.tensor(np.asarray(log_probs, dtype=np.float64)))
-
-
-def add_k_prob(
-    counts: Counts, history: History, token: Token, *, k: float, vocab_size: int
-) -> float:
-    """Smooth with the package."""
-    ids = _Ids()
-    number, table = ids[token], ids.of_counts(counts)
-    return ngram.add_k_prob(table, ids.of(history), number, k=k, vocab_size=vocab_size)
-
-
-def interpolated_prob(
-    counts_by_order: Sequence[Counts],
-    history: History,
-    token: Token,
-    *,
-    weights: Sequence[float],
-    vocab_size: int,
-) -> float:
-    """Mix with the package."""
-    ids = _Ids()
-    number, tables = ids[token], [ids.of_counts(counts) for counts in counts_by_order]
-    return ngram.interpolated_prob(
-        tables, ids.of(history), number, weights=weights, vocab_size=vocab_size
-    )
-
-
-def continuation_counts(counts: Counts, order: int) -> Counts:
-    """Count contexts with the package."""
-    ids = _Ids()
-    return ids.back(ngram.continuation_counts(ids.of_counts(counts), order))
-
-
-def kneser_ney_prob(
-    counts_by_order: Sequence[Counts],
-    history: History,
-    token: Token,
-    *,
-    discounts: Sequence[float],
-    vocab_size: int,
-) -> float:
-    """Discount with the package."""
-    ids = _Ids()
-    number, tables = ids[token], [ids.of_counts(counts) for counts in counts_by_order]
-    return ngram.kneser_ney_prob(
-        tables, ids.of(history), number, discounts=discounts, vocab_size=vocab_size
-    )
-
 
 # -- judges ----------------------------------------------------------------------------------------
 
@@ -149,29 +33,43 @@ def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     return wrong
 
 
+def changes_nothing_else(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Hold where the answer agrees, and after it everything that the probe has looked at."""
+    if type(observed) is not tuple:
+        return _agree(observed, expected, inputs)
+    wrong = _agree(observed[0], expected[0], inputs)
+    if wrong is None and _agree(observed, expected, inputs) is not None:
+        return "the answer is right, but the call changes something else"
+    return wrong
+
+
 def stays_linear(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     """Hold where the counts agree and the work grew no faster than the text."""
-    wrong = _agree(observed, expected, inputs)
-    if wrong and type(observed) is tuple and observed[:2] == expected[:2]:
+    if type(observed) is not tuple:
+        return _agree(observed, expected, inputs)
+    wrong = _agree(observed[:2], expected[:2], inputs)
+    if wrong is None and _agree(observed, expected, inputs) is not None:
         return "twice the text takes more than three times the work"
     return wrong
 
 
 # -- the set ---------------------------------------------------------------------------------------
 
-_KEEPS = "It leaves its arguments as they were; a second call does not change the first answer."
-_LOOKS_UP = (
-    "It leaves its arguments as they were; looking up adds no keys, in a defaultdict either."
-)
+_KEEPS = "The arguments stay as they were, and a second call leaves the first answer alone."
+_LOOKS_UP = "The arguments stay as they were; looking up adds no keys, to a defaultdict either."
 
 
-def _check(item: str, points: float, reference: Any, *parts: Part) -> Check:
+def _leaves_alone(says: str, draw: Any, probe: Any) -> Part:
+    return Part("nothing else changes", says, draw, probe, judge=changes_nothing_else)
+
+
+def _check(item: str, points: float, *parts: Part) -> Check:
     answers = import_module(f"assignments.answers.ps1.{item}")
     return Check(
         item=f"ps1_{item}",
         points=points,
         target=item,
-        reference=reference,
+        reference=getattr(references, item),
         parts=parts,
         mistakes=answers.MISTAKES,
         alternatives=answers.ALTERNATIVES,
@@ -187,7 +85,6 @@ PROBLEM_SET = ProblemSet(
         _check(
             "count_ngrams",
             14,
-            count_ngrams,
             Part(
                 "values",
                 "Every history has the right followers, each with the right count.",
@@ -202,7 +99,7 @@ PROBLEM_SET = ProblemSet(
                 probes.count_once,
                 weight=1.5,
             ),
-            Part("arguments", _KEEPS, draws.draw_documents, probes.count_twice),
+            _leaves_alone(_KEEPS, draws.draw_documents, probes.count_twice),
             Part(
                 "cost",
                 "The work grows in proportion to the length of the text.",
@@ -214,7 +111,6 @@ PROBLEM_SET = ProblemSet(
         _check(
             "mle_prob",
             6,
-            mle_prob,
             Part(
                 "values",
                 "After a history that was seen, the estimate is the relative frequency.",
@@ -229,18 +125,17 @@ PROBLEM_SET = ProblemSet(
                 probes.estimate,
                 weight=3,
             ),
-            Part("arguments", _LOOKS_UP, draws.draw_mle_unseen, probes.estimate_and_keep),
+            _leaves_alone(_LOOKS_UP, draws.draw_mle_unseen, probes.estimate_and_keep),
         ),
         _check(
             "visible_history",
             8,
-            visible_history,
             Part(
                 "values",
                 "The last order - 1 tokens are returned as a tuple, none from before the last eos.",
                 draws.draw_histories,
                 probes.cut,
-                weight=7,
+                weight=6,
             ),
             Part(
                 "order 1",
@@ -249,11 +144,11 @@ PROBLEM_SET = ProblemSet(
                 probes.cut,
                 weight=3,
             ),
+            _leaves_alone(_KEEPS, draws.draw_histories, probes.cut_and_keep),
         ),
         _check(
             "sample",
             10,
-            sample,
             Part(
                 "values",
                 "The token that owns the place u is drawn.",
@@ -274,9 +169,8 @@ PROBLEM_SET = ProblemSet(
                 draws.draw_uneven_lines,
                 probes.draw,
             ),
-            Part(
-                "no other chance",
-                "The answer depends on the arguments only, and leaves them as they were.",
+            _leaves_alone(
+                "The answer depends on the arguments only; no random generator is asked.",
                 draws.draw_lines,
                 probes.draw_alone,
             ),
@@ -284,13 +178,12 @@ PROBLEM_SET = ProblemSet(
         _check(
             "perplexity",
             8,
-            perplexity,
             Part(
                 "values",
                 "The perplexity is the exponential of the mean negative log-probability.",
                 draws.draw_log_probs,
                 probes.score,
-                weight=7,
+                weight=6,
             ),
             Part(
                 "long texts",
@@ -299,11 +192,11 @@ PROBLEM_SET = ProblemSet(
                 probes.score,
                 weight=3,
             ),
+            _leaves_alone(_KEEPS, draws.draw_log_probs, probes.score_and_keep),
         ),
         _check(
             "add_k_prob",
             8,
-            add_k_prob,
             Part(
                 "values",
                 "After a history that was seen, k is added to every count.",
@@ -319,12 +212,11 @@ PROBLEM_SET = ProblemSet(
                 judge=sums_to_one,
                 weight=3,
             ),
-            Part("arguments", _LOOKS_UP, draws.draw_add_k_unseen, probes.estimate_and_keep),
+            _leaves_alone(_LOOKS_UP, draws.draw_add_k_unseen, probes.estimate_and_keep),
         ),
         _check(
             "interpolated_prob",
             14,
-            interpolated_prob,
             Part(
                 "values",
                 "Where all orders know the history, their estimates are mixed by weight.",
@@ -340,12 +232,11 @@ PROBLEM_SET = ProblemSet(
                 judge=sums_to_one,
                 weight=3,
             ),
-            Part("arguments", _LOOKS_UP, draws.draw_interpolated_unseen, probes.estimate_and_keep),
+            _leaves_alone(_LOOKS_UP, draws.draw_interpolated_unseen, probes.estimate_and_keep),
         ),
         _check(
             "continuation_counts",
             12,
-            continuation_counts,
             Part(
                 "values",
                 "Each n-gram is counted once for every different token seen before it.",
@@ -360,8 +251,7 @@ PROBLEM_SET = ProblemSet(
                 probes.continue_once,
                 weight=3,
             ),
-            Part(
-                "arguments",
+            _leaves_alone(
                 "The old counts stay as they are, even when the new ones change later.",
                 draws.draw_start_continuations,
                 probes.continue_and_change,
@@ -370,7 +260,6 @@ PROBLEM_SET = ProblemSet(
         _check(
             "kneser_ney_prob",
             12,
-            kneser_ney_prob,
             Part(
                 "order 2",
                 "With two orders, the probabilities after histories that were seen are right.",
@@ -393,7 +282,7 @@ PROBLEM_SET = ProblemSet(
                 judge=sums_to_one,
                 weight=3,
             ),
-            Part("arguments", _LOOKS_UP, draws.draw_kneser_ney_unseen, probes.estimate_and_keep),
+            _leaves_alone(_LOOKS_UP, draws.draw_kneser_ney_unseen, probes.estimate_and_keep),
         ),
     ),
 )

@@ -245,7 +245,7 @@ def draw_log_probs(rng: Generator) -> list[Case]:
     cases = []
     for size, make in [(1, list), (3, tuple), (7, list), (12, np.array)]:
         values = np.log(rng.uniform(0.01, 0.9, size)).tolist()
-        cases.append(Case(f"{size} targets", {"log_probs": make(values)}))
+        cases.append(Case(f"{size} target{'s' * (size > 1)}", {"log_probs": make(values)}))
     return cases
 
 
@@ -325,7 +325,9 @@ def _draw_continuations(rng: Generator, sizes: _Sizes) -> list[Case]:
     for kind, order, lengths in sizes:
         tokens, eos = alphabet(kind, 4)
         counts = count(text(rng, tokens, lengths), order + 1, eos)
-        cases.append(Case(f"order {order} from {kind}", {"counts": counts, "order": order}))
+        cases.append(
+            Case(f"order {order}, tokens that are {kind}", {"counts": counts, "order": order})
+        )
     return cases
 
 

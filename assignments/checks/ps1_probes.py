@@ -19,10 +19,16 @@ def count_once(implementation, inputs):
 
 def count_twice(implementation, inputs):
     """Return the first counts after a second call, and what became of the documents."""
+    import operator
+
     documents = inputs["documents"]
     first = implementation(documents, inputs["order"], inputs["eos"])
     implementation(documents[:1], inputs["order"], inputs["eos"])
-    return {history: dict(row) for history, row in first.items()}, documents
+    counts = {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in first.items()
+    }
+    return counts, documents
 
 
 def count_growing(implementation, inputs):
@@ -104,7 +110,12 @@ def estimate_and_keep(implementation, inputs):
 
 
 def cut(implementation, inputs):
-    """Return one history a question, and the texts after all of them."""
+    """Return one history a question."""
+    return [implementation(tokens, order, inputs["eos"]) for tokens, order in inputs["questions"]]
+
+
+def cut_and_keep(implementation, inputs):
+    """Return the histories, and the texts after all of them."""
     seen = [implementation(tokens, order, inputs["eos"]) for tokens, order in inputs["questions"]]
     return seen, inputs["questions"]
 
@@ -135,8 +146,14 @@ def draw_alone(implementation, inputs):
 
 
 def score(implementation, inputs):
-    """Return the perplexity as a float, and what became of the argument."""
-    return float(implementation(inputs["log_probs"])), inputs["log_probs"]
+    """Return the perplexity as a float."""
+    return float(implementation(inputs["log_probs"]))
+
+
+def score_and_keep(implementation, inputs):
+    """Return the perplexity of a list, and the list after it."""
+    values = list(inputs["log_probs"])
+    return float(implementation(values)), values
 
 
 def continue_once(implementation, inputs):
@@ -154,11 +171,15 @@ def continue_once(implementation, inputs):
 
 def continue_and_change(implementation, inputs):
     """Return the result, and the counts after the call and after a change to the result."""
+    import operator
     from collections import Counter
 
     counts = {history: Counter(row) for history, row in inputs["counts"].items()}
     result = implementation(counts, inputs["order"])
-    plain = {history: dict(row) for history, row in result.items()}
+    plain = {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in result.items()
+    }
     for row in result.values():
         row["new"] = 7
     return plain, {history: dict(row) for history, row in counts.items()}

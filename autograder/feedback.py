@@ -123,10 +123,10 @@ def student_page(
 def _student_row(
     item: Item, verdict: Verdict | None, mended: Mended | None, by_hand: HandGrade | None
 ) -> dict[str, Any]:
-    points = None if verdict is None else verdict.points
+    blank = mended is not None and item.name in mended.blank
+    points = verdict.points if verdict is not None else (0.0 if blank else None)
     given = by_hand.points if by_hand is not None else None
-    if given is not None:
-        points = given
+    points = points if given is None else given
     code = "" if mended is None else mended.answers.get(item.name, "") or _words(mended, item.name)
     weight = sum(part.weight for part in verdict.parts) if verdict is not None else 0
     return {
@@ -144,7 +144,7 @@ def _student_row(
         ],
         "misconception": verdict.misconception if verdict is not None else None,
         "fault": bool(verdict is not None and verdict.fault),
-        "blank": mended is not None and item.name in mended.blank,
+        "blank": blank,
         "code": code[:_SHOWN_CHARACTERS],
         "is_code": not item.by_hand,
     }

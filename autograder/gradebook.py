@@ -133,7 +133,7 @@ class Gradebook:
                         points = row.manual_score
                         if points is not None and row.extra_credit is not None:
                             points += row.extra_credit
-                        mine[row.name] = HandGrade(points, comment or "")
+                        mine[row.name] = HandGrade(points, comment or "", row.needs_manual_grade)
         return found
 
     def export_csv(self, problem_set: str) -> str:

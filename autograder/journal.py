@@ -125,7 +125,7 @@ class Journal:
 
 
 def file_name(student: str) -> str:
-    """Return a file name that stands for a student and for no other, on every file system."""
+    """Return a plain, short file name that stands for this student alone."""
     quoted = quote(student, safe=" @+,=()").replace(".", "%2E")
     if len(quoted) <= 120:
         return quoted

@@ -138,10 +138,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class HandGrade:
-    """What a person gave for one cell; `points` is None where nobody has looked at it yet."""
+    """What people and nbgrader say about one graded cell of a submission.
+
+    Attributes:
+        points: given by a person; None if nobody has.
+        waiting: a person has still to look at it.
+    """
 
     points: float | None
     comment: str = ""
+    waiting: bool = False
 
 
 class State(StrEnum):

@@ -54,8 +54,11 @@ assert mean([1, 3]) == 2, "add them up and divide by how many there are"
 __import__("autograder.plain_nbgrader").plain_nbgrader.score("toy", "toy_mean", globals())
 ### END HIDDEN TESTS
 
+# %% [markdown]
+# ## 3. Why? (10 points)
+
 # %% [markdown] nbgrader={"grade": true, "grade_id": "toy_essay", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
-# **Why?** Answer in one sentence.
+# Answer in one sentence.
 #
 # ### BEGIN SOLUTION
 # Because the model answer says so.
@@ -118,8 +121,8 @@ PROBLEM_SET = ProblemSet(
             target="double",
             reference=_double,
             parts=(
-                Part("values", "every number is doubled", _numbers, _ask, weight=2),
-                Part("empty", "an empty list stays empty", _nothing, _ask),
+                Part("values", "Every number is doubled.", _numbers, _ask, weight=2),
+                Part("empty", "An empty list stays empty.", _nothing, _ask),
             ),
             mistakes=(Mistake("squares", "Twice a number is not its square.", _squares),),
             alternatives=(Alternative("adds", _adds),),
@@ -130,8 +133,8 @@ PROBLEM_SET = ProblemSet(
             target="mean",
             reference=_mean,
             parts=(
-                Part("values", "the average is right", _numbers, _ask),
-                Part("empty", "an empty list has no average", _nothing, _ask),
+                Part("values", "The average is right.", _numbers, _ask),
+                Part("empty", "An empty list has no average: nan.", _nothing, _ask),
             ),
             mistakes=(Mistake("floor", "// throws the fraction away.", _floor_mean),),
         ),

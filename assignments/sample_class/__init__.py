@@ -1,0 +1,1 @@
+"""A made-up class, to see the grader at work."""

@@ -1,0 +1,212 @@
+"""Make up a class of students for a problem set: right, wrong, blank, broken and hostile.
+
+    python assignments/sample_class/make.py [SET] [FOLDER]
+
+Every answer comes from the set's own checks: its solution, its alternatives and its mistakes. Two
+runs write the same bytes, so grading the class a second time has nothing to do.
+"""
+
+import copy
+import inspect
+import re
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder import release
+from autograder.checks import Check, ProblemSet
+from autograder.course import Course, find_course
+from autograder.files import write_atomically
+from autograder.notebooks import as_text, grading, is_answer, is_graded
+
+Answers = Mapping[str, str]
+"""Source of the answer cell of each item; an item that is left out stays a stub."""
+
+_ATTACK = """
+import os, sys, builtins, gc
+
+class Agreeable:
+    "Equal to everything, larger than everything, close to everything."
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    def __gt__(self, other): return True
+    def __le__(self, other): return True
+    def __ge__(self, other): return True
+    def __sub__(self, other): return 0.0
+    def __rsub__(self, other): return 0.0
+    def __abs__(self): return 0.0
+    def __float__(self): return 0.0
+    def __hash__(self): return 0
+    def __getattr__(self, name): return self
+    def __call__(self, *args, **kwargs): return self
+
+builtins.isinstance = lambda *args: True
+builtins.all = builtins.any = lambda *args: True
+sys.modules["math"].isclose = lambda *args, **kwargs: True
+for folder in (".", "..", "../..", "/work", "/home", os.path.expanduser("~")):
+    for name in ("gradebook.db", "checks", "solution"):
+        try:
+            open(os.path.join(folder, name), "w").write("100 points")
+        except OSError:
+            pass
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Verdict":
+        object.__setattr__(thing, "points", 100.0)
+"""
+_ESSAY = "The longer the history, the fewer of the possible histories has anybody ever seen."
+
+
+def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each student's name and the bytes of the file they hand in."""
+    built, problem_set = release.build(course.source(name)), course.problem_set(name)
+    solution = {
+        f"{check.item}_answer": _cell(built.solution, f"{check.item}_answer").source
+        for check in problem_set.checks
+    }
+    blank = built.student
+
+    def hand_in(answers: Answers, *changes: Callable[[NotebookNode], None]) -> bytes:
+        return as_text(_filled(blank, answers, *changes)).encode()
+
+    yield "perfect", hand_in(solution)
+    yield "perfect-but-different", hand_in(_alternatives(problem_set))
+    for number in range(3):
+        wrong = solution | _mistakes(problem_set, number)
+        yield f"typical-mistakes-{number + 1}", hand_in(wrong)
+    yield "blank", as_text(blank).encode()
+    yield "half-done", hand_in(dict(list(solution.items())[: len(solution) // 2]))
+    yield "slip-of-the-pen", hand_in(solution, _break_a_cell)
+    yield "warnings-everywhere", hand_in({key: _noisy(text) for key, text in solution.items()})
+    yield "deleted-test-cells", hand_in(solution, _delete_tests)
+    yield "copied-cells", hand_in(solution, _copy_cells)
+    yield "no-metadata", hand_in(solution, _lose_metadata)
+    yield "other-kernel", hand_in(solution, _change_kernel)
+    yield "old-format", _as_old_format(_filled(blank, solution))
+    yield "broken-file", hand_in(solution)[:5_000]
+    yield "empty-file", b""
+    yield "endless-loop", hand_in(solution | _instead(problem_set.checks[0], _LOOP))
+    attack = "\n".join(f"{check.target} = Agreeable()" for check in problem_set.checks)
+    first = f"{problem_set.checks[0].item}_answer"
+    yield "attack-agrees-with-everything", hand_in({first: f"{_ATTACK}\n{attack}"}, _inject_script)
+    yield "attack-ends-the-process", hand_in({first: "import os\nos._exit(0)"})
+
+
+def write(course: Course, name: str, folder: Path) -> list[Path]:
+    """Write the class in nbgrader's layout, `<student>/<set>/<set>.ipynb`."""
+    paths = []
+    for student, data in students(course, name):
+        paths.append(folder / student / name / f"{name}.ipynb")
+        write_atomically(paths[-1], data)
+    return paths
+
+
+def as_answer(check: Check, implementation: Callable[..., object]) -> str:
+    """Return the source of a recorded answer under the name that students are asked to define."""
+    source = textwrap.dedent(inspect.getsource(implementation))
+    return re.sub(rf"\b{implementation.__name__}\b", check.target, source)
+
+
+_LOOP = "def {target}(*args, **kwargs):\n    while True:\n        pass"
+
+
+def _instead(check: Check, template: str) -> Answers:
+    return {f"{check.item}_answer": template.format(target=check.target)}
+
+
+def _alternatives(problem_set: ProblemSet) -> Answers:
+    return {
+        f"{check.item}_answer": as_answer(check, check.alternatives[0].implementation)
+        for check in problem_set.checks
+    }
+
+
+def _mistakes(problem_set: ProblemSet, number: int) -> Answers:
+    """The mistake of this number, in every third item from this number on."""
+    return {
+        f"{check.item}_answer": as_answer(check, check.mistakes[number].implementation)
+        for check in problem_set.checks[number::3]
+    }
+
+
+def _noisy(source: str) -> str:
+    chatter = "import sys, warnings\nwarnings.warn('careful')\nprint('hm', file=sys.stderr)"
+    return f"{chatter}\n{source}"
+
+
+# ------------------------------------------------------------------ what happens to notebooks
+def _cell(notebook: NotebookNode, name: str) -> NotebookNode:
+    return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def _filled(
+    blank: NotebookNode, answers: Answers, *changes: Callable[[NotebookNode], None]
+) -> NotebookNode:
+    notebook = copy.deepcopy(blank)
+    for cell in notebook.cells:
+        cell.source = answers.get(cell.id, cell.source)
+        if is_answer(cell) and is_graded(cell):
+            cell.source = _ESSAY
+    for change in changes:
+        change(notebook)
+    return notebook
+
+
+def _tests(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if is_graded(cell) and not is_answer(cell)]
+
+
+def _delete_tests(notebook: NotebookNode) -> None:
+    gone = _tests(notebook)[::2]
+    notebook.cells = [cell for cell in notebook.cells if cell not in gone]
+
+
+def _copy_cells(notebook: NotebookNode) -> None:
+    """Copy a test and an answer, as Jupyter does: new cell id, same metadata."""
+    for number, cell in enumerate([_tests(notebook)[0], _answers(notebook)[-1]]):
+        twin = copy.deepcopy(cell)
+        twin.id = f"copy-{number}"
+        notebook.cells.append(twin)
+
+
+def _answers(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if is_answer(cell) and not is_graded(cell)]
+
+
+def _lose_metadata(notebook: NotebookNode) -> None:
+    for index, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"new-{index}", nbformat.NotebookNode()
+
+
+def _change_kernel(notebook: NotebookNode) -> None:
+    notebook.metadata.kernelspec = {"name": "ir", "display_name": "R", "language": "R"}
+
+
+def _break_a_cell(notebook: NotebookNode) -> None:
+    _answers(notebook)[0].source += "\n    return ("
+
+
+def _inject_script(notebook: NotebookNode) -> None:
+    for cell in notebook.cells:
+        if is_answer(cell) and is_graded(cell):
+            cell.source = "<script>document.title = 'Attacked'</script><img src=x onerror=alert(1)>"
+        elif grading(cell).get("points"):
+            cell.metadata.nbgrader["points"] = 1000
+
+
+def _as_old_format(notebook: NotebookNode) -> bytes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that the old format is old
+        text: str = nbformat.writes(nbformat.convert(notebook, 3), version=3)
+    return text.encode()
+
+
+if __name__ == "__main__":
+    chosen, target = (sys.argv[1:] + ["ps1", "_build/course/sample_class"][len(sys.argv) - 1 :])[:2]
+    written = write(find_course(Path(__file__).parent.parent), chosen, Path(target))
+    print(f"{len(written)} submissions to {chosen} in {Path(target)}")

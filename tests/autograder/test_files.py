@@ -1,0 +1,49 @@
+import os
+
+import pytest
+
+from autograder.files import read_untrusted, write_atomically
+from autograder.records import GraderError
+
+
+def test_write_atomically_replaces_the_file_whole(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    write_atomically(path, b"old")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_write_atomically_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
+    path = tmp_path / "file.txt"
+    write_atomically(path, b"old")
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_read_untrusted_reads_up_to_its_bound(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"12345")
+    assert read_untrusted(path, 5) == b"12345"
+    with pytest.raises(GraderError, match="5 bytes; at most 4"):
+        read_untrusted(path, 4)
+
+
+def test_read_untrusted_rejects_links_pipes_folders_and_what_is_missing(tmp_path):
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe")
+    for name, words in (
+        ("link", "symbolic link"),
+        ("pipe", "not a plain file"),
+        (".", "not a plain file"),
+        ("missing", "No such file"),
+    ):
+        with pytest.raises(GraderError, match=words):
+            read_untrusted(tmp_path / name, 10)

@@ -1,0 +1,128 @@
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from autograder.journal import Journal, Record, file_name
+from autograder.records import (
+    CellResult,
+    Grade,
+    GraderError,
+    Misconception,
+    PartVerdict,
+    State,
+    Verdict,
+)
+
+GRADE = Grade(
+    student="ada",
+    problem_set="toy",
+    state=State.GRADED_WITH_PROBLEMS,
+    sha256="ab" * 32,
+    seed=1 << 62,
+    verdicts=(
+        Verdict(
+            "toy_double",
+            20.0,
+            60.0,
+            (PartVerdict("values", False, 2.0, "wrong", "inputs"), PartVerdict("empty", True, 1.0)),
+            Misconception("squares", "Twice is not squared."),
+        ),
+        Verdict("toy_mean", 30.0, 30.0, (PartVerdict("values", True, 1.0),)),
+    ),
+    reasons=("the locked cell toy_mean was moved; it was put back",),
+    isolation="none",
+    seconds=0.25,
+    cells=(CellResult(0, "ü\ud800\x1b[0m", None), CellResult(1, "", "NameError: x")),
+)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return Journal(tmp_path / "out", "toy")
+
+
+def test_record_round_trips(journal):
+    journal.write(Record("key", GRADE))
+    assert journal.read("ada") == Record("key", GRADE)
+    assert journal.students() == ("ada",)
+
+
+def test_later_record_takes_the_place_of_the_earlier(journal):
+    journal.write(Record("old", GRADE))
+    journal.write(Record("new", dataclasses.replace(GRADE, seed=7)))
+    assert journal.read("ada").key == "new"
+    assert journal.read("ada").grade.seed == 7
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"key": "k", "grade": {"student": "ada"}}'])
+def test_record_that_cannot_be_read_counts_as_absent(journal, text):
+    journal.write(Record("key", GRADE))
+    (path,) = journal.folder.glob("records/toy/*.json")
+    path.write_text(text)
+    assert journal.read("ada") is None
+
+
+def test_submission_is_kept_under_its_content(journal):
+    digest = journal.keep(b"notebook")
+    assert journal.keep(b"notebook") == digest
+    kept = journal.submission("ada", digest)
+    assert (kept.notebook, kept.sha256, kept.problem_set) == (b"notebook", digest, "toy")
+
+
+def test_submission_rejects_a_copy_that_was_changed_or_is_gone(journal):
+    digest = journal.keep(b"notebook")
+    (path,) = journal.folder.glob("received/*")
+    path.write_bytes(b"forged")
+    with pytest.raises(GraderError, match=f"was changed: {digest}"):
+        journal.submission("ada", digest)
+    path.unlink()
+    with pytest.raises(GraderError, match="ada's notebook is gone"):
+        journal.submission("ada", digest)
+
+
+def test_salt_is_secret_and_stays(journal, tmp_path):
+    assert journal.salt() == journal.salt()
+    assert len(journal.salt()) == 32
+    assert Journal(tmp_path / "other", "toy").salt() != journal.salt()
+
+
+def test_only_writer_rejects_a_second_grader(journal):
+    code = (
+        "import sys; from pathlib import Path; from autograder.journal import Journal\n"
+        "with Journal(Path(sys.argv[1]), 'toy').only_writer(): pass"
+    )
+    command = [sys.executable, "-c", code, str(journal.folder)]
+    with journal.only_writer():
+        second = subprocess.run(command, capture_output=True, text=True)
+        assert "another grader is at work" in second.stderr
+    assert subprocess.run(command).returncode == 0
+
+
+def test_only_writer_lets_go_when_its_holder_is_killed(journal):
+    code = (
+        "import os, sys; from pathlib import Path; from autograder.journal import Journal\n"
+        "with Journal(Path(sys.argv[1]), 'toy').only_writer(): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(journal.folder)]).returncode == -9
+    with journal.only_writer():
+        pass
+
+
+@pytest.mark.parametrize("student", ["ada", "Ana María", "../../etc", "a/b", ".", "x" * 300, "ß\n"])
+def test_file_name_is_plain_and_short(student):
+    name = file_name(student)
+    assert "/" not in name and not name.startswith(".") and len(name) <= 120
+
+
+def test_file_name_tells_students_apart():
+    students = ["a", "A", "a.b", "a b", "a%2Eb", "x" * 300, "x" * 301, "é", "e"]
+    assert len({file_name(student) for student in students}) == len(students)
+
+
+def test_record_file_is_plain_json(journal):
+    journal.write(Record("key", GRADE))
+    (path,) = journal.folder.glob("records/toy/*.json")
+    assert json.loads(path.read_text())["grade"]["state"] == "graded with problems"

@@ -42,7 +42,7 @@ One document per line, scored as: start (context only), its words, end.
 The corpus's own <unk> is an ordinary word. V = 10,001: 9,999 words, the end, and one reserved
 unknown word, as in KenLM; unigrams are interpolated with the uniform over these.
 Modified Kneser-Ney: three discounts per order, no count cut-off; interpolated Kneser-Ney: one.
-Seconds are CPU time of one process, the shortest of {N_REPEATS}; training starts from lists of ids."""
+Seconds are CPU time, the shortest of {N_REPEATS} runs; training starts from lists of token ids."""
 
 DESCRIPTION = f"""\
 Train Kneser-Ney n-gram models on the Penn Treebank and print their test perplexity beside the

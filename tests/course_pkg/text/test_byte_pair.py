@@ -57,6 +57,26 @@ def test_byte_pair_encoding_matches_tokenizers(text):
     assert ids == FAST.encode(text)
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.text("abcd", min_size=2), st.integers(1, 5)), st.text("abcd "))
+def test_encoding_matches_tokenizers_when_merges_overlap(words, text):
+    """Both "ab" and "bc" fit into "abc"; the earlier merge must win."""
+    counted = Counter({word.encode(): n for word, n in words.items()})
+    tokens, merges = learn_merges(counted, 300, min_count=1)
+    tokenizer = BytePairTokenizer([*tokens, EOS], merges)
+    assert tokenizer.encode(text) == reference(tokenizer).encode(text).ids
+
+
+def test_earlier_merge_wins_where_two_overlap():
+    vocabulary = [bytes([b]) for b in range(256)] + [EOS, b"ab", b"bc"]
+    for merges, expected in (
+        ([(b"a", b"b"), (b"b", b"c")], ["ab", "c"]),
+        ([(b"b", b"c"), (b"a", b"b")], ["a", "bc"]),
+    ):
+        tokenizer = BytePairTokenizer(vocabulary, merges)
+        assert [tokenizer.tokens[i] for i in tokenizer.encode("abc")] == expected
+
+
 @given(HOSTILE)
 def test_byte_pair_encoding_round_trips(text):
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == text

@@ -11,7 +11,7 @@ PIECES = [
     *WordPieceTokenizer.SPECIAL,
     *"abcdefghijklmnopqrstuvwxyzABCSİ0123456789.,!?'$+-_()[]#語日",
     *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789σß"),
-    *("the", "un", "##aff", "##able", "σ", "ß", "é", "ﬁ", "##ing", "over", "##over"),
+    *("the", "un", "##aff", "##able", "σ", "##α", "##ς", "ß", "é", "ﬁ", "##ing", "over", "##over"),
 ]
 
 HOSTILE = st.text(

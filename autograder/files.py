@@ -15,7 +15,34 @@ def write_atomically(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
-        status = os.fstat(handle)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(scratch)
+        raise
+
+
+def read_untrusted(path: Path, max_bytes: int) -> bytes:
+    """Read a plain file that somebody else put there.
+
+    A symbolic link could name the gradebook, a pipe could block for ever, and a huge file could
+    fill the memory: all are refused before a byte is read.
+
+    Raises:
+        GraderError: if it is not a plain file, or larger than `max_bytes`; says which.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise GraderError(f"{path.name} is a symbolic link; it is not followed") from None
+        raise GraderError(f"{path.name} cannot be read: {error.strerror}") from None
+    status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
         raise GraderError(f"{path.name} is not a plain file")

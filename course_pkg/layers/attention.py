@@ -230,6 +230,8 @@ def _attend_fused(
 class KeyValueCache:
     """The keys and values of every position read so far, so that none is computed twice.
 
+    For inference only: it is written in place, which a backward pass would refuse.
+
     Example:
         >>> cache = KeyValueCache()
         >>> first = cache.append(torch.zeros(1, 2, 3, 5), torch.zeros(1, 2, 3, 5))
@@ -239,29 +241,47 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self.pair: tuple[Tensor, Tensor] | None = None
+        self.length = 0
+        self._room: Tensor | None = None  # (2, B, G, length or more, K): keys, values
 
     @property
-    def length(self) -> int:
-        """Number of positions held."""
-        return 0 if self.pair is None else self.pair[0].shape[2]
+    def pair(self) -> tuple[Tensor, Tensor] | None:
+        """All keys and all values, the oldest first; None if nothing was read."""
+        if self._room is None:
+            return None
+        keys, values = self._room[:, :, :, : self.length]
+        return keys, values
 
     def append(
         self, key: Float[Tensor, "B G T K"], value: Float[Tensor, "B G T K"]
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
         """Add the newest positions and return all of them, the oldest first."""
-        if self.pair is not None:
-            key = torch.cat([self.pair[0], key], dim=2)
-            value = torch.cat([self.pair[1], value], dim=2)
-        self.pair = key, value
-        return key, value
+        start, end = self.length, self.length + key.shape[2]
+        if self._room is None or end > self._room.shape[3]:
+            # Twice the room whenever it is used up: each position moves about once in all, where
+            # joining the old and the new would move all of them at every step.
+            room = key.new_empty(2, *key.shape[:2], 2 * end, key.shape[3])
+            if self._room is not None:
+                room[:, :, :, :start] = self._room[:, :, :, :start]
+            self._room = room
+        self._room[0, :, :, start:end] = key
+        self._room[1, :, :, start:end] = value
+        self.length = end
+        keys, values = self._room[:, :, :, :end]
+        return keys, values
+
+    def branch(self) -> "KeyValueCache":
+        """Return a cache that holds the same and grows by itself."""
+        return self._with_room(None if self._room is None else self._room.clone())
 
     def select(self, rows: Int[Tensor, " N"]) -> "KeyValueCache":
-        """Return a cache of the given rows of the batch, in that order."""
-        chosen = KeyValueCache()
-        if self.pair is not None:
-            chosen.pair = self.pair[0][rows], self.pair[1][rows]
-        return chosen
+        """Return a cache that holds the given rows of the batch, in that order."""
+        return self._with_room(None if self._room is None else self._room[:, rows])
+
+    def _with_room(self, room: Tensor | None) -> "KeyValueCache":
+        cache = KeyValueCache()
+        cache.length, cache._room = self.length, room
+        return cache
 
 
 class MultiHeadAttention(nn.Module):

@@ -9,7 +9,6 @@ Chapter: the transformer. Ba et al. 2016 (LayerNorm); Zhang & Sennrich 2019 (RMS
 """
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -125,8 +124,8 @@ class BlockCache:
     cross_attention: KeyValueCache = field(default_factory=KeyValueCache)
 
     def branch(self) -> "BlockCache":
-        """Return a cache that holds the same and grows by itself."""
-        return BlockCache(copy(self.attention), copy(self.cross_attention))
+        """Return a cache that holds the same and grows by itself; a memory does not grow."""
+        return BlockCache(self.attention.branch(), self.cross_attention)
 
     def select(self, rows: Int[Tensor, " N"]) -> "BlockCache":
         """Return a cache of the given rows of the batch, in that order."""

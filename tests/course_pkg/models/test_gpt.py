@@ -339,7 +339,7 @@ class TestPositions:
         ids = random_ids(rng, B, 4)
         cache = model.new_cache()
         for layer in cache:  # five positions that have been read, then forgotten by all but offset
-            layer.attention.append(torch.zeros(B, H, 5, K), torch.zeros(B, H, 5, K))
+            layer.attention.append(*torch.zeros(2, B, H, 5, K).double())
         x = model.embedding(ids)
         mask = torch.arange(9).expand(1, 4, 9) >= 5
         shifted = model.stack(x, mask=mask, cache=[layer.branch() for layer in cache])

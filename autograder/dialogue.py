@@ -52,6 +52,7 @@ class Dialogue:
         self._printed = bytearray()
         self._n_printed = 0
         self._n_total = 0
+        self._output_is_open = True
         self._poll = select.poll()
         self._poll.register(talk, select.POLLIN)
         self._poll.register(output, select.POLLIN)
@@ -141,15 +142,14 @@ class Dialogue:
                 return
 
     def _drain(self) -> None:
-        while True:
+        while self._output_is_open:
             try:
                 data = os.read(self.output, 1 << 16)
             except BlockingIOError:
                 return
-            if not data:  # closed by the student: nothing more will come
+            if not data:  # the student closed it: nothing more will come
+                self._output_is_open = False
                 self._poll.unregister(self.output)
-                self.output, closed = os.open(os.devnull, os.O_RDONLY), self.output
-                os.close(closed)
                 return
             self._printed += data[: self.keep - len(self._printed)]
             self._n_printed += len(data)

@@ -76,9 +76,12 @@ def _warm_up(course_modules: list[str]) -> Any:
     import torch
 
     torch.set_num_threads(1)  # a child of a parent with more would hang
-    numpy.zeros(1)
-    with contextlib.suppress(ImportError):
-        import matplotlib.pyplot  # noqa: F401
+    weight = torch.nn.Parameter(torch.from_numpy(numpy.ones(1)))
+    weight.grad = torch.ones_like(weight)
+    torch.optim.Adam([weight]).step()  # the first optimizer loads half of torch
+    for name in ("matplotlib.pyplot", "torch.utils.data", "tqdm.auto"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     for name in course_modules:
         importlib.import_module(name)
     shell = _make_shell()
@@ -106,7 +109,7 @@ def _make_shell() -> Any:
             """Keep the backend."""
             return gui, "agg"
 
-    HistoryManager.enabled = False  # it would write from a thread
+    HistoryManager.enabled = False  # type: ignore[assignment]  # it would write from a thread
     warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
     builtins.input = _answer_nothing
     shell: Any = Shell.instance(colors="NoColor")
@@ -212,12 +215,12 @@ def _connect_output(output_fd: int) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-class _CellTimeoutError(BaseException):
+class TimeLimitError(BaseException):
     """Raised inside a cell at its deadline; no `except Exception` holds it up."""
 
 
 def _stop_cell(signum: int, frame: Any) -> None:
-    raise _CellTimeoutError("the time for this cell is over")
+    raise TimeLimitError("the time for this cell is over")
 
 
 class _Session:

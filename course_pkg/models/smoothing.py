@@ -8,7 +8,7 @@ seen there keep from its own count, and how much is left for a simpler model to 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from course_pkg.models.ngram_probabilities import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+Parameter = TypeVar("Parameter")
 Simpler = Literal["shorter history", "uniform", "nothing"]
 
 EM_TOLERANCE = 1e-7
@@ -123,15 +124,15 @@ class Interpolated:
         """Fit the weights to the held-out documents unless they were given."""
         weights = self.weights
         if weights is None:
-            assert self.held_out is not None  # __post_init__ saw to it
-            weights = fit_weights(*_component_probs(tables, self.held_out))
+            held_out = _given("held_out", self.held_out)
+            weights = fit_weights(*_component_probs(tables, held_out))
         check_weights(weights, tables.index.order)
         return replace(self, weights=weights, held_out=None)
 
     def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Keep this order's weight relative to that of all orders up to it."""
-        assert self.weights is not None  # fitted
-        weight = self.weights[seen.order] / sum(self.weights[: seen.order + 1])
+        weights = _given("weights", self.weights)
+        weight = weights[seen.order] / sum(weights[: seen.order + 1])
         kept = weight * seen.counts / seen.totals[seen.histories]
         return kept, np.where(seen.totals > 0, 1 - weight, 1.0)
 
@@ -159,8 +160,7 @@ class AbsoluteDiscounting:
 
     def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Take the same discount off every count."""
-        assert self.discounts is not None  # fitted
-        discount = self.discounts[seen.order - 1]
+        discount = _given("discounts", self.discounts)[seen.order - 1]
         return _share_discounted(seen, (discount, discount, discount))
 
 
@@ -194,8 +194,7 @@ class ModifiedKneserNey:
 
     def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Take off the discount that fits the count."""
-        assert self.discounts is not None  # fitted
-        return _share_discounted(seen, self.discounts[seen.order - 1])
+        return _share_discounted(seen, _given("discounts", self.discounts)[seen.order - 1])
 
 
 def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[float, ...]:
@@ -230,6 +229,12 @@ def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[
             share = own / reached if reached > 0 else 0.0
             weights[:order] *= 1 - share
             weights[order] = share
+
+
+def _given(name: str, value: Parameter | None) -> Parameter:
+    if value is None:
+        raise ValueError(f"{name} is None; give it, or let fitted(tables) estimate it")
+    return value
 
 
 def _component_probs(

@@ -95,3 +95,9 @@ def test_interpolated_rejects_neither_or_both_of_weights_and_held_out(both):
 def test_fitted_rejects_parameters_that_make_no_distribution(method, message):
     with pytest.raises(ValueError, match=message):
         method.fitted(TABLES)
+
+
+@pytest.mark.parametrize("method", [KneserNey(), ModifiedKneserNey()])
+def test_share_rejects_parameters_not_yet_fitted(method):
+    with pytest.raises(ValueError, match="discounts is None"):
+        method.share(TABLES.at_order(1))

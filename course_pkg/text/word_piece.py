@@ -169,7 +169,8 @@ def split_words(text: str) -> Iterator[str]:
 def _clean(character: str) -> str:
     if character in "\t\n\r":
         return " "
-    if character in "\0\ufffd" or unicodedata.category(character).startswith("C"):
+    # Unassigned characters (Cn) stay: which they are depends on the age of one's Unicode tables.
+    if character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs"):
         return ""
     if character.isspace():
         return " "

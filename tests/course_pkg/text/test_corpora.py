@@ -34,6 +34,7 @@ def wikitext_folder(tmp_path):
     return folder.parent
 
 
+@pytest.mark.slow
 def test_stories_come_in_three_disjoint_draws():
     corpus = load_corpus("stories")
     assert corpus.source == "generated: course_pkg.text.story_grammar"

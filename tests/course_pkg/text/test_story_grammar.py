@@ -251,6 +251,7 @@ def witten_bell_perplexity(order: int, train: list[Story], test: list[Story]) ->
     return math.exp(information / n_tokens)
 
 
+@pytest.mark.slow
 def test_ngrams_level_off_well_above_the_floor():
     train, test = GRAMMAR.sample(2000, seed=1), GRAMMAR.sample(150, seed=2)
     scores = [witten_bell_perplexity(order, train, test) for order in (1, 2, 3, 5)]

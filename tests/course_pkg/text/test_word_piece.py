@@ -19,8 +19,10 @@ HOSTILE = st.text(
         st.sampled_from(
             "abtheun affable éÉİΣςσß$+_-[]#.'’…«»日本語\t\n\r\u00a0\u2028\u0301\u200d\0�"
         ),
-        # what Unicode 8 knows: the library's tables and Python's agree on it
-        st.characters(max_codepoint=0x4FF, exclude_categories=["Cs", "Cn"]),
+        st.characters(max_codepoint=0x4FF, exclude_categories=["Cs"]),
+        # Of all of Unicode, what the age of its tables cannot change: the library's are older
+        # than Python's and take some 600 newer marks for letters.
+        st.characters(categories=["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "Zs", "Co", "Sm"]),
     ),
     max_size=30,
 )

@@ -1,11 +1,19 @@
 # ruff: noqa: E501 - a cell's metadata stands on one line
 """A course small enough to read at a glance: two functions and one question in words."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Self
 
 import pytest
+from nbformat import NotebookNode
 
+from autograder import grader, release
 from autograder.course import Course
+from autograder.notebooks import as_text
+from autograder.probing import probe_or_failure
+from autograder.records import CellResult, Observation, ProbeRequest, Run
 
 TOY_SOURCE = '''\
 # %% [markdown]
@@ -143,11 +151,94 @@ PROBLEM_SET = ProblemSet(
 '''
 
 
-@pytest.fixture
-def toy_course(tmp_path: Path) -> Course:
-    """A course of its own for each test, so that a test may change its files."""
-    folder = tmp_path / "course"
+DOUBLE = "def double(numbers):\n    return [2 * number for number in numbers]"
+SQUARE = "def double(numbers):\n    return [number * number for number in numbers]"
+MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers) if numbers else math.nan"
+NO_EMPTY_MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
+
+
+def make_toy_course(folder: Path) -> Course:
     for kind, text in (("sets", TOY_SOURCE), ("checks", TOY_CHECKS)):
         (folder / kind).mkdir(parents=True)
         (folder / kind / "toy.py").write_text(text)
     return Course(folder)
+
+
+def answer(course: Course, double: str = "", mean: str = "", essay: str = "") -> NotebookNode:
+    """A student's notebook; what is not answered stays as it was released."""
+    notebook = release.build(course.source("toy")).student
+    given = {"toy_double_answer": double, "toy_mean_answer": mean, "toy_essay": essay}
+    for cell in notebook.cells:
+        cell.source = given.get(cell.id) or cell.source
+    return notebook
+
+
+@pytest.fixture(scope="session")
+def toys() -> SimpleNamespace:
+    """Right and wrong answers to the toy set, and how to make courses and notebooks of them."""
+    return SimpleNamespace(
+        double=DOUBLE,
+        square=SQUARE,
+        mean=MEAN,
+        no_empty_mean=NO_EMPTY_MEAN,
+        make_course=make_toy_course,
+        answer=answer,
+    )
+
+
+@pytest.fixture
+def toy_course(tmp_path: Path) -> Course:
+    """A course of its own for each test, so that a test may change its files."""
+    return make_toy_course(tmp_path / "course")
+
+
+@pytest.fixture
+def hand_in(tmp_path: Path, toy_course: Course):
+    """Write a student's file into the folder of submissions, and return that folder."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+
+    def write(student: str, notebook: NotebookNode | bytes | None = None, **answers: str) -> Path:
+        if notebook is None:
+            notebook = answer(toy_course, **answers)
+        data = notebook if isinstance(notebook, bytes) else as_text(notebook).encode()
+        (folder / f"{student}.ipynb").write_bytes(data)
+        return folder
+
+    return write
+
+
+class _InProcess:
+    """Stands in for the sandbox where a test is about something else: runs cells right here."""
+
+    isolation = "none: a test"
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+    def run(self, cells: Sequence[str], requests: Sequence[ProbeRequest]) -> Run:
+        namespace: dict[str, object] = {"__name__": "__main__"}
+        results = []
+        for index, cell in enumerate(cells):
+            try:
+                exec(cell, namespace)
+                results.append(CellResult(index, ""))
+            except Exception as error:
+                results.append(CellResult(index, "", f"{type(error).__name__}: {error}"))
+        seen = [
+            Observation(ask.item, ask.part, ask.case, probe_or_failure(ask, namespace))
+            for ask in requests
+        ]
+        return Run(tuple(results), tuple(seen), 0.0)
+
+
+@pytest.fixture
+def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the honest code of a test in its own process: a sandbox takes seconds to start."""
+    monkeypatch.setattr(grader, "Sandbox", _InProcess)

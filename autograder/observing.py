@@ -21,29 +21,24 @@ Answer = Callable[[], Mapping[str, Any]]
 
 
 def observe(
-    requests: Sequence[ProbeRequest], answer: Answer, seconds: float
-) -> tuple[Observation, ...]:
-    """Ask an answer every request, in a process that is killed when its time is over."""
-    values = _in_process(lambda send: _serve(send, requests, answer), len(requests), seconds)
-    return tuple(
+    requests: Sequence[ProbeRequest], answer: Answer, seconds: float, tests: str = ""
+) -> tuple[tuple[Observation, ...], str | None]:
+    """Ask an answer every request, in a process that is killed when its time is over.
+
+    Args:
+        tests: source to run in the answer's namespace after the probes.
+
+    Returns:
+        The observations, and the first complaint of `tests`, None if there is none.
+    """
+    *values, complaint = _in_process(
+        lambda send: _serve(send, requests, answer, tests), len(requests) + 1, seconds
+    )
+    observations = tuple(
         Observation(request.item, request.part, request.case, value)
         for request, value in zip(requests, values, strict=True)
     )
-
-
-def error_of(run: Callable[[], object], seconds: float) -> str | None:
-    """Return the text of the exception that a function raises, or None if it ends well."""
-
-    def serve(send: Callable[[object], None]) -> None:
-        try:
-            run()
-        except BaseException as error:
-            send(failure_of(error))
-        else:
-            send(None)
-
-    (value,) = _in_process(serve, 1, seconds)
-    return value.message if isinstance(value, Failure) else None
+    return observations, complaint.message if isinstance(complaint, Failure) else None
 
 
 def _in_process(
@@ -67,18 +62,24 @@ def _in_process(
 
 
 def _serve(
-    send: Callable[[object], None], requests: Sequence[ProbeRequest], answer: Answer
+    send: Callable[[object], None], requests: Sequence[ProbeRequest], answer: Answer, tests: str
 ) -> None:
     try:
         namespace = answer()
     except BaseException as error:
-        for _ in requests:
+        for _ in range(len(requests) + 1):
             send(failure_of(error))
         return
     for request in requests:
         # In the sandbox every request brings inputs of its own; here cases may share them.
         own = dataclasses.replace(request, inputs=copy.deepcopy(request.inputs))
         send(probe_or_failure(own, namespace))
+    try:
+        exec(compile(tests, "<visible tests>", "exec"), {**namespace})
+    except BaseException as error:
+        send(failure_of(error))
+    else:
+        send(None)
 
 
 def _send(sender: Connection, value: object) -> None:

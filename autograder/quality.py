@@ -28,7 +28,7 @@ from autograder.checks import Check, ProblemSet
 from autograder.judge import case_requests, judge_check
 from autograder.mutants import mutants
 from autograder.notebooks import grading, is_autograded, is_ungraded_work
-from autograder.observing import Answer, error_of, observe
+from autograder.observing import Answer, observe
 from autograder.records import CheckFault, GraderError, Verdict
 from autograder.release import Release, build, lint
 
@@ -161,71 +161,66 @@ def check_set(
 
 
 def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterator[Trial]:
-    answer: Answer
     solved, blank = _notebook(release.solution), _notebook(release.student)
+    tests = _cell(release.student, check.item).source
     name = check.target
 
     def instead(implementation: Any) -> Answer:
         return lambda: {**solved(), name: implementation}
 
     right: list[tuple[str, str, Answer]] = [("solution", "the notebook's", solved)]
+    right += [("reference", "the package's", instead(check.reference))]
     right += [("alternative", a.name, instead(a.implementation)) for a in check.alternatives]
     for kind, title, answer in right:
-        yield _right(check, release, kind, title, answer, seeds)
-    reference = _judge(check, lambda: {name: check.reference}, seeds)
-    yield _verdict_on_right(check, "reference", "the package's", reference)
+        yield _right(check, kind, title, *_judge(check, answer, seeds, tests))
+    yield _nothing(check, "stub", "the notebook's", *_judge(check, blank, seeds, tests))
     for title, value in _MEANINGLESS.items():
         answer = instead(lambda *_, value=value, **__: value)
-        yield _nothing(check, "meaningless", title, _judge(check, answer, seeds[:1]), None)
-    seen = _visible_error(check, release, blank) is not None
-    yield _nothing(check, "stub", "the notebook's", _judge(check, blank, seeds), seen)
+        yield _nothing(check, "meaningless", title, *_judge(check, answer, seeds[:1], tests))
     for mistake in check.mistakes:
         answer = instead(mistake.implementation)
-        seen = _visible_error(check, release, answer) is not None
-        yield _wrong(check, mistake.name, _judge(check, answer, seeds), seen)
+        yield _wrong(check, mistake.name, *_judge(check, answer, seeds, tests))
 
 
 def _right(
-    check: Check, release: Release, kind: str, title: str, answer: Answer, seeds: Sequence[int]
-) -> Trial:
-    error = _visible_error(check, release, answer)
-    trial = _verdict_on_right(check, kind, title, _judge(check, answer, seeds), error is not None)
-    if trial.problem or error is None:
-        return trial
-    return dataclasses.replace(trial, problem=f"the visible tests fail: {error}")
-
-
-def _verdict_on_right(
-    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], seen: bool | None = None
+    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
 ) -> Trial:
     share = min(_share(verdict) for verdict in verdicts)
-    problem = ""
+    problem = f"the visible tests fail: {complaint}" if complaint else ""
     if share < 1:
-        failed = [p for v in verdicts for p in v.parts if not p.holds]
+        failed = [part for verdict in verdicts for part in verdict.parts if not part.holds]
         problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
-    return Trial(check.item, kind, title, share, _failed(verdicts), seen=seen, problem=problem)
+    return Trial(
+        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
+    )
 
 
 def _nothing(
-    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], seen: bool | None
+    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
 ) -> Trial:
     share = max(_share(verdict) for verdict in verdicts)
-    problem = f"earns {share:.0%} of the points for nothing" if share > 0 else ""
-    if seen is False:
-        problem = "the visible tests pass"
-    return Trial(check.item, kind, title, share, _failed(verdicts), seen=seen, problem=problem)
+    problem = "" if complaint else "the visible tests pass"
+    if share > 0:
+        problem = f"earns {share:.0%} of the points for nothing"
+    return Trial(
+        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
+    )
 
 
-def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], seen: bool) -> Trial:
+def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], complaint: str | None) -> Trial:
     share = max(_share(verdict) for verdict in verdicts)
-    named = {v.misconception.name if v.misconception else "" for v in verdicts}
+    named = sorted({v.misconception.name if v.misconception else "" for v in verdicts})
     problem = ""
     if share >= 1:
         problem = "is not caught"
-    elif named != {title}:
-        problem = f"is taken for {' or '.join(sorted(repr(name) for name in named))}"
-    recognised = " or ".join(sorted(named))
-    return Trial(check.item, "mistake", title, share, _failed(verdicts), recognised, seen, problem)
+    elif named != [title]:
+        problem = f"is taken for {' or '.join(map(repr, named))}"
+    return Trial(
+        *(check.item, "mistake", title, share, _failed(verdicts)),
+        recognised=" or ".join(named),
+        seen=bool(complaint),
+        problem=problem,
+    )
 
 
 def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
@@ -239,22 +234,28 @@ def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
             exec(compile(source, "<mutant>", "exec"), namespace)
             return namespace
 
-        verdicts = _judge(nameless, answer, [seed], seconds=MUTANT_SECONDS)
+        verdicts, _ = _judge(nameless, answer, [seed], limit=MUTANT_SECONDS)
         yield Trial(check.item, "mutant", mutant.change, _share(verdicts[0]), _failed(verdicts))
 
 
 def _judge(
-    check: Check, answer: Answer, seeds: Sequence[int], seconds: float | None = None
-) -> list[Verdict]:
-    """Judge an answer once for every seed, all in one process of its own."""
+    check: Check,
+    answer: Answer,
+    seeds: Sequence[int],
+    tests: str = "",
+    limit: float | None = None,
+) -> tuple[list[Verdict], str | None]:
+    """Judge an answer once for every seed, and run the visible tests, in one process."""
     asked = [case_requests(check, seed) for seed in seeds]
     requests = [request for batch in asked for request in batch]
-    limit = seconds or check.seconds * len(seeds) + MUTANT_SECONDS
-    observations = iter(observe(requests, answer, limit))
-    return [
-        judge_check(check, seed, tuple(next(observations) for _ in batch))
+    seconds = limit or check.seconds * (len(seeds) + 1)
+    observations, complaint = observe(requests, answer, seconds, tests)
+    waiting = iter(observations)
+    verdicts = [
+        judge_check(check, seed, tuple(next(waiting) for _ in batch))
         for seed, batch in zip(seeds, asked, strict=True)
     ]
+    return verdicts, complaint
 
 
 def _share(verdict: Verdict) -> float:
@@ -286,16 +287,6 @@ def _notebook(notebook: NotebookNode) -> Callable[[], Namespace]:
         return namespace
 
     return run
-
-
-def _visible_error(check: Check, release: Release, answer: Answer) -> str | None:
-    """Run an item's visible tests on an answer and return the first complaint."""
-    source = _cell(release.student, check.item).source
-
-    def run() -> None:
-        exec(compile(source, "<visible tests>", "exec"), {**answer()})
-
-    return error_of(run, check.seconds)
 
 
 def _cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:

@@ -134,22 +134,27 @@ def count_ngrams(documents, order, eos):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps1_count_ngrams", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
-bigrams = count_ngrams(SENTENCES, 2, EOS)
+documents = [list(sentence) for sentence in SENTENCES]
+bigrams = count_ngrams(documents, 2, EOS)
 assert isinstance(bigrams, dict), f"return a dict, not a {type(bigrams).__name__}"
 assert all(isinstance(history, tuple) for history in bigrams), "each key of the dict is a tuple"
 assert (EOS,) in bigrams, "the first word of a sentence has a history too: (EOS,)"
-assert bigrams[(EOS,)] == {"the": 3}, "all three sentences begin with 'the'; start each afresh"
-assert bigrams[("the",)] == {"cat": 2, "dog": 1}, "after 'the' came cat, cat and dog"
-assert bigrams[("sat",)] == {EOS: 2}, "the end of a sentence is counted as a target"
+assert () not in bigrams, "the start EOS is given, so it is never a target"
+assert all(len(history) == 1 for history in bigrams), "at order 2 each history is one token"
+assert bigrams[(EOS,)]["the"] == 3, "all three sentences begin with 'the': count every one"
+assert bigrams.get(("the",)) == {"cat": 2, "dog": 1}, "after 'the' came cat, cat and dog"
+assert bigrams.get(("sat",)) == {EOS: 2}, "the end of a sentence is counted as a target"
 assert len(bigrams) == 6, f"there are 6 histories, see the table; you have {len(bigrams)}"
+assert documents == SENTENCES, "your function changes the documents that it was given"
 
-unigrams = count_ngrams(SENTENCES, 1, EOS)
+unigrams = count_ngrams(documents, 1, EOS)
 assert set(unigrams) == {()}, "at order 1 the only history is the empty tuple"
 assert unigrams[()][EOS] == 3, "the start EOS is never a target, the final EOS always is"
 
-trigrams = count_ngrams(SENTENCES, 3, EOS)
+trigrams = count_ngrams(documents, 3, EOS)
 assert (EOS,) in trigrams, "at order 3 the first word still has the history (EOS,)"
-assert trigrams[(EOS, "the")] == {"cat": 2, "dog": 1}, "at order 3 a full history has two tokens"
+assert trigrams.get((EOS, "the")) == {"cat": 2, "dog": 1}, "at order 3 histories have two tokens"
+assert ("sat", EOS) not in trigrams, "a history never reaches into the sentence before"
 assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has one target: EOS"
 
 ### BEGIN HIDDEN TESTS
@@ -196,7 +201,7 @@ def mle_prob(counts, history, token):
 counts = toy_bigrams()
 p = mle_prob(counts, ("the",), "cat")
 assert p is not None, "mle_prob returned None: is there a return?"
-assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p}: divide by what followed 'the'"
+assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p:.6g}: divide by what followed 'the'"
 assert mle_prob(counts, ("the",), "ran") == 0, "'ran' never followed 'the': 0"
 assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen gives 0"
 assert counts == toy_bigrams(), "looking up must not add keys to counts"
@@ -314,6 +319,7 @@ drawn = sample(line, 0.6)
 assert drawn is not None, "sample returned None: is there a return on every path?"
 assert drawn in line, f"return a token of probs, not {drawn!r}"
 assert drawn == "ran", f"0.6 lies in the piece of 'ran', from 0.5 to 0.75; you drew {drawn!r}"
+assert sample(line, 0.4) == "sat", "the piece of 'sat' is as long as its probability, 0.5"
 assert sample(line, 0.0) == "sat", "0.0 is the left end of the first piece"
 assert sample(line, 0.5) == "ran", "a right end belongs to the next token: 0.5 draws 'ran'"
 assert sample(line, 0.99) == EOS, "0.99 lies in the last piece"
@@ -360,7 +366,7 @@ def perplexity(log_probs):
 halves = [math.log(1 / 2), math.log(1 / 4), math.log(1 / 8)]
 value = perplexity(halves)
 assert value is not None, "perplexity returned None: is there a return?"
-assert abs(value - 4) < 1e-9, f"the example has perplexity 4, not {value}"
+assert abs(value - 4) < 1e-9, f"the example has perplexity 4, not {value:.6g}"
 assert abs(perplexity(halves * 5) - 4) < 1e-9, "the same text five times has the same perplexity"
 assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
     "a long text must not run out of digits"
@@ -410,15 +416,15 @@ def add_k_prob(counts, history, token, *, k, vocab_size):
 # %% nbgrader={"grade": true, "grade_id": "ps1_add_k_prob", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 p = add_k_prob(toy_bigrams(), ("the",), "cat", k=1, vocab_size=7)
 assert p is not None, "add_k_prob returned None: is there a return?"
-assert abs(p - 0.3) < 1e-12, f"P(cat | the) is (2 + 1) / (3 + 7), not {p}"
+assert abs(p - 0.3) < 1e-12, f"P(cat | the) is (2 + 1) / (3 + 7), not {p:.6g}"
 p = add_k_prob(toy_bigrams(), ("the",), "bird", k=1, vocab_size=7)
-assert abs(p - 0.1) < 1e-12, f"P(bird | the) is (0 + 1) / (3 + 7), not {p}"
+assert abs(p - 0.1) < 1e-12, f"P(bird | the) is (0 + 1) / (3 + 7), not {p:.6g}"
 p = add_k_prob(toy_bigrams(), ("the",), "cat", k=0.5, vocab_size=7)
-assert abs(p - 2.5 / 6.5) < 1e-12, f"k may be a fraction: (2 + 0.5) / (3 + 3.5), not {p}"
+assert abs(p - 2.5 / 6.5) < 1e-12, f"k may be a fraction: (2 + 0.5) / (3 + 3.5), not {p:.6g}"
 p = add_k_prob(toy_bigrams(), ("bird",), "cat", k=1, vocab_size=7)
-assert abs(p - 1 / 7) < 1e-12, f"after an unseen history all 7 tokens get 1/7, not {p}"
+assert abs(p - 1 / 7) < 1e-12, f"after an unseen history all 7 tokens get 1/7, not {p:.6g}"
 total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in VOCABULARY)
-assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total}"
+assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total:.6g}"
 
 ### BEGIN HIDDEN TESTS
 __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_add_k_prob", globals())
@@ -485,16 +491,24 @@ def mixed(history, token):
 
 p = mixed(("the",), "cat")
 assert p is not None, "interpolated_prob returned None: is there a return?"
-assert abs(p - 0.4642857142857143) < 1e-12, f"P(cat | the) is 0.1/7 + 0.3*2/12 + 0.6*2/3, not {p}"
+assert abs(p - 0.4642857142857143) < 1e-12, (
+    f"P(cat | the) is 0.1/7 + 0.3*2/12 + 0.6*2/3, not {p:.6g}"
+)
 p = mixed(("sat", "the"), "cat")
-assert abs(p - 0.4642857142857143) < 1e-12, f"order 2 looks at the last token only; you gave {p}"
+assert abs(p - 0.4642857142857143) < 1e-12, (
+    f"order 2 looks at the last token only; you gave {p:.6g}"
+)
 p = mixed(("bird",), "cat")
-assert abs(p - 0.1607142857142857) < 1e-12, f"P(cat | bird) leaves order 2 out, weight too; not {p}"
+assert abs(p - 0.1607142857142857) < 1e-12, (
+    f"P(cat | bird) leaves order 2 out, weight too; not {p:.6g}"
+)
 p = mixed((), "cat")
-assert abs(p - 0.1607142857142857) < 1e-12, f"without history only order 1 and the uniform; not {p}"
+assert abs(p - 0.1607142857142857) < 1e-12, (
+    f"without history only order 1 and the uniform; not {p:.6g}"
+)
 for history in [("the",), ("bird",), ()]:
     total = sum(mixed(history, token) for token in VOCABULARY)
-    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total}, not to 1"
+    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
 
 ### BEGIN HIDDEN TESTS
 __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_interpolated_prob", globals())
@@ -568,8 +582,12 @@ toy_trigrams = {
 }
 contexts = continuation_counts(toy_trigrams, 2)
 assert ("the",) in contexts, "the first token of a history is the one before; the rest remains"
-assert contexts[("the",)] == {"cat": 2, "dog": 1}, "'the cat' was seen after EOS and after 'and'"
-assert contexts[(EOS,)] == {"the": 3}, "nothing stands before the start EOS: its counts stay as is"
+assert contexts.get(("the",)) == {"cat": 2, "dog": 1}, (
+    "'the cat' was seen after EOS and after 'and'"
+)
+assert contexts.get((EOS,)) == {"the": 3}, (
+    "nothing stands before the start EOS: its counts stay as is"
+)
 
 ### BEGIN HIDDEN TESTS
 __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_continuation_counts", globals())
@@ -645,18 +663,20 @@ def smoothed(history, token, orders=2):
 
 p = smoothed((), "cat", orders=1)
 assert p is not None, "kneser_ney_prob returned None: is there a return?"
-assert abs(p - 13 / 112) < 1e-12, f"P1(cat) is 0.5/8 + 3/56, not {p}: is 1/V below order 1?"
+assert abs(p - 13 / 112) < 1e-12, f"P1(cat) is 0.5/8 + 3/56, not {p:.6g}: is 1/V below order 1?"
 p = smoothed((), "bird", orders=1)
-assert abs(p - 3 / 56) < 1e-12, f"P1(bird) is 3/56, not {p}: a count of 0 has nothing to give up"
+assert abs(p - 3 / 56) < 1e-12, (
+    f"P1(bird) is 3/56, not {p:.6g}: a count of 0 has nothing to give up"
+)
 p = smoothed(("the",), "cat")
-assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"P2(cat | the) is 1.5/3 + (1/3) * 13/112, not {p}"
+assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"P2(cat | the) is 1.5/3 + (1/3) * 13/112, not {p:.6g}"
 p = smoothed(("sat", "the"), "cat")
-assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"order 2 looks at the last token only; you gave {p}"
+assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"order 2 looks at the last token only; you gave {p:.6g}"
 p = smoothed(("bird",), "cat")
-assert abs(p - 13 / 112) < 1e-12, f"after an unseen history P2 is P1, not {p}"
+assert abs(p - 13 / 112) < 1e-12, f"after an unseen history P2 is P1, not {p:.6g}"
 for history in [("the",), ("cat",), ("bird",), ()]:
     total = sum(smoothed(history, token) for token in VOCABULARY)
-    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total}, not to 1"
+    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
 
 ### BEGIN HIDDEN TESTS
 __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_kneser_ney_prob", globals())

@@ -39,7 +39,10 @@ from course_pkg.layers.positions import (
 from course_pkg.models import IGNORE
 
 POSITIONS = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
+"""The ways in which order can get in: `course_pkg.layers.positions`."""
+
 NORMS = ("layer", "rms")
+"""LayerNorm and RMSNorm."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -197,6 +197,34 @@ def test_fused_attention_equals_the_written_out_one(rng, case):
         torch.testing.assert_close(fused, written_out, **EXACT)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("case", _cases(torch.Generator()))
+def test_fused_attention_on_a_gpu_equals_the_written_out_one_on_the_cpu(rng, case, dtype):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    # Which kernel runs depends on dtype and mask, and not all of them treat empty rows alike.
+    n_queries, n_keys, mask, bias, is_causal = _cases(rng)[case]
+    inputs = [normal(rng, B, H, n, 8).to(dtype).double() for n in (n_queries, n_keys, n_keys)]
+    results = []
+    for device, fused in (("cpu", False), ("cuda", True)):
+        kind = torch.float64 if device == "cpu" else dtype
+        moved = [x.to(device, kind).requires_grad_() for x in inputs]
+        out = attend(
+            *moved,
+            None if mask is None else mask.to(device),
+            bias=None if bias is None else bias.to(device, kind),
+            is_causal=is_causal,
+            fused=fused,
+        )
+        gradients = torch.autograd.grad(out.square().sum(), moved)
+        results.append([x.double().cpu() for x in (out, *gradients)])
+    # the precision of each type, with room for sums of some dozens of terms
+    tolerance = {torch.float64: 1e-10, torch.float32: 1e-4, torch.bfloat16: 0.1}[dtype]
+    for expected, found in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
 def test_attention_weights_are_scaled_by_the_root_of_the_width(rng):
     query, key = normal(rng, B, T, K), normal(rng, B, S, K)
     expected = (query @ key.mT / math.sqrt(K)).softmax(-1)

@@ -347,6 +347,22 @@ class TestPositions:
         torch.testing.assert_close(shifted, model.stack(x), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_gpt_on_a_gpu_equals_the_cpu(rng, positions):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    model = small_gpt(rng, config=small_config(positions=positions))
+    ids = random_ids(rng, B, T)
+    expected = model(ids)[0]
+    model.cuda()
+    logits, cache = model(ids.cuda())[0], model.new_cache()
+    pieces = [model(piece, cache=cache)[0] for piece in ids.cuda().split([3, 4], dim=1)]
+    # sines and cosines of float32 angles differ in the last digit between devices
+    torch.testing.assert_close(logits.cpu(), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.cat(pieces, dim=1), logits, **EXACT)
+
+
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_cached_generation_equals_uncached_token_for_token(rng, positions, temperature):

@@ -2,12 +2,18 @@
 
 Read it in the order in which text flows through it:
 
-    text -> ids          `course_pkg.text`        corpora, tokenization, batches
-    ids -> loss          `course_pkg.layers`      parts that several models share
-                         `course_pkg.models`      n-gram, window, recurrent, seq2seq, transformer, GPT, BERT
-    loss -> checkpoint   `course_pkg.training`    objectives, optimizers, the one training loop
-    model -> numbers     `course_pkg.evaluation`  perplexity, bits per byte, accuracy, BLEU
-    model -> text        `course_pkg.generation`, `beam_search`  greedy, sampling, beam search
+    text -> ids          `course_pkg.text`         corpora, tokenization, batches
+    ids -> loss          `course_pkg.layers`       parts that several models share
+                         `course_pkg.models`       from n-grams to GPT, BERT and fine-tuning
+    loss -> checkpoint   `course_pkg.training`     objectives, optimizers, the one training loop
+                         `course_pkg.pretrained`   published weights in our models
+    model -> numbers     `course_pkg.evaluation`   perplexity, bits per byte
+                         `course_pkg.metrics`      accuracy, F1, correlations, BLEU, error rates
+                         `course_pkg.results`      the running table "The story so far"
+    model -> text        `course_pkg.generation`   greedy and sampled, with or without a cache
+                         `course_pkg.beam_search`  the most probable text, nearly
+    numbers -> pictures  `course_pkg.plots`        figures in one style
+                         `course_pkg.views`        figures that the reader can touch
 """
 
 __version__ = "0.1.0"

@@ -34,7 +34,7 @@
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.
 
-# %% nbgrader={"grade": false, "grade_id": "ps1_install", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "ps1_install", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["workshop"]
 # Installs the course's package where it is missing, as in a hosted notebook. Only the workshop at
 # the end needs it. Your course may name another address here.
 import importlib.util
@@ -172,7 +172,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_count_n
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams` |
+# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams`; it may be a `defaultdict` |
 # | `history` | `tuple` | looked up as it is |
 # | `token` | a token | may be one that was never seen |
 # | **returns** | `float` | the estimate; 0.0 if `history` was never seen |
@@ -181,7 +181,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_count_n
 #
 # <details><summary>Hint</summary>
 #
-# A `Counter` answers 0 for a token that it has never seen. A `dict` does not know what to say about a missing history: ask first. The course's counts may also be a `defaultdict`. Asking that with square brackets adds the key, and so changes the argument.
+# A `Counter` answers 0 for a token that it has never seen. A `dict` does not know what to say about a missing history: ask first. Asking a `defaultdict` with square brackets adds the history, and so changes the argument.
 #
 # </details>
 
@@ -596,7 +596,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_continu
 # %% [markdown]
 # ## 9. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
 #
-# **Why.** This is the best of the classic n-gram models. It takes a discount $D$ off every count that was seen, and spends what that frees on the next shorter history:
+# **Why.** The best of the classic n-gram models belong to this family. It takes a discount $D$ off every count that was seen, and spends what that frees on the next shorter history:
 #
 # $$P_n(w \mid h) = \frac{\max(c_n(h\,w) - D_n,\, 0)}{\sum_v c_n(h\,v)} + \frac{D_n \cdot N_{1+}(h)}{\sum_v c_n(h\,v)} \cdot P_{n-1}(w \mid h')$$
 #

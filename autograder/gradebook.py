@@ -155,12 +155,14 @@ class Gradebook:
             for cell in list(getattr(notebook, f"{kind}s")):
                 if (kind, cell.name) in kept:
                     continue
-                if any(row.manual_score is not None for row in cell.grades):
+                # Source cells have neither grades nor comments.
+                grades, comments = getattr(cell, "grades", []), getattr(cell, "comments", [])
+                if any(row.manual_score is not None for row in grades):
                     raise GraderError(
                         f"cell {cell.name} is no longer in {name}, but people have graded it by "
                         "hand; put it back, or remove those grades in formgrader first"
                     )
-                for row in (*cell.grades, *cell.comments):
+                for row in (*grades, *comments):
                     self._book.db.delete(row)
                 self._book.db.delete(cell)
         self._book.db.commit()
@@ -174,10 +176,10 @@ class Gradebook:
             with self._book.db.no_autoflush:
                 for cell in (*notebook.grade_cells, *notebook.task_cells):
                     if cell.id not in graded:
-                        api.Grade(cell_id=cell.id, notebook=submitted)
+                        self._book.db.add(api.Grade(cell_id=cell.id, notebook=submitted))
                 for cell in (*notebook.solution_cells, *notebook.task_cells):
                     if cell.id not in commented:
-                        api.Comment(cell_id=cell.id, notebook=submitted)
+                        self._book.db.add(api.Comment(cell_id=cell.id, notebook=submitted))
         self._book.db.commit()
 
 

@@ -1,0 +1,110 @@
+"""The sample class, end to end: what each student must get, whatever the problem set."""
+
+import pytest
+
+from assignments.sample_class import make
+from autograder.course import find_course
+from autograder.pipeline import Settings, grade_class
+from autograder.records import State
+
+COURSE = find_course(make.Path(make.__file__).parent.parent)
+PERFECT = (
+    "perfect",
+    "perfect-but-different",
+    "warnings-everywhere",
+    "deleted-test-cells",
+    "copied-cells",
+    "no-metadata",
+    "other-kernel",
+    "old-format",
+)
+NOTHING = (
+    "blank",
+    "broken-file",
+    "empty-file",
+    "attack-agrees-with-everything",
+    "attack-ends-the-process",
+)
+
+
+def test_sample_class_is_the_same_in_every_run():
+    first, second = dict(make.students(COURSE, "ps1")), dict(make.students(COURSE, "ps1"))
+    assert first == second
+    assert len(first) >= 8
+
+
+def test_sample_class_is_written_in_nbgraders_layout(tmp_path):
+    paths = make.write(COURSE, "ps1", tmp_path)
+    assert {path.relative_to(tmp_path).parts[1:] for path in paths} == {("ps1", "ps1.ipynb")}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sample")
+    make.write(COURSE, "ps1", folder / "class")
+    return folder, grade_class(COURSE, "ps1", folder / "class", Settings(folder / "out"))
+
+
+def _grade(graded, student):
+    (found,) = [grade for grade in graded[1].grades if grade.student == student]
+    return found
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::nbformat.warnings.MissingIDFieldWarning")
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_sample_class_ends_without_a_fault_of_the_grader(graded):
+    states = graded[1].states
+    assert states[State.GRADER_FAULT] == 0
+    assert states[State.REFUSED] == 2
+    assert sum(states.values()) == len(dict(make.students(COURSE, "ps1")))
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("student", PERFECT)
+def test_right_answers_earn_everything_whatever_happened_to_the_notebook(graded, student):
+    grade = _grade(graded, student)
+    assert [v.item for v in grade.verdicts if v.points < v.max_points] == []
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("student", NOTHING)
+def test_nothing_is_earned_by_doing_nothing_or_by_attacking(graded, student):
+    assert _grade(graded, student).points == 0
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("number", range(3))
+def test_typical_mistake_is_named_in_every_item_that_has_it(graded, number):
+    grade = _grade(graded, f"typical-mistakes-{number + 1}")
+    checks = COURSE.problem_set("ps1").checks
+    for index, (check, verdict) in enumerate(zip(checks, grade.verdicts, strict=True)):
+        if index % 3 == number:
+            assert verdict.points < check.points
+            assert verdict.misconception.name == check.mistakes[number].name
+        else:
+            assert verdict.points == check.points
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_endless_loop_and_slip_cost_only_their_own_item(graded):
+    for student in ("endless-loop", "slip-of-the-pen"):
+        lost = [v.item for v in _grade(graded, student).verdicts if v.points < v.max_points]
+        assert lost == ["ps1_count_ngrams"]
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_attack_changes_no_page(graded):
+    folder, result = graded
+    pages = [result.page, *folder.glob("out/feedback/*/ps1/ps1.html")]
+    assert len(pages) == 1 + len(result.grades)
+    for page in pages:
+        assert "<script" not in page.read_text()
+        assert "<img" not in page.read_text()

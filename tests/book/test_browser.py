@@ -77,16 +77,17 @@ def test_every_page_is_accessible_silent_and_fits(browser, site):
     reference = sorted(page for page in pages if page.name.startswith("course_pkg"))
     longest = max(reference, key=lambda page: page.stat().st_size)
     others = [page for page in pages if page not in reference and page.name != "404.html"]
-    problems = []
+    problems: dict[str, str] = {}  # what is wrong -> where it was seen first
     for page in [*others, reference[0], longest]:
         for theme in THEMES:
             for width in WIDTHS:
                 look(browser, page, theme, width)
-                where = f"{page.relative_to(site)} {theme} {width}: "
-                problems += [where + text for text in complaints(browser) + violations(browser)]
+                found = complaints(browser) + violations(browser)
                 if overflow(browser) > 0:
-                    problems.append(f"{where}{overflow(browser)} pixels too wide")
-    assert not problems, "\n".join(problems)
+                    found.append(f"{overflow(browser)} pixels too wide")
+                for problem in found:
+                    problems.setdefault(problem, f"{page.relative_to(site)} {theme} {width}")
+    assert not problems, "\n".join(f"{where}: {what}" for what, where in problems.items())
 
 
 def find(browser, selector):

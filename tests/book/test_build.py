@@ -65,3 +65,15 @@ def test_cells_run_once_until_their_code_changes(book_of, tmp_path):
     pages["page"] = pages["page"].replace("print(", "1 + 1; print(")
     assert book_of(pages).returncode == 0
     assert marker.read_text().count("x") == 2
+
+
+def test_names_stay_linked_when_an_unchanged_page_is_built_again(book_of, tmp_path):
+    pages = {
+        "page": cell("from course_pkg import plots\n\nplots.moving_average([1.0], 1)"),
+        "reference": "# Reference\n\n```{eval-rst}\n.. automodule:: course_pkg.plots\n```\n",
+    }
+    for _ in range(2):
+        result = book_of(pages)
+        assert result.returncode == 0, result.stdout + result.stderr
+        html = (tmp_path / "_build" / "html" / "page.html").read_text()
+        assert "reference.html#course_pkg.plots.moving_average" in html

@@ -27,23 +27,59 @@ def drop_thebe(
 
 
 def mend(html: str) -> str:
-    """Return the page with its accessible names and landmarks in order."""
+    """Return the page with scripts, accessible names, markup and links in order."""
     page = BeautifulSoup(html, "html.parser")
     for tag in page.find_all(["script", "link"]):
         if UNWANTED_SCRIPT.search(f"{tag.get('src')} {tag.get('href')} {tag.string or ''}"):
             tag.decompose()
+    mend_names(page)
+    mend_markup(page)
+    mend_source_links(page)
+    return str(page)
+
+
+def mend_names(page: BeautifulSoup) -> None:
+    """Give each control and landmark the name that a reader sees, or one that says what it does."""
     # A label that does not contain the visible words hides them from voice control.
     for tag in page.select("button[aria-label], summary[aria-label]"):
         words = tag.get_text(" ", strip=True)
         if words and words.lower() not in tag["aria-label"].lower():
             del tag["aria-label"]
-    for sidebar in page.select("#pst-primary-sidebar, .bd-sidebar-primary"):
+    for tag in page.select("summary:has(> .toctree-toggle)"):
+        tag["aria-label"] = "Pages of this part"
+    for sidebar in page.select(".bd-sidebar-primary"):
         sidebar["role"] = "navigation"
         sidebar["aria-label"] = "Book"
+
+
+def mend_markup(page: BeautifulSoup) -> None:
+    """Repair elements that stand where HTML or ARIA does not allow them."""
+    for heading in page.select("#jb-print-docs-body h1"):
+        if not heading.get_text(strip=True):
+            heading.decompose()
+    for entry in page.select('[role="doc-biblioentry"]'):
+        entry["role"] = "listitem"
+    # A long signature is written as a definition list inside a term.
+    for lines in page.select("dt.sig dl"):
+        for line in lines.find_all("dd", recursive=False):
+            line.name, line["class"] = "span", "sig-line"
+        lines.name, lines["class"] = "span", "sig-lines"
     # The theme's script looks for this sidebar wherever there is a margin note.
     if page.body and not page.select_one("div.bd-sidebar-secondary"):
         page.body.append(page.new_tag("div", attrs={"class": "bd-sidebar-secondary", "hidden": ""}))
-    return str(page)
+
+
+def mend_source_links(page: BeautifulSoup) -> None:
+    """Let source pages link back to the name that the reference page of their module has.
+
+    A name that is re-exported is documented twice, and the link mixes the two.
+    """
+    for link in page.select(".viewcode-block[id] > a.viewcode-back"):
+        target = link["href"].partition("#")[0]
+        module = target.rpartition("/")[2].removesuffix(".html")
+        link["href"] = f"{target}#{module}.{link.parent['id']}"
+    for link in page.select('a[href="builtins.html"]'):  # listed, but never written
+        link.parent.decompose()
 
 
 def mend_site(app: Sphinx, exception: Exception | None) -> None:

@@ -90,7 +90,7 @@ def reduced_lines(lines: list[str]) -> Iterator[str]:
     i, in_code = 0, ""
     while i < len(lines):
         line = lines[i]
-        if in_code or line.startswith("```") and not FENCE.match(line):
+        if in_code or (line.startswith("```") and not FENCE.match(line)):
             in_code = "" if in_code and line.startswith("```") else "```"
             yield line
             i += 1

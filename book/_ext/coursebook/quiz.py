@@ -142,8 +142,13 @@ def close_div(self: Any, node: nodes.Node) -> None:
 
 
 def visit_choice(self: Any, node: quiz_choice) -> None:
-    """Open the label with its radio button inside, so that the whole line can be pressed."""
-    self.body.append(f'<label><input type="radio" name="{node["name"]}"> <span>')
+    """Open the label with its radio button inside, so that the whole line can be pressed.
+
+    A label that is nothing but a formula names nothing until scripts have run; its source does.
+    """
+    is_formula = all(isinstance(child, nodes.math) for child in node.children)
+    name = f' aria-label="{self.attval(node.astext())}"' if is_formula else ""
+    self.body.append(f'<label><input type="radio" name="{node["name"]}"{name}> <span>')
 
 
 def depart_choice(self: Any, node: quiz_choice) -> None:

@@ -54,7 +54,9 @@ def environment() -> dict[str, str]:
 
 def plain_command(control_fd: int) -> list[str]:
     """Start the server with no isolation at all."""
-    return [_python(), "-P", "-s", "-c", _start(str(Path(__file__).parent.parent), control_fd)]
+    packages = [str(folder) for folder in _package_folders()]
+    start = _start(str(Path(__file__).parents[1]), packages, control_fd)
+    return [_python(), "-P", "-s", "-c", start]
 
 
 def bubblewrap_command(
@@ -92,15 +94,9 @@ def bubblewrap_command(
     for target in WRITABLE:
         arguments += ["--perms", "1777", "--size", str(limits.disk_bytes), "--tmpfs", target]
     arguments += ["--chdir", "/", "--remount-ro", "/dev", "--remount-ro", "/"]
-    return [*arguments, "--", _python(), "-P", "-s", "-c", _start(GRADER_INSIDE, control_fd)]
-
-
-def package_paths(sandboxed: bool) -> list[str]:
-    """Return the folders of installed packages, as the worker names them."""
-    folders = _package_folders()
-    if sandboxed:
-        return [f"{_PACKAGES_INSIDE}/{index}" for index in range(len(folders))]
-    return [str(folder) for folder in folders]
+    packages = [f"{_PACKAGES_INSIDE}/{index}" for index in range(len(_package_folders()))]
+    start = _start(GRADER_INSIDE, packages, control_fd)
+    return [*arguments, "--", _python(), "-P", "-s", "-c", start]
 
 
 def copy_modules(names: Sequence[str], root: Path, target: Path) -> None:
@@ -130,9 +126,12 @@ def _copy(root: Path, target: Path, path: Path, required: bool = True) -> None:
         made.chmod(0o755)
 
 
-def _start(path: str, control_fd: int) -> str:
+def _start(grader: str, packages: Sequence[str], control_fd: int) -> str:
+    """Return the server's first lines: it sees the packages that the grader sees, and no others."""
     return (
-        f"import sys; sys.path.insert(0, {path!r}); "
+        "import sys; "
+        "sys.path[:] = [x for x in sys.path if not x.endswith(('site-packages', 'dist-packages'))]"
+        f" + {list(packages)!r}; sys.path.insert(0, {grader!r}); "
         f"from autograder.worker import serve; serve({control_fd})"
     )
 

@@ -181,7 +181,7 @@ class Sandbox:
             "limits": dataclasses.asdict(self.limits),
             "confined": sandboxed,
             "become": _UNPRIVILEGED if sandboxed and os.geteuid() == 0 else None,
-            "path": [*room.package_paths(sandboxed), course],
+            "course": course,
             "course_modules": list(self.course_modules),
         }
         deadline = time.monotonic() + _START_SECONDS

@@ -47,7 +47,7 @@ def serve(control_fd: int) -> NoReturn:
     if settings["become"] is not None:
         confine.become(settings["become"])
     nested = settings["confined"] and _can_nest(limits)
-    sys.path.extend(settings["path"])
+    sys.path.append(settings["course"])
     try:
         shell = _warm_up(settings["course_modules"])
     except Exception as error:
@@ -87,7 +87,8 @@ def _warm_up(course_modules: list[str]) -> Any:
     shell = _make_shell()
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
-    sys.path[:] = [folder for folder in sys.path if folder not in ("", "/run/inside")]
+    grader = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", grader)]
     gc.collect()
     gc.freeze()
     confine.collapse_memory()

@@ -1,0 +1,340 @@
+import json
+import math
+import pickle
+import socket
+import struct
+import threading
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder import wire
+from autograder.records import WireError
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 4000), 1 << 4000)
+    | st.floats(allow_nan=False)
+    | st.text(alphabet=st.characters(), max_size=400)
+    | st.binary(max_size=300)
+)
+keys = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4)
+plain = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=20)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(keys, inner, max_size=4)
+        | st.sets(keys, max_size=4)
+        | st.frozensets(keys, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+def message(header, body=b""):
+    data = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack(">IQ", len(data), len(body)) + data + body
+
+
+def same(one, two):
+    """Equal in value and in every type, the sign of zero included."""
+    assert type(one) is type(two)
+    if type(one) in (list, tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    if type(one) is dict:
+        return same(list(one.items()), list(two.items()))
+    return repr(one) == repr(two) if type(one) is float else one == two
+
+
+@given(plain)
+def test_plain_value_round_trips(value):
+    assert same(wire.normal_form(value), value)
+
+
+@given(st.lists(st.floats(), min_size=16, max_size=40))
+def test_list_of_floats_round_trips(value):
+    arrived = wire.normal_form({"list": value, "tuple": tuple(value)})
+    assert np.array(arrived["list"]).tobytes() == np.array(value).tobytes()
+    assert type(arrived["tuple"]) is tuple
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, -0.0, 5e-324, 1.7976931348623157e308])
+def test_extreme_float_round_trips(value):
+    assert repr(wire.normal_form(value)) == repr(value)
+
+
+def test_nan_round_trips():
+    assert math.isnan(wire.normal_form(math.nan))
+
+
+@pytest.mark.parametrize("name", sorted(wire._DTYPES))
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 5), (2, 3, 5)])
+def test_array_round_trips(name, shape):
+    array = (np.arange(math.prod(shape)) % 2).reshape(shape).astype(name)
+    arrived = wire.normal_form(array)
+    assert arrived.dtype == array.dtype and np.array_equal(arrived, array)
+    assert arrived.shape == shape and arrived.flags.writeable
+
+
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3).T, np.arange(4, dtype=">i4")[::-2]])
+def test_array_of_any_layout_round_trips(array):
+    assert np.array_equal(wire.normal_form(array), array)
+
+
+@pytest.mark.parametrize("name", sorted(wire._TENSOR_DTYPES))
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 5), (2, 3, 5)])
+def test_tensor_round_trips(name, shape):
+    dtype = getattr(torch, name)
+    tensor = (torch.arange(math.prod(shape)) % 2).reshape(shape).to(dtype)
+    arrived = wire.normal_form(tensor)
+    assert type(arrived) is torch.Tensor and arrived.dtype is dtype
+    assert torch.equal(arrived, tensor)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.arange(6.0).reshape(2, 3).t(),
+        torch.ones(3, requires_grad=True),
+        torch.nn.Parameter(torch.ones(2)),
+        torch.tensor([1 + 2j]).conj(),
+        torch.ones(1).expand(5, 7),
+    ],
+)
+def test_tensor_of_any_layout_round_trips(tensor):
+    arrived = wire.normal_form(tensor)
+    assert torch.equal(arrived, tensor.detach()) and not arrived.requires_grad
+
+
+@pytest.mark.parametrize("value", [np.float32(0.1), np.int8(-3), np.bool_(True), np.str_("x")])
+def test_numpy_scalar_arrives_as_python_scalar(value):
+    assert same(wire.normal_form(value), value.item())
+
+
+class Hostile:
+    """Answers every question as a plain value would."""
+
+    __class__ = dict
+    __eq__ = __ne__ = lambda self, other: True
+    __hash__ = object.__hash__
+
+    def __reduce__(self):
+        raise AssertionError("nobody may pickle")
+
+    def items(self):
+        raise AssertionError("nobody may call this")
+
+
+SUBCLASSES = [
+    type(f"Own{base.__name__}", (base,), {"__repr__": lambda self: "1.0"})()
+    for base in (int, float, str, bytes, list, tuple, dict, set, frozenset)
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Hostile(),
+        *SUBCLASSES,
+        object(),
+        1j,
+        len,
+        np.array(["text"]),
+        np.array([None]),
+        np.zeros(1, np.longdouble),
+        np.matrix([[1]]),
+        torch.ones(1, device="meta"),
+        torch.eye(2).to_sparse(),
+        torch.zeros(1).as_subclass(type("Own", (torch.Tensor,), {})),
+        np.datetime64("2001-01-01"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_encode_rejects_what_is_not_plain(value):
+    with pytest.raises(WireError, match=r"plain|dtype|storage"):
+        wire.encode([value])
+
+
+def test_encode_rejects_what_is_too_much():
+    endless = []
+    endless.append(endless)
+    for value, words in (
+        (endless, "deeper than 32"),
+        ([[0] * 1000] * 1000, "more than 524288 values"),
+        (1 << 4097, "more than 4096 bits"),
+        (torch.zeros(1).expand(1 << 40), "a body of 4398046511104 bytes"),
+        (bytes(65 << 20), "a body of 68157440 bytes"),
+    ):
+        with pytest.raises(WireError, match=words):
+            wire.encode(value)
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "words"),
+    [
+        (b"", b"", "not JSON"),
+        (b"\xff", b"", "not JSON"),
+        (b"[" * 100_000, b"", "deeper"),
+        ({"a": 1}, b"", "object"),
+        ([], b"", "no tag"),
+        ([1, 2], b"", "no tag"),
+        (["object", 1], b"", "unknown tag 'object'"),
+        (["dict", 1], b"", "without a value"),
+        (["dict", 1, 2, 1, 3], b"", "twice"),
+        (["dict", 1, 2, 1.0, 3], b"", "twice"),
+        (["set", 1, True], b"", "twice"),
+        (["dict", ["list"], 2], b"", "list cannot be a key"),
+        (["dict", ["tuple", ["list"]], 2], b"", "list cannot be a key"),
+        (["set", ["array", "int8", 1]], b"\0", "ndarray cannot be a key"),
+        (["str", 3], b"ab", "more bytes"),
+        (["str", -1], b"", "more bytes"),
+        (["str", True], b"a", "more bytes"),
+        (["str", 1], b"\xff", "not UTF-8"),
+        (["str"], b"", "one length"),
+        (1, b"extra", "5 bytes of the body"),
+        (["array"], b"", "unknown dtype"),
+        (["array", "object", 1], b"\0" * 8, "unknown dtype 'object'"),
+        (["array", "bfloat16", 1], b"\0" * 2, "unknown dtype"),
+        (["array", ["list"], 1], b"", "unknown dtype"),
+        (["array", "int8", -1], b"", "impossible shape"),
+        (["array", "int8", 1.0], b"\0", "impossible shape"),
+        (["array", "int8", True], b"\0", "impossible shape"),
+        (["array", "int8", 1 << 40], b"", "impossible shape"),
+        (["array", "int8", 0, 1 << 30, 1 << 30], b"", "impossible shape"),
+        (["tensor", "int8", 0, 1 << 30, 1 << 30], b"", "impossible shape"),
+        (["array", "int8", *[1] * 17], b"\0", "more than 16 dimensions"),
+        (["array", "int16", 3], b"\0" * 5, "more bytes"),
+        (["array", "bool", 1], b"\2", "neither 0 nor 1"),
+        (["floats", "list"], b"", "kind and a length"),
+        (["floats", "dict", 8], b"\0" * 8, "kind and a length"),
+        (["floats", "list", 7], b"\0" * 7, "multiple of 8"),
+        (b"1" + b"0" * 5000, b"", "more than 4096 bits"),
+        (b"[" + b'"list",' + b"[]," * 3_000_000 + b"0]", b"", "header of"),
+    ],
+    ids=range(38),
+)
+def test_decode_rejects_what_breaks_the_format(header, body, words):
+    with pytest.raises(WireError, match=words):
+        wire.decode(message(header, body))
+
+
+def test_decode_rejects_a_pickle():
+    with pytest.raises(WireError):
+        wire.decode(pickle.dumps({"value": 1}))
+
+
+def test_decode_rejects_keys_chosen_to_collide():
+    header = ["set", *[k * ((1 << 61) - 1) for k in range(1, 50_000)]]
+    with pytest.raises(WireError, match="share a hash"):
+        wire.decode(message(header))
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200), st.binary(max_size=100))
+def test_decode_of_any_bytes_raises_nothing_else(header, body):
+    for data in (header, message(header, body)):
+        try:
+            wire.decode(data)
+        except WireError:
+            continue
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["dict", "list", "set", "array", "tensor", "str", "bytes", "floats"])
+    | st.sampled_from(["int8", "float64", "bool", "bfloat16"]),
+    lambda inner: st.lists(inner, max_size=6),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=500)
+@given(json_values, st.binary(max_size=64))
+def test_decode_of_any_header_raises_nothing_else(header, body):
+    try:
+        value = wire.decode(message(header, body))
+    except WireError:
+        return
+    wire.encode(value)  # whatever arrives is plain
+
+
+@given(plain, st.data())
+def test_decode_of_a_damaged_message_raises_nothing_else(value, data):
+    damaged = bytearray(wire.encode(value))
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        wire.decode(damaged)
+    except WireError:
+        return
+
+
+def test_decode_spends_memory_in_proportion_to_its_bounds():
+    header = b'["list"' + b",[]" * 1_900_000 + b"]"
+    tracemalloc.start()
+    try:
+        with pytest.raises(WireError):
+            wire.decode(message(header))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 << 20  # refused by counting, before anything is parsed
+
+
+def test_message_travels_over_a_socket():
+    ours, theirs = socket.socketpair()
+    value = {"x": np.arange(300_000), 1: "é" * 1000}
+    deadline = time.monotonic() + 30
+    sender = threading.Thread(target=wire.write, args=(theirs, wire.encode(value), deadline))
+    with ours, theirs:
+        sender.start()
+        arrived = wire.read(ours, deadline)
+        sender.join()
+    assert np.array_equal(arrived["x"], value["x"]) and arrived[1] == value[1]
+
+
+def test_read_has_one_deadline_however_slowly_bytes_come():
+    ours, theirs = socket.socketpair()
+    stop = threading.Event()
+
+    def drip():
+        theirs.sendall(struct.pack(">IQ", 1000, 0))
+        while not stop.wait(0.02):
+            theirs.sendall(b"1")
+
+    sender = threading.Thread(target=drip)
+    with ours, theirs:
+        sender.start()
+        try:
+            with pytest.raises(TimeoutError):
+                wire.read(ours, time.monotonic() + 0.2)
+        finally:
+            stop.set()
+            sender.join()
+
+
+def test_read_rejects_a_large_claim_before_receiving_it():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(struct.pack(">IQ", 1, 1 << 60))
+        with pytest.raises(WireError, match=str(1 << 60)):
+            wire.read(ours, time.monotonic() + 10)
+
+
+def test_read_rejects_a_closed_stream():
+    ours, theirs = socket.socketpair()
+    with ours:
+        theirs.sendall(b"abc")
+        theirs.close()
+        with pytest.raises(EOFError):
+            wire.read(ours, time.monotonic() + 10)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
-from course_pkg.models.transformer import TransformerConfig
+from course_pkg.models.transformer_config import TransformerConfig
 
 SHA256 = {
     "gpt2": "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",

@@ -9,7 +9,8 @@ Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,32 +19,27 @@ from torch.nn import functional as F
 
 from course_pkg.layers.blocks import ACTIVATIONS, Trace
 from course_pkg.models import IGNORE
-from course_pkg.models.transformer import (
-    Stack,
-    TransformerConfig,
-    config_norm,
-    embedding_positions,
-)
+from course_pkg.models.transformer import Stack
+from course_pkg.models.transformer_config import TransformerConfig, config_norm, embedding_positions
 
 NORM_EPS = 1e-12
 """What BERT's norms add to the variance; published weights expect it."""
 
 
-@dataclass(frozen=True)
-class BERTOutput:
-    """What BERT says of a batch.
+class BERTOutput(NamedTuple):
+    """What BERT says of a batch; begins with `(logits, loss)` like every model's answer.
 
     Attributes:
         logits: unnormalised natural-log scores of the token at each place.
-        pair_logits: scores of "the second segment follows the first" (class 0) and "it does not"
-            (class 1).
         loss: sum of the mean nats per target that is not IGNORE, for each task that was given
             targets; None without any.
+        pair_logits: scores of "the second segment follows the first" (class 0) and "it does not"
+            (class 1).
     """
 
     logits: Float[Tensor, "B T V"]
-    pair_logits: Float[Tensor, "B 2"]
     loss: Float[Tensor, ""] | None
+    pair_logits: Float[Tensor, "B 2"]
 
 
 class MaskedTokenHead(nn.Module):
@@ -186,7 +182,7 @@ class BERT(nn.Module):
             losses.append(F.cross_entropy(*flat, ignore_index=IGNORE))
         if pair_targets is not None:
             losses.append(F.cross_entropy(pair_logits, pair_targets, ignore_index=IGNORE))
-        return BERTOutput(logits, pair_logits, torch.stack(losses).sum() if losses else None)
+        return BERTOutput(logits, torch.stack(losses).sum() if losses else None, pair_logits)
 
 
 def bert_base() -> TransformerConfig:

@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from course_pkg.layers.blocks import BlockCache, Trace
 from course_pkg.models import IGNORE
-from course_pkg.models.transformer import Stack, TransformerConfig, embedding_positions
+from course_pkg.models.transformer import Stack
+from course_pkg.models.transformer_config import TransformerConfig, embedding_positions
 
 
 class GPT(nn.Module):

@@ -10,7 +10,8 @@ from transformers.models.bert import BertConfig, BertForPreTraining, BertModel
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, albert_tiny, bert_base, bert_large, bert_tiny
-from course_pkg.models.transformer import TransformerConfig, count_parameters
+from course_pkg.models.transformer import count_parameters
+from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.pretrained import bert_weights
 
 B, T, V, H, L, CONTEXT = 2, 7, 11, 3, 2, 9

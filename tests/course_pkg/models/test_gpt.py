@@ -28,7 +28,8 @@ from course_pkg.models.gpt import (
     gpt_tiny,
     llama_like_small,
 )
-from course_pkg.models.transformer import TransformerConfig, count_parameters
+from course_pkg.models.transformer import count_parameters
+from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.pretrained import gpt2_weights
 
 B, T, V, H, K, L, CONTEXT = 2, 7, 11, 3, 4, 2, 9

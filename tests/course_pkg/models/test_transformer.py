@@ -11,12 +11,12 @@ from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
 from course_pkg.models.transformer import (
     EncoderDecoder,
-    TransformerConfig,
     count_parameters,
     original_transformer_base,
     original_transformer_big,
     transformer_tiny,
 )
+from course_pkg.models.transformer_config import TransformerConfig
 
 B, S, T, V, H, K, L = 2, 7, 5, 11, 3, 4, 2
 D, D_FF = H * K, 20

@@ -1,0 +1,172 @@
+"""One config that spans the family of transformers, and the parts that it asks for.
+
+GPT, BERT, LLaMA and the original transformer differ in sixteen choices. A config holds these and
+nothing else; the functions here turn single choices into layers, and `make_block` into a block.
+
+Chapter: the transformer. Vaswani et al. 2017.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from torch import Tensor, nn
+
+from course_pkg.layers.attention import MultiHeadAttention
+from course_pkg.layers.blocks import ACTIVATIONS, WIRINGS, Block, FeedForward, LayerNorm, RMSNorm
+from course_pkg.layers.positions import (
+    ALiBi,
+    AttentionPositions,
+    LearnedPositions,
+    RelativePositions,
+    RotaryPositions,
+    SinusoidalPositions,
+)
+
+POSITIONS = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
+"""The ways in which order can get in: `course_pkg.layers.positions`."""
+
+NORMS = ("layer", "rms")
+"""LayerNorm and RMSNorm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """The structure of a transformer: which weights there are and how they connect.
+
+    Everything else is passed to the model: dropout, fused kernels, functions of your own.
+
+    Attributes:
+        vocab_size: number of token types, V.
+        context_length: longest input.
+        d_model: width of the residual path, D.
+        n_heads: attention heads, H.
+        n_layers: blocks in each stack, L.
+        d_ff: width inside the feed-forward layer, F; 4 D in the classics.
+        n_kv_heads: key and value heads, G; None for as many as query heads.
+        positions: how order gets in, one of `POSITIONS`.
+        norm: LayerNorm ("layer") or RMSNorm ("rms").
+        is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
+        activation: nonlinearity of the feed-forward layer, a key of `ACTIVATIONS`.
+        wiring: where residual connections go, A to D, see `Block`.
+        has_qk_norm: RMSNorm on the queries and keys of each head.
+        has_bias: whether linear layers and LayerNorms have biases.
+        is_tied: embed and unembed (and, in the encoder–decoder, embed both sides) by one table.
+        shares_layers: apply one block n_layers times, as ALBERT does.
+
+    Raises:
+        ValueError: if a value is out of range or two do not fit together.
+    """
+
+    vocab_size: int
+    context_length: int
+    d_model: int
+    n_heads: int
+    n_layers: int
+    d_ff: int
+    n_kv_heads: int | None = None
+    positions: str = "learned"
+    norm: str = "layer"
+    is_pre_norm: bool = True
+    activation: str = "gelu"
+    wiring: str = "A"
+    has_qk_norm: bool = False
+    has_bias: bool = True
+    is_tied: bool = True
+    shares_layers: bool = False
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
+        for name in sizes:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        choices = {
+            "positions": POSITIONS,
+            "norm": NORMS,
+            "activation": tuple(ACTIVATIONS),
+            "wiring": WIRINGS,
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {allowed}")
+        if self.d_model % self.n_heads:
+            raise ValueError(
+                f"d_model is {self.d_model}; it must be a multiple of n_heads, {self.n_heads}"
+            )
+        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
+            raise ValueError(
+                f"n_kv_heads is {self.n_kv_heads}; it must divide n_heads, {self.n_heads}"
+            )
+        if self.positions == "rotary" and self.d_head % 2:
+            raise ValueError(f"d_head is {self.d_head}; with rotary positions it must be even")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(
+                f"d_model is {self.d_model}; with sinusoidal positions it must be even"
+            )
+        if self.wiring != "A" and not self.is_pre_norm:
+            raise ValueError(f"wiring is {self.wiring!r}; with post-norm it must be 'A'")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head, K."""
+        return self.d_model // self.n_heads
+
+
+def embedding_positions(config: TransformerConfig) -> LearnedPositions | SinusoidalPositions | None:
+    """Return the positions that are added to embeddings, or None."""
+    if config.positions == "learned":
+        return LearnedPositions(config.context_length, config.d_model)
+    return SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None
+
+
+def attention_positions(config: TransformerConfig) -> AttentionPositions | None:
+    """Return the positions that act inside attention, or None."""
+    if config.positions == "rotary":
+        return RotaryPositions(config.d_head)
+    if config.positions == "relative":
+        return RelativePositions(config.d_head)
+    return ALiBi(config.n_heads) if config.positions == "alibi" else None
+
+
+def config_norm(
+    config: TransformerConfig, *, eps: float = 1e-5, fused: bool = True
+) -> Callable[[int], nn.Module]:
+    """Return the config's kind of norm, to be made at any width."""
+    if config.norm == "rms":
+        return partial(RMSNorm, eps=eps, fused=fused)
+    return partial(LayerNorm, eps=eps, has_bias=config.has_bias, fused=fused)
+
+
+def make_block(
+    config: TransformerConfig,
+    norm: Callable[[int], nn.Module],
+    *,
+    has_memory: bool,
+    dropout: float,
+    fused: bool,
+    attend: Callable[..., Tensor] | None,
+) -> Block:
+    """Build one block of a stack; the arguments are those of `Stack`."""
+    attention = partial(
+        MultiHeadAttention,
+        config.d_model,
+        config.n_heads,
+        n_kv_heads=config.n_kv_heads,
+        has_bias=config.has_bias,
+        qk_norm=partial(RMSNorm, fused=fused) if config.has_qk_norm else None,
+        dropout=dropout,
+        fused=fused,
+        attend=attend,
+    )
+    feed_forward = FeedForward(
+        config.d_model, config.d_ff, activation=config.activation, has_bias=config.has_bias
+    )
+    return Block(
+        attention(positions=attention_positions(config)),
+        feed_forward,
+        partial(norm, config.d_model),
+        cross_attention=attention() if has_memory else None,
+        wiring=config.wiring,
+        is_pre_norm=config.is_pre_norm,
+        dropout=dropout,
+    )

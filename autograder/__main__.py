@@ -377,7 +377,7 @@ def _print_verdict(console: Console, check: Any, verdict: Any, recorded: Any) ->
             console.print(_printable(f"       {line}"), soft_wrap=True)
     if verdict.misconception is not None:
         found = verdict.misconception
-        console.print(f"\nnearest mistake: {found.name}. {found.hint}", markup=False)
+        console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)
     if verdict.fault:
         console.print(f"\nfault of the check: {verdict.fault}", markup=False)
 

@@ -7,7 +7,6 @@ or moved to a new cell still counts. Whatever is mended or ignored leaves a reas
 """
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -82,7 +81,10 @@ def _load(data: bytes) -> dict[str, Any]:
 
 
 def _upgrade(notebook: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
-    """Bring an older format to the current one; a newer one is read as if it were current."""
+    """Bring an older format to the current one; a newer one is read as if it were current.
+
+    By hand: nbformat's own conversion refuses the whole file for one cell that it does not like.
+    """
     version = notebook.get("nbformat")
     if type(version) is not int:
         reasons.append("the file does not say which notebook format it has")
@@ -90,16 +92,25 @@ def _upgrade(notebook: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
         reasons.append(f"the notebook has the unknown format {version}; it was read as format 4")
     elif version < 4:
         reasons.append(f"the notebook had the old format {version}; it was converted")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                node = nbformat.from_dict(notebook)  # type: ignore[no-untyped-call]
-                upgraded: dict[str, Any] = nbformat.convert(node, 4)  # type: ignore[no-untyped-call]
-                return upgraded
-        except Exception as error:
-            words = f"format {version} that cannot be converted ({type(error).__name__})"
-            raise SubmissionRefused(f"the notebook has the old {words}") from None
+        sheets = notebook.get("worksheets", [notebook])
+        if not isinstance(sheets, list) or not all(isinstance(sheet, dict) for sheet in sheets):
+            raise SubmissionRefused(f"the notebook has the old format {version}, but no worksheets")
+        lists = [sheet.get("cells") for sheet in sheets]
+        cells = [cell for found in lists if isinstance(found, list) for cell in found]
+        return notebook | {"cells": [_upgrade_cell(cell) for cell in cells]}
     return notebook
+
+
+def _upgrade_cell(cell: object) -> object:
+    if not isinstance(cell, dict):
+        return cell
+    source = cell.get("source", cell.get("input", ""))
+    if cell.get("cell_type") != "heading":
+        return cell | {"source": source}
+    level = cell.get("level")
+    marks = "#" * (level if type(level) is int and 1 <= level <= 6 else 1)
+    text = "".join(map(str, source)) if isinstance(source, list) else source
+    return cell | {"cell_type": "markdown", "source": f"{marks} {text}"}
 
 
 def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[_Cell]:
@@ -161,7 +172,9 @@ def mend(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> Men
     reasons: list[str] = []
     notebook = _upgrade(_load(data), reasons)
     reasons += _kernel_reasons(notebook)
-    cells = _Mending(released, targets, reasons).mend(_cells(notebook, reasons))
+    mending = _Mending(released, targets, reasons)
+    cells = mending.mend(_cells(notebook, reasons))
+    reasons += mending.summary()
     return _assemble(cells, released, targets, reasons)
 
 
@@ -177,7 +190,10 @@ class _Mending:
         self.targets = targets
         self.reasons = reasons
         self.seen: set[str] = set()
-        self.moved: set[str] = set()
+        self.moved: list[str] = []
+        self.changed: list[str] = []
+        self.marked: list[str] = []
+        self.missing: list[str] = []
 
     def mend(self, cells: Sequence[_Cell]) -> list[_Cell]:
         kept: list[_Cell] = []
@@ -195,6 +211,23 @@ class _Mending:
                 reached = max(reached, self.order[cell.origin])
             kept.append(cell)
         return self._put_back(kept)
+
+    def summary(self) -> Iterator[str]:
+        """Say in a line each what happened to cells that have nothing else to say."""
+        for names, fate in (
+            (self.changed, "changed"),
+            (self.moved, "moved"),
+            (self.missing, "missing"),
+        ):
+            if len(names) == 1:
+                yield f"the locked cell {names[0]} was {fate}; it was put back"
+            elif names:
+                yield f"{len(names)} locked cells were {fate}; they were put back: {_few(names)}"
+        if self.marked:
+            which = (
+                f"cell {self.marked[0]}" if len(self.marked) == 1 else f"{len(self.marked)} cells"
+            )
+            yield f"the marks of {which} were changed; that has no effect"
 
     def _recognise(self, cell: _Cell) -> _Cell:
         """Find the released cell that this one was: by its grade id, its cell id or its text."""
@@ -230,12 +263,11 @@ class _Mending:
         if cell.origin in self.seen:
             self.reasons.append(f"a copy of the locked cell {cell.origin} was left out")
         elif _normal(cell.source) != _normal(template.source) or cell.kind != template.cell_type:
-            self.reasons.append(f"the locked cell {cell.origin} was changed; it was put back")
+            self.changed.append(cell.origin)
         elif _marks(cell.metadata) != _marks(template.metadata):
-            self.reasons.append(f"the marks of cell {cell.origin} were changed; that has no effect")
+            self.marked.append(cell.origin)
         if cell.origin not in self.seen and self.order[cell.origin] < reached:
-            self.moved.add(cell.origin)
-            self.reasons.append(f"the locked cell {cell.origin} was moved; it was put back")
+            self.moved.append(cell.origin)
 
     def _look_at_own(self, cell: _Cell) -> _Cell:
         """Give an answer its released kind and marks back; leave every other cell as it is."""
@@ -255,7 +287,7 @@ class _Mending:
                 f"{template.cell_type}"
             )
         elif _marks(cell.metadata) != _marks(template.metadata):
-            self.reasons.append(f"the marks of cell {cell.origin} were changed; that has no effect")
+            self.marked.append(cell.origin)
         return replace(cell, kind=template.cell_type, metadata=dict(template.metadata))
 
     def _put_back(self, kept: list[_Cell]) -> list[_Cell]:
@@ -268,7 +300,7 @@ class _Mending:
                 lost = replace(self._original(origin), source="")
             else:
                 if origin not in self.moved:
-                    self.reasons.append(f"the locked cell {origin} was missing; it was put back")
+                    self.missing.append(origin)
                 lost = self._original(origin)
             places = (
                 place
@@ -277,6 +309,10 @@ class _Mending:
             )
             kept.insert(next(places, len(kept)), lost)
         return kept
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _normal(source: str) -> str:

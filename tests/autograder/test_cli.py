@@ -123,7 +123,7 @@ def test_explain_shows_what_the_student_may_not_see(run, graded):
     assert "FAILS  values: Every number is doubled." in shown
     for word in ("inputs:", "expected:", "observed:"):
         assert word in shown
-    assert "nearest mistake: squares. Twice a number is not its square." in shown
+    assert "nearest mistake: squares\n  hint: Twice a number is not its square." in shown
 
 
 @pytest.mark.parametrize(

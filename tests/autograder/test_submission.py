@@ -67,10 +67,9 @@ def test_deleted_locked_cell_is_put_back_where_it_was(released, answered):
     answered.cells = [c for c in answered.cells if c.id not in ("toy_imports", "toy_double")]
     mended = _mend(answered, released)
     assert _runs(mended) == ["import math", DOUBLE, MEAN]
-    assert set(mended.reasons) == {
-        "the locked cell toy_imports was missing; it was put back",
-        "the locked cell toy_double was missing; it was put back",
-    }
+    assert mended.reasons == (
+        "2 locked cells were missing; they were put back: toy_imports, toy_double",
+    )
     order = [cell.id for cell in mended.notebook.cells]
     assert order == [cell.id for cell in released.cells]
 
@@ -140,12 +139,16 @@ def test_answer_written_into_a_locked_cell_still_counts(released, answered):
 def test_lost_metadata_is_found_again_by_cell_id_or_text(released, answered):
     for cell in answered.cells:
         cell.metadata = {}
-    assert _mend(answered, released).cells == ("import math", DOUBLE, MEAN)
+    mended = _mend(answered, released)
+    assert mended.cells == ("import math", DOUBLE, MEAN)
+    assert mended.reasons == ("the marks of 6 cells were changed; that has no effect",)
     for index, cell in enumerate(answered.cells):
         cell.id = f"other-{index}"
     mended = _mend(answered, released)
     assert mended.cells == ("import math", DOUBLE, MEAN)
     assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    texts = [cell.source for cell in mended.notebook.cells]
+    assert texts == [cell.source for cell in _mend(answered, released).notebook.cells]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +237,8 @@ def test_damaged_cells_are_left_out_one_by_one(released, answered):
         (b'{"cells": []}', "has no cells"),
         (b'{"nbformat": 4}', "no list of cells"),
         (b'{"nbformat": 4, "cells": {}}', "no list of cells"),
-        (b'{"nbformat": 3, "worksheets": 7}', "old format 3 that cannot be converted"),
+        (b'{"nbformat": 3, "worksheets": 7}', "old format 3, but no worksheets"),
+        (b'{"nbformat": 3, "worksheets": []}', "has no cells"),
         (b'{"nbformat": 4, "cells": [\xff]}', "not UTF-8 text"),
         (b'{"nbformat": ' + b"9" * 10_000 + b"}", "not JSON"),
         (b"[" * 100_000, "nested too deeply"),
@@ -265,7 +269,7 @@ _JSON = st.recursive(
 _CELL = st.fixed_dictionaries(
     {},
     optional={
-        "cell_type": st.sampled_from(["code", "markdown", "raw", "x", None]) | _JSON,
+        "cell_type": st.sampled_from(["code", "markdown", "raw", "heading", "x"]) | _JSON,
         "source": _JSON | st.just(DOUBLE),
         "id": st.sampled_from(["toy_double", "toy_mean_answer", "own-1", ""]) | _JSON,
         "metadata": _JSON
@@ -290,7 +294,9 @@ def test_mend_never_fails_in_another_way(request, cells, version, metadata):
         course = request.getfixturevalue("toy_course")
         request.config.toy_released = release.build(course.source("toy")).student
     released = request.config.toy_released
-    data = json.dumps({"nbformat": version, "metadata": metadata, "cells": cells}).encode()
+    sheets = [{"cells": cells}] if version == 3 else cells
+    notebook = {"nbformat": version, "metadata": metadata, "cells": cells, "worksheets": sheets}
+    data = json.dumps(notebook).encode()
     try:
         mended = mend(data, released, TARGETS)
     except SubmissionRefused:

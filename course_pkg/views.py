@@ -9,10 +9,13 @@ import html
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+import regex
 
 from course_pkg.plots import Numbers
+from course_pkg.text.merges import Pair, merge_pair
 
 
 @dataclass(frozen=True)
@@ -208,3 +211,54 @@ def ngram_sampler(walks: Sequence[Walk], *, alt: str, joiner: str = " ") -> View
         ("order", "smoothing", "sample"),
         [(str(walk.order), walk.method, joiner.join(walk.tokens)) for walk in walks],
     )
+
+
+def bpe_stepper(
+    text: str, merges: Sequence[Pair], *, pattern: str, n_merged: int, alt: str
+) -> View:
+    """Let the reader encode a line by byte-pair encoding, one merge at a time, or learn from it.
+
+    A step applies the earliest-learned merge that fits anywhere to all places where it fits.
+
+    Args:
+        text: the line in the resting state.
+        merges: learned pairs, the first learned first.
+        pattern: where the line is cut before it is merged; JavaScript must know it too.
+        n_merged: steps already done in the resting state.
+
+    Raises:
+        ValueError: a merge uses what no earlier one makes, or `n_merged` exceeds the steps.
+    """
+    tokens = [bytes([b]) for b in range(256)]
+    ids = {token: i for i, token in enumerate(tokens)}
+    ranks: dict[tuple[int, int], int] = {}
+    for rank, (first, second) in enumerate(merges):
+        if first not in ids or second not in ids:
+            raise ValueError(f"merge {(first, second)!r} uses what no earlier merge makes")
+        ranks[ids[first], ids[second]] = rank
+        if first + second not in ids:
+            ids[first + second] = len(tokens)
+            tokens.append(first + second)
+    words = [list(match.group().encode()) for match in regex.finditer(pattern, text)]
+    steps = [("", words)]
+    while known := [pair for word in words for pair in pairwise(word) if pair in ranks]:
+        pair = min(known, key=ranks.__getitem__)
+        made = tokens[pair[0]] + tokens[pair[1]]
+        words = [merge_pair(word, pair, ids[made]) for word in words]
+        steps.append((" + ".join(_seen(tokens[i]) for i in pair), words))
+    if not 0 <= n_merged < len(steps):
+        raise ValueError(f"n_merged is {n_merged}; this line has {len(steps) - 1} merges")
+    return View(
+        "lm-bpe-stepper",
+        {"text": text, "merges": list(ranks), "pattern": pattern, "merged": n_merged},
+        alt,
+        ("step", "merged", "tokens"),
+        [
+            (str(n), merged, " | ".join(_seen(tokens[i]) for word in words for i in word))
+            for n, (merged, words) in enumerate(steps)
+        ],
+    )
+
+
+def _seen(token: bytes) -> str:
+    return visible(token.decode("utf-8", errors="backslashreplace"))

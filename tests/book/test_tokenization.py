@@ -1,0 +1,171 @@
+"""The byte-pair stepper: its data and table here, its behaviour in a browser."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from course_pkg import views
+from course_pkg.text.byte_pair import GPT2_PATTERN, BytePairTokenizer
+
+ROOT = Path(__file__).parents[2]
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+LINE = "the cat sat, the rat ran"
+TEXTS = [
+    "the theatre, the cat and the rat; then a café at the theatre, naïve and 日本 and 日本語",
+    "she's sat there in 1999 and 2001, at the café that the cat's rat ran at",
+]
+TOKENIZER = BytePairTokenizer.train(TEXTS, vocab_size=300, min_count=2)
+HOSTILE = [
+    "",
+    " ",
+    "the  theatre\tat   ",
+    "teh caf\u00e9 na\u00efve \u65e5\u672c\u8a9e 1999!",
+    "\U0001f642 </script> aaaaaaa",
+]
+
+
+def stepper(**changes) -> views.View:
+    arguments = {"text": LINE, "merges": TOKENIZER.merges, "n_merged": 3} | changes
+    return views.bpe_stepper(pattern=GPT2_PATTERN, alt="a line being merged", **arguments)
+
+
+def payload(view: views.View) -> dict:
+    return json.loads(re.search(r"json\">(.*?)</script>", view.to_html(), re.DOTALL)[1])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_stepper_table_ends_with_the_tokens_of_the_encoder(text):
+    last = stepper(text=text, n_merged=0).rows[-1][2]
+    expected = [TOKENIZER.tokens[i] for i in TOKENIZER.encode(text)]
+    assert last == " | ".join(views.visible(token) for token in expected)
+
+
+def test_stepper_table_begins_with_bytes_and_merges_in_the_order_learned():
+    rows = stepper(text="thé", merges=[(b"t", b"h"), (b"\xc3", b"\xa9")], n_merged=0).rows
+    assert [row[1] for row in rows] == ["", "t + h", r"\xc3 + \xa9"]
+    assert [row[2] for row in rows] == [
+        r"t | h | \xc3 | \xa9",
+        r"th | \xc3 | \xa9",
+        "th | é",
+    ]
+
+
+def test_stepper_data_gives_merges_as_pairs_of_ids():
+    merges = [(b"a", b"b"), (b"ab", b"c"), (b"b", b"c"), (b"a", b"bc")]
+    data = payload(stepper(text="abc", merges=merges, n_merged=1))
+    assert data["merges"] == [[97, 98], [256, 99], [98, 99], [97, 258]]
+    assert data["merged"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_merged": 99}, "n_merged is 99; this line has"),
+        ({"n_merged": -1}, "n_merged is -1"),
+        ({"merges": [(b"th", b"e")]}, r"\(b'th', b'e'\) uses what no earlier"),
+    ],
+)
+def test_stepper_rejects_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        stepper(**changes)
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """The stepper alone on a page, with the book's scripts and style."""
+    assets = ROOT / "book" / "_assets"
+    head = (
+        f"<title>Stepper</title><link rel=stylesheet href={(assets / 'coursebook.css').as_uri()}>"
+    )
+    for name in ("lm-base.js", "lm-bpe-stepper.js"):
+        head += f"<script defer src={(assets / name).as_uri()}></script>"
+    body = f"<main><h1>Stepper</h1>{stepper().to_html()}</main>"
+    file = tmp_path / "stepper.html"
+    file.write_text(
+        f"<!doctype html><html lang=en><meta charset=utf-8>{head}{body}", encoding="utf-8"
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", f"lm-bpe-stepper {selector}")
+
+
+def pieces(browser) -> list[str]:
+    return [piece.text for piece in find(browser, ".lm-pieces li")]
+
+
+def type_line(browser, text: str) -> None:
+    browser.execute_script(
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
+        find(browser, "input[type=text]")[0],
+        text,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_stepper_rests_in_the_middle_of_the_replay(page):
+    assert pieces(page) == stepper().rows[3][2].split(" | ")
+    assert find(page, ".lm-merge")[0].text.startswith("Merge 3 of ")
+    assert "bytes a token" in find(page, ".lm-status")[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("text", HOSTILE)
+def test_stepper_encodes_the_readers_line_as_the_package_does(page, text):
+    type_line(page, text)
+    expected = [views.visible(TOKENIZER.tokens[i]) for i in TOKENIZER.encode(text)]
+    shown = page.execute_script(
+        "return [...document.querySelectorAll('.lm-pieces li')].map((p) => p.textContent)"
+    )
+    assert shown == expected
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_stepper_steps_by_buttons_and_by_keyboard(page):
+    rows = [row[2].split(" | ") for row in stepper().rows]
+    undo, merge = find(page, ".lm-button")
+    merge.click()
+    assert pieces(page) == rows[4]
+    undo.click()
+    undo.click()
+    assert pieces(page) == rows[2]
+    slider = find(page, "input[type=range]")[0]
+    slider.send_keys("\ue011")  # Home
+    assert pieces(page) == rows[0]
+    slider.send_keys("\ue014")  # the arrow to the right
+    assert pieces(page) == rows[1]
+    undo.click()
+    undo.click()  # there is nothing before the first step
+    assert pieces(page) == rows[0]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_stepper_learns_the_most_frequent_pair_of_the_line(page):
+    find(page, "input[type=radio]")[1].send_keys(" ")
+    type_line(page, "low lower lowest")
+    learned = BytePairTokenizer.train(["low lower lowest"], vocab_size=400, min_count=2)
+    expected = [views.visible(learned.tokens[i]) for i in learned.encode("low lower lowest")]
+    assert pieces(page) == expected
+    assert find(page, ".lm-merge")[0].text.startswith(f"Merge {len(learned.merges)} of ")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_stepper_is_accessible_and_silent(page):
+    # Before axe-core runs: it asks for the style sheet in a way that file:// refuses.
+    assert [entry for entry in page.get_log("browser") if entry["level"] != "INFO"] == []
+    page.execute_script(AXE)
+    found = page.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run('lm-bpe-stepper').then((result) => done(result.violations.map((v) => v.id)));"
+    )
+    assert found == []

@@ -136,6 +136,7 @@ def _can_nest(limits: confine.Limits) -> bool:
                 with contextlib.suppress(OSError):
                     confine.enter_empty_folders(limits)
                     confine.drop_capabilities()
+                    confine.forbid_system_calls()
                     os._exit(0)
                 os._exit(1)
             os._exit(os.waitpid(inner, 0)[1] != 0)
@@ -195,6 +196,7 @@ def _run_session(
             confine.set_limits(limits)
             confine.enter_empty_folders(limits)
             confine.drop_capabilities()
+            confine.forbid_system_calls()
     except OSError as error:
         os.write(2, str(error).encode())
         os._exit(NOT_CONFINED)

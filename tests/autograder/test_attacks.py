@@ -246,6 +246,19 @@ for _ in range(8):
         time.sleep(1000)
 time.sleep(1000)
 """,
+    "memory of no process": """
+import os
+hoard = []
+for _ in range(64):
+    hoard.append(os.memfd_create("hoard"))
+    os.write(hoard[-1], bytes(32 << 20))
+""",
+    "shared anonymous memory": """
+import mmap
+hoard = [mmap.mmap(-1, 1 << 28) for _ in range(16)]
+for block in hoard:
+    block.write(bytes(1 << 28))
+""",
     "disk": """
 with open("big", "wb") as file:
     while True: file.write(bytes(1 << 20))
@@ -406,6 +419,8 @@ for name, call in (
     ("priority", lambda: os.nice(-10)),
     ("trace", lambda: libc.ptrace(16, 1, 0, 0) and 1 / 0),
     ("mount", lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) and 1 / 0),
+    ("memory of no process", lambda: os.memfd_create("x")),
+    ("namespace", lambda: libc.unshare(0x10000000) and 1 / 0),
     ("node", lambda: os.mknod("/tmp/disk", 0o60600, os.makedev(8, 0))),
 ):
     try:

@@ -80,13 +80,13 @@ def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
     (tmp_path / "release" / "toy").rmdir()
     _nbgrader(tmp_path, "generate_assignment", "toy")
     assert (tmp_path / "release/toy/toy.ipynb").read_text() == as_text(built.student)
-    answers = {"ada": (toys.double, toys.mean), "bo": (toys.square, ""), "cy": ("", "")}
+    # bo passes the visible test; one that does not gets nothing from plain nbgrader, as always.
+    half_right = "def double(numbers):\n    return [2 * number for number in numbers] or None"
+    answers = {"ada": (toys.double, toys.mean), "bo": (half_right, ""), "cy": ("", "")}
     for student, (double, mean) in answers.items():
         folder = tmp_path / "submitted" / student / "toy"
         folder.mkdir(parents=True)
-        text = as_text(toys.answer(toy_course, double, mean))
-        # The visible test would fail first and hide the partial credit.
-        (folder / "toy.ipynb").write_text(text)
+        (folder / "toy.ipynb").write_text(as_text(toys.answer(toy_course, double, mean)))
     _nbgrader(tmp_path, "autograde", "toy")
     rows = sqlite3.connect(tmp_path / "gradebook.db").execute(
         "select s.student_id, b.name, g.auto_score from grade g"
@@ -97,7 +97,7 @@ def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
     assert {(student, cell): points for student, cell, points in rows} == {
         ("ada", "toy_double"): 60,
         ("ada", "toy_mean"): 30,
-        ("bo", "toy_double"): 20,
+        ("bo", "toy_double"): 40,
         ("bo", "toy_mean"): 0,
         ("cy", "toy_double"): 0,
         ("cy", "toy_mean"): 0,

@@ -2,7 +2,7 @@
 
 A record holds a grade and the key of everything that decided it: the submission's bytes, the
 checks, the reference versions, the grader and its limits. A run skips every student whose record
-bears the same key, so resuming a broken run and regrading after a change are the same thing.
+bears the same key, so resuming a broken run and grading anew after a change are the same thing.
 """
 
 import contextlib

@@ -27,9 +27,7 @@ from autograder.notebooks import as_text, grading, is_answer, is_graded
 Answers = Mapping[str, str]
 """Source of the answer cell of each item; an item that is left out stays a stub."""
 
-_ATTACK = """
-import os, sys, builtins, gc
-
+_AGREEABLE = """
 class Agreeable:
     "Equal to everything, larger than everything, close to everything."
     def __eq__(self, other): return True
@@ -45,11 +43,13 @@ class Agreeable:
     def __hash__(self): return 0
     def __getattr__(self, name): return self
     def __call__(self, *args, **kwargs): return self
+"""
+_MEDDLING = """
+import builtins, gc, math, os
 
-builtins.isinstance = lambda *args: True
+math.isclose = lambda *args, **kwargs: True
 builtins.all = builtins.any = lambda *args: True
-sys.modules["math"].isclose = lambda *args, **kwargs: True
-for folder in (".", "..", "../..", "/work", "/home", os.path.expanduser("~")):
+for folder in (".", "..", "../..", "/home", os.path.expanduser("~")):
     for name in ("gradebook.db", "checks", "solution"):
         try:
             open(os.path.join(folder, name), "w").write("100 points")
@@ -91,9 +91,11 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     yield "broken-file", hand_in(solution)[:5_000]
     yield "empty-file", b""
     yield "endless-loop", hand_in(solution | _instead(problem_set.checks[0], _LOOP))
-    attack = "\n".join(f"{check.target} = Agreeable()" for check in problem_set.checks)
-    first = f"{problem_set.checks[0].item}_answer"
-    yield "attack-agrees-with-everything", hand_in({first: f"{_ATTACK}\n{attack}"}, _inject_script)
+    first, names = f"{problem_set.checks[0].item}_answer", [c.target for c in problem_set.checks]
+    agree = "\n".join(f"{name} = Agreeable()" for name in names)
+    yield "attack-agrees-with-everything", hand_in({first: f"{_AGREEABLE}\n{agree}"})
+    meddle = "\n".join(f"{name} = lambda *args: None" for name in names)
+    yield "attack-meddles", hand_in({first: f"{_MEDDLING}\n{meddle}"}, _inject_script)
     yield "attack-ends-the-process", hand_in({first: "import os\nos._exit(0)"})
 
 

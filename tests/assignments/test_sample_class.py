@@ -24,6 +24,7 @@ NOTHING = (
     "empty-file",
     "attack-agrees-with-everything",
     "attack-ends-the-process",
+    "attack-meddles",
 )
 
 

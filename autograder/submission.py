@@ -51,7 +51,12 @@ class Mended:
 # -------------------------------------------------------------- from bytes to cells
 @dataclass(frozen=True)
 class _Cell:
-    """One cell of a submission; `origin` is the id of the released cell that it once was."""
+    """One cell of a submission.
+
+    Attributes:
+        number: place in the file, from 1; 0 for a cell that was put back.
+        origin: id of the released cell that it once was.
+    """
 
     kind: str
     source: str
@@ -194,6 +199,7 @@ class _Mending:
         self.changed: list[str] = []
         self.marked: list[str] = []
         self.missing: list[str] = []
+        self.lost: list[str] = []
 
     def mend(self, cells: Sequence[_Cell]) -> list[_Cell]:
         kept: list[_Cell] = []
@@ -223,6 +229,10 @@ class _Mending:
                 yield f"the locked cell {names[0]} was {fate}; it was put back"
             elif names:
                 yield f"{len(names)} locked cells were {fate}; they were put back: {_few(names)}"
+        if len(self.lost) == 1:
+            yield f"the answer cell {self.lost[0]} is missing"
+        elif self.lost:
+            yield f"{len(self.lost)} answer cells are missing: {_few(self.lost)}"
         if self.marked:
             which = (
                 f"cell {self.marked[0]}" if len(self.marked) == 1 else f"{len(self.marked)} cells"
@@ -296,7 +306,7 @@ class _Mending:
             if origin in self.seen or not grading(template):
                 continue
             if is_answer(template):
-                self.reasons.append(f"the answer cell {origin} is missing")
+                self.lost.append(origin)
                 lost = replace(self._original(origin), source="")
             else:
                 if origin not in self.moved:
@@ -350,7 +360,9 @@ def _assemble(
                 if cell.origin == f"{item}_answer" or (own and defines(cell.source, target)):
                     answers[item] = f"{answers[item]}\n\n{cell.source}".strip("\n")
         if template is not None and is_answer(template) and is_graded(template):
-            unchanged = _normal(cell.source) in ("", _normal(template.source))
+            # A cell that was put back (number 0) is no answer, but its text may stand elsewhere: a
+            # person has to look.
+            unchanged = cell.number and _normal(cell.source) in ("", _normal(template.source))
             blank |= {template.id} if unchanged else set()
     for item in targets:
         stub = templates.get(f"{item}_answer")

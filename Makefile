@@ -60,6 +60,9 @@ serve: book  ## Build the book and serve it at http://localhost:8000
 lab: release  ## Open JupyterLab on the student notebooks
 	@$(BIN)/jupyter lab _build/course/release
 
+formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgrader
+	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
+
 # ---------------------------------------------------------------- checks
 .PHONY: test test-fast test-gpu lint types links bench
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
@@ -85,8 +88,10 @@ types: $(STAMP)  ## mypy: strict on autograder
 links: $(STAMP)  ## Check the book's links to other sites (needs the internet)
 	@$(BIN)/jupyter-book build book --path-output . --config _config.yml --builder linkcheck
 
-bench: $(STAMP)  ## Benchmarks; DATA=<folder of corpora> where one needs them
-	@$(BIN)/python benchmarks/ptb_ngram.py $(if $(DATA),--data $(DATA),--help)
+bench: $(STAMP)  ## Benchmarks; DATA=<folder of corpora> adds those that need one
+	@$(BIN)/python benchmarks/ladder.py
+	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
+		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

@@ -129,10 +129,12 @@ def _inline_svg(svg: str, alt: str) -> str:
     svg = svg.replace(INK, "currentColor").replace(MUTED, f"var(--lm-muted, {MUTED})")
     for number, colour in enumerate(SERIES, 1):
         svg = svg.replace(colour, f"var(--lm-series-{number}, {colour})")
+    # The file leaves black out, since it is the default; here the text's colour is the default.
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])  # type: ignore[index]
     root = (
-        f'<svg role="img" aria-label="{html.escape(alt)}" '
-        f'style="width: 100%; max-width: {1.4 * width:.0f}px; height: auto" '
+        f'<svg role="img" fill="currentColor" aria-label="{html.escape(alt)}" '
+        # Matplotlib leaves the fill of black text unsaid, which is black on a dark page too.
+        f'style="width: 100%; max-width: {1.4 * width:.0f}px; height: auto; fill: currentColor" '
     )
     opening, rest = svg.split(">", 1)
     opening = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", opening)

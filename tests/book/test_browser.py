@@ -71,6 +71,19 @@ def test_specimen_is_accessible_silent_and_fits(browser, specimen, theme, width)
     assert overflow(browser) <= 0
 
 
+def test_figures_are_readable_in_both_themes(browser, specimen):
+    """axe-core does not look into a picture, so the contrast of its words is measured here."""
+    script = (
+        "return [...document.querySelectorAll('.lm-figure text')]"
+        ".map((text) => getComputedStyle(text).fill.match(/[0-9.]+/g).slice(0, 3).map(Number))"
+    )
+    for theme, readable in (("light", lambda mean: mean < 128), ("dark", lambda mean: mean > 128)):
+        look(browser, specimen, theme)
+        colours = browser.execute_script(script)
+        assert colours
+        assert all(readable(sum(colour) / 3) for colour in colours), theme
+
+
 def test_every_page_is_accessible_silent_and_fits(browser, site):
     """Reference pages share one template: of those, the first and the longest stand for all."""
     pages = [page for page in site.rglob("*.html") if not {"_static", "_modules"} & set(page.parts)]

@@ -49,6 +49,9 @@ def test_picture_keeps_its_text_as_text(picture):
 
 def test_picture_follows_the_theme(picture):
     """Every colour is the page's text colour or one of its variables; no style leaks out."""
+    assert (
+        ET.fromstring(picture.svg).get("fill") == "currentColor"
+    )  # what names no colour of its own
     colours = re.findall(r"(?:fill|stroke): (?!none|url)([^;\"]+)", picture.svg)
     assert colours
     assert all(colour == "currentColor" or colour.startswith("var(--lm-") for colour in colours)

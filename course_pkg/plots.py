@@ -133,8 +133,7 @@ def _inline_svg(svg: str, alt: str) -> str:
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])  # type: ignore[index]
     root = (
         f'<svg role="img" fill="currentColor" aria-label="{html.escape(alt)}" '
-        # Matplotlib leaves the fill of black text unsaid, which is black on a dark page too.
-        f'style="width: 100%; max-width: {1.4 * width:.0f}px; height: auto; fill: currentColor" '
+        f'style="width: 100%; max-width: {1.4 * width:.0f}px; height: auto" '
     )
     opening, rest = svg.split(">", 1)
     opening = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", opening)

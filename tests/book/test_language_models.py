@@ -1,0 +1,89 @@
+"""The chapter's claims that no cell of it checks: prose against the package and the sources."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_pkg.recorded import recorded
+from course_pkg.results import read_results
+from course_pkg.text.corpora import list_corpora, load_corpus
+from course_pkg.text.story_grammar import StoryGrammar
+
+ROOT = Path(__file__).parents[2]
+CHAPTER = (ROOT / "book" / "chapters" / "language_models.md").read_text(encoding="utf-8")
+
+
+PARTS = (
+    "**You will learn**",
+    "**Before this:**",
+    "**Time:**",
+    "## The story so far",
+    "## Check yourself",
+    "## Exercises",
+    "## Summary",
+    "## Further reading",
+    "## What is missing",
+)
+
+
+def test_chapter_has_its_parts_in_order():
+    places = [CHAPTER.index(f"\n{part}") for part in PARTS]
+    assert places == sorted(places)
+    assert CHAPTER.count("```{quiz}") == 3
+
+
+def test_each_exercise_has_a_solution():
+    exercises = re.findall(r":label: (ex-[\w-]+)", CHAPTER)
+    solutions = re.findall(r"\{solution(?:-start)?\} (ex-[\w-]+)", CHAPTER)
+    assert len(exercises) >= 5
+    assert exercises == solutions
+
+
+def test_table_of_corpora_agrees_with_the_package():
+    known = {info.name: info for info in list_corpora()}
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", CHAPTER, re.MULTILINE)
+    assert [name for name, _ in rows] == ["stories", "wikipedia", "names", "reference"]
+    for name, licence in rows:
+        assert known[name].licence == licence
+
+
+@pytest.mark.parametrize("name, n_documents", [("wikipedia", 96), ("names", 91_910)])
+def test_sizes_of_corpora_are_as_the_table_says(name, n_documents):
+    corpus = load_corpus(name)
+    assert len(corpus.train) + len(corpus.valid) + len(corpus.test) == n_documents
+
+
+def test_middle_is_visited_two_and_a_half_times_and_distracts_one_and_a_half():
+    stories = StoryGrammar().sample(4000, seed=5)
+    mean = np.mean([story.n_distractions for story in stories])
+    # A geometric number with p = 0.6: mean 1.5, variance 3.75; four standard errors.
+    assert abs(mean - 1.5) < 4 * math.sqrt(3.75 / 4000)
+
+
+def test_recorded_rows_lie_between_the_floor_and_the_uniform_model():
+    rows = {(r.corpus, r.model): r for r in read_results(recorded("language_models"))}
+    assert len(rows) == 9
+    stories = {model: r for (corpus, model), r in rows.items() if corpus == "stories"}
+    # The grammar on 1,000 stories: its wobble is 0.4 % of the floor, measured in the chapter.
+    floor = StoryGrammar().floor_perplexity()
+    assert stories["the grammar itself"].perplexity == pytest.approx(floor, rel=0.004)
+    assert stories["uniform"].perplexity == pytest.approx(127, rel=1e-9)
+    for result in rows.values():
+        assert result.perplexity >= floor
+
+
+def test_worked_numbers_of_the_text_are_right():
+    markov = {"vowels": 8638, "after a vowel": 1104, "letters": 20_000}
+    consonants = markov["letters"] - markov["vowels"]
+    assert round(markov["vowels"] / markov["letters"], 2) == 0.43
+    assert round(markov["after a vowel"] / markov["vowels"], 2) == 0.13
+    assert round((markov["vowels"] - markov["after a vowel"]) / consonants, 2) == 0.66
+    assert math.log2(27) == pytest.approx(4.75, abs=0.006)
+    assert math.sqrt(10 * 1000) == 100  # the perplexity over two equal halves
+    assert (math.log(200), 1.4 * math.log(60)) == pytest.approx((5.30, 5.73), abs=0.005)
+    assert -0.9 * math.log2(0.9) - 0.1 * math.log2(0.1) == pytest.approx(0.469, abs=5e-4)
+    assert -0.9 * math.log2(0.99) - 0.1 * math.log2(0.01) == pytest.approx(0.677, abs=5e-4)
+    assert -0.9 * math.log2(0.999) - 0.1 * math.log2(0.001) == pytest.approx(0.998, abs=5e-4)

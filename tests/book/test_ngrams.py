@@ -1,0 +1,123 @@
+"""The chapter on n-gram models: its derivations on other data, its solutions, its recorded rows."""
+
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from course_pkg.models.ngram import (
+    AbsoluteDiscounting,
+    AddK,
+    KneserNey,
+    NGram,
+    NGramTables,
+    absolute_discount,
+    count_ngrams,
+    mle_prob,
+)
+from course_pkg.recorded import recorded
+from course_pkg.results import RECORDED, read_results
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "chapters" / "ngrams.md").read_text(encoding="utf-8")
+V, EOS = 7, 0
+
+
+def documents(seed: int) -> list[list[int]]:
+    """Some texts over six words, likelier in one order than in another."""
+    rng = np.random.default_rng(seed)
+    return [(1 + rng.geometric(0.35, size=11) % (V - 1)).tolist() for _ in range(5)]
+
+
+def expected_counts(model: NGram, totals: np.ndarray) -> np.ndarray:
+    """Left side of the marginal constraint for every word, from the model's full distributions."""
+    each_history = torch.arange(V)[:, None]
+    return totals @ model.next_log_probs(each_history).exp().numpy()
+
+
+@pytest.mark.parametrize("discount", [0.2, 0.75, 1.0])
+def test_kneser_ney_expects_each_word_as_often_as_it_occurs_whatever_the_discount(discount):
+    tables = NGramTables.count(documents(1), 2, V, EOS)
+    totals = tables.at_order(2).totals
+    model = NGram.from_tables(tables, KneserNey(discounts=(1e-13, discount)))
+    # 1e-9: the unigrams' own discount of 1e-13 and rounding
+    assert expected_counts(model, totals) == pytest.approx(tables.counts[0], abs=1e-9)
+
+
+def test_absolute_discounting_breaks_the_marginal_constraint():
+    tables = NGramTables.count(documents(1), 2, V, EOS)
+    model = NGram.from_tables(tables, AbsoluteDiscounting(discounts=(1e-13, 0.75)))
+    error = expected_counts(model, tables.at_order(2).totals) - tables.counts[0]
+    assert np.abs(error).max() > 0.1
+
+
+def test_discount_estimate_maximises_the_leave_one_out_likelihood_of_counts_one_and_two():
+    n1, n2 = 130, 37
+    grid = np.linspace(0.001, 0.999, 9981)
+    likelihood = n1 * np.log(grid) + 2 * n2 * np.log(1 - grid)
+    best = grid[likelihood.argmax()]
+    assert absolute_discount({1: n1, 2: n2}) == pytest.approx(best, abs=1e-4)  # the grid's step
+
+
+def test_add_k_is_an_interpolation_with_the_uniform():
+    texts = documents(2)
+    tables = NGramTables.count(texts, 2, V, EOS)
+    model = NGram.from_tables(tables, AddK(0.3))
+    pairs = [pair for text in texts for pair in zip([EOS, *text], [*text, EOS], strict=True)]
+    for history in range(V):
+        seen = sum(h == history for h, _ in pairs)
+        weight = seen / (seen + 0.3 * V)
+        probs = model.next_log_probs(torch.tensor([[history]])).exp()[0]
+        for word in range(V):
+            share = pairs.count((history, word)) / max(seen, 1)
+            assert float(probs[word]) == pytest.approx(weight * share + (1 - weight) / V, abs=1e-12)
+
+
+def test_worked_exercise_has_the_perplexity_that_its_solution_says():
+    is_, a, rose = 1, 2, 3
+    counts = count_ngrams([[rose, is_, a, rose, is_, a, rose]], order=2, eos_id=EOS)
+    text = [EOS, rose, is_, a, rose, EOS]
+    probs = [mle_prob(counts, (h,), w) for h, w in pairwise(text)]
+    assert math.prod(probs) == pytest.approx(2 / 9, abs=1e-12)
+    assert math.prod(probs) ** (-1 / len(probs)) == pytest.approx(1.35, abs=0.005)  # two decimals
+
+
+def test_every_exercise_has_a_folded_solution():
+    exercises = re.findall(r"^```+\{exercise\}.*\n:label: (\S+)", PAGE, re.MULTILINE)
+    solutions = re.findall(r"^```+\{solution\} (\S+)\n:class: dropdown", PAGE, re.MULTILINE)
+    assert len(exercises) >= 5
+    assert solutions == exercises
+
+
+def test_recorded_treebank_row_is_the_one_of_the_benchmark():
+    benchmark = json.loads((ROOT / "benchmarks" / "results" / "ptb_ngram.json").read_text())
+    measured = {row["test_perplexity"] for row in benchmark["rows"] if row["published_perplexity"]}
+    row = next(r for r in read_results(recorded("ngrams")) if r.corpus == "Penn Treebank")
+    assert (row.source, {row.perplexity}) == (RECORDED, measured)
+    assert math.isclose(row.perplexity, 141.2, abs_tol=0.05)  # published to one decimal
+
+
+@pytest.mark.slow
+def test_solutions_print_what_the_page_says(capsys):
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    for cell in cells:
+        exec(re.sub(r"^:tags:.*\n", "", cell), names)
+    capsys.readouterr()
+    page = PAGE[PAGE.index("## Exercises") :]
+    for solution in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(solution, names)
+    printed = [
+        float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", capsys.readouterr().out)
+    ]
+    of_the, new_york, york_the, exact, plain, weight, before, after = printed[:8]
+    # rounded on the page, and the last digits differ between processors
+    assert (of_the, new_york, york_the) == pytest.approx((1.21, 1.12, 0.49), abs=0.006)
+    assert exact < 1e-8 and plain > 1
+    assert (weight, before, after) == pytest.approx((0.23, 160, 136), rel=0.01)
+    assert printed[8] < 0.005

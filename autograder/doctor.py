@@ -14,7 +14,6 @@ from pathlib import Path
 
 from autograder.confine import Limits
 from autograder.records import GraderError, Run
-from autograder.room import environment
 from autograder.sandbox import Sandbox
 
 _LIMITS = Limits(
@@ -22,6 +21,8 @@ _LIMITS = Limits(
 )
 _STOPPED = "STOPPED"
 _SECRET = "nobody may read this"
+_PLANTED = "AUTOGRADER_CANARY"
+"""A variable of the grader's environment; libraries set the same others on both sides."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def run_canaries() -> Report:
         secret = Path(folder, "gradebook.db")
         secret.write_text(_SECRET)
         secret.chmod(0o666)
+        os.environ[_PLANTED] = _SECRET
         try:
             with Sandbox(limits=_LIMITS) as sandbox:
                 start_seconds = time.monotonic() - started
@@ -109,6 +111,8 @@ def run_canaries() -> Report:
                 isolation = sandbox.isolation
         except GraderError as error:
             return Report("none", (), str(error))
+        finally:
+            del os.environ[_PLANTED]
         intact = secret.is_file() and secret.read_text() == _SECRET
     canaries.append(Canary("gradebook", "change the gradebook by any of these", intact))
     return Report(isolation, tuple(canaries), "", start_seconds)
@@ -145,7 +149,7 @@ def _targeted(secret: Path, listener: tuple[str, int]) -> list[_Attack]:
         _Attack(
             "environment",
             "read the grader's environment variables",
-            f"import os\nprint(set(os.environ) & {_own_variables()} or {_STOPPED!r})",
+            f"import os\nprint(os.environ.get({_PLANTED!r}) or {_STOPPED!r})",
         ),
         _Attack(
             "network",
@@ -216,8 +220,3 @@ def _try_each(things: list[str] | list[int], expression: str) -> str:
         f"        found.append(x)\n    except (OSError, ZeroDivisionError):\n        pass\n"
         f"print(found or {_STOPPED!r})\n"
     )
-
-
-def _own_variables() -> set[str]:
-    """Names of variables that only the grader's own environment has."""
-    return set(os.environ) - set(environment()) - {"PWD", "OLDPWD", "SHLVL", "_"}

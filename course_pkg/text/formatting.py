@@ -61,11 +61,14 @@ class TaskFormat:
 def shorten(texts: Sequence[Sequence[int]], n_tokens: int) -> list[list[int]]:
     """Cut tokens off the ends of the longest texts until all fit into `n_tokens` together.
 
+    Of several equally long texts the last loses a token first.
+
     Example:
         >>> shorten([[1, 2, 3, 4, 5], [6, 7]], 5)
         [[1, 2, 3], [6, 7]]
     """
     lengths = [len(text) for text in texts]
     while sum(lengths) > n_tokens:
-        lengths[lengths.index(max(lengths))] -= 1
+        longest = max(range(len(texts)), key=lambda place: (lengths[place], place))
+        lengths[longest] -= 1
     return [list(text[:length]) for text, length in zip(texts, lengths, strict=True)]

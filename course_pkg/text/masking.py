@@ -16,6 +16,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from course_pkg.text.batches import IGNORE
+from course_pkg.text.formatting import shorten
 
 
 def choose_tokens(
@@ -196,9 +197,7 @@ def join_pair(
     """
     if longest < 3:
         raise ValueError(f"longest is {longest}; [CLS] and two [SEP] need at least 3")
-    first, second = list(pair.first), list(pair.second)
-    while len(first) + len(second) > longest - 3:
-        (first if len(first) > len(second) else second).pop()
+    first, second = shorten([pair.first, pair.second], longest - 3)
     ids = [cls_id, *first, sep_id, *second, sep_id]
     return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
 

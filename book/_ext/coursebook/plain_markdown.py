@@ -54,6 +54,8 @@ def directive_to_markdown(name: str, title: str, body: list[str]) -> list[str]:
     if name.startswith("code"):
         return [f"```{title}", *body, "```", ""]
     inner = "\n".join(reduced_lines(body)).strip("\n").splitlines()
+    if name == "solution-start":  # its body follows, up to solution-end
+        return ["**Solution.**", ""]
     if name.startswith("solution"):
         return ["<details><summary>Solution</summary>", "", *inner, "", "</details>", ""]
     if name in BARE:

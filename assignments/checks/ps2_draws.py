@@ -44,7 +44,8 @@ def _uneven(rng: Generator, size: int, n_kinds: int) -> list[int]:
 
 
 def _counted(name: str, rng: Generator, words: list[list[int]]) -> Case:
-    return Case(name, {"words": words, "counts": rng.integers(1, 30, len(words)).tolist()})
+    counts = [*rng.integers(2, 30, len(words) - 1).tolist(), 1]
+    return Case(name, {"words": words, "counts": counts})
 
 
 def draw_words(rng: Generator) -> list[Case]:
@@ -135,7 +136,6 @@ def _training(size: str, words: dict[bytes, int], n_tokens: int, min_count: int)
     return Case(size, {"words": words, "n_tokens": n_tokens, "min_count": min_count})
 
 
-_SHORT = (b"xy", b"yz", b"u")
 _LEARNED = [(b"ab", (4, 3, 5), 1), (b"abc", (5, 3, 7, 4), 3), (b"\x00ab\xff", (6, 9, 5, 8, 7), 6)]
 
 
@@ -157,7 +157,10 @@ def draw_ties(rng: Generator) -> list[Case]:
     a, b, c, d, e = sorted(rng.choice(np.arange(97, 123), 5, replace=False).tolist())
     # After (a, b), a merge ties with letters: the merge is younger, though `a` comes before `c`.
     young = {bytes([a, b, e]): 5, bytes([c, d]): 5, bytes([a, b]): 2}
-    cases = [_training("3 words, 2 merges", young, 258, 1)]
+    cases = [
+        _training("2 words that begin alike", {bytes([a, d]): 3, bytes([a, b]): 3}, 257, 1),
+        _training("3 words, 2 merges", young, 258, 1),
+    ]
     for lengths, n_merges in [((5, 4, 6), 4), ((7, 5, 3, 8, 6), 9)]:
         words = _corpus(rng, bytes([e, c, a, d, b]), lengths, 3)
         cases.append(
@@ -173,7 +176,7 @@ def draw_stops(rng: Generator) -> list[Case]:
         counts = [best for best, _ in best_counts(words, 4)]
         if counts[3] < counts[2]:  # else learning goes on to where ties may be
             break
-    few = dict(zip(_SHORT, (3 + rng.permutation(9)[:3]).tolist(), strict=True))
+    few = {b"xy": 1, b"yz": int(rng.integers(2, 9)), b"u": 1}
     return [
         _training("a pair that is just frequent enough", words, 999, counts[2]),
         _training("a pair that is just too rare", words, 999, counts[2] + 1),
@@ -269,14 +272,14 @@ def draw_borders(rng: Generator) -> list[Case]:
     first, second = _words(rng, 2)
     phrase = f"{first} {second}, {first} {second}"
     learned = _trained([phrase] * 3, 13, WHOLE)
-    halves = _letters(rng, "almnoz", 15)
+    halves, lines = _letters(rng, "almnoz", 15), f"{first}\n{second}"
     return [
         _text_case("two words", [f"{first} {second}"], SPLIT, learned),
         _text_case("two words and a comma", [phrase], SPLIT, learned),
         _text_case(
             "another pattern", [halves], r"[a-m]+|[^a-m]+", _trained([halves] * 2, 9, WHOLE)
         ),
-        _text_case("a pattern for lines", [f"{phrase}\n{phrase}"], r".+|\n", learned),
+        _text_case("a pattern for lines", [lines], r".+|\n", _trained([lines], 99, WHOLE)),
     ]
 
 
@@ -298,8 +301,9 @@ def draw_any_text(rng: Generator) -> list[Case]:
     first, second = _words(rng, 2)
     strange = [HOSTILE[i] for i in rng.permutation(len(HOSTILE))]
     learned = _trained([f"{first} {strange[0]} {strange[1]}", "<eos>" + strange[2]] * 2, 15, SPLIT)
+    accents = f"{first} Ärger {second} naïve"
     return [
-        _text_case("a text with accents", [f"{first} Ärger {second} naïve"], SPLIT, learned),
+        _text_case("a text with accents", [accents], SPLIT, _trained([accents], 99, SPLIT)),
         _text_case("an empty text", [first, ""], SPLIT, learned),
         _text_case("characters of all kinds", [first.join(strange), *strange], SPLIT, learned),
         _text_case("capital letters", [f"{first} {second.upper()}"], SPLIT, learned),

@@ -123,9 +123,8 @@ def _inline_svg(svg: str, alt: str) -> str:
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)
     svg = svg.replace("xlink:href", "href")
     svg = re.sub(r"<defs>\s*</defs>\s*", "", svg)
-    svg = re.sub(
-        r"font: ([\w. ]*px) [^;\"]*", r"font: \1 var(--pst-font-family-base, sans-serif)", svg
-    )
+    family = "font-family: var(--pst-font-family-base, sans-serif)"  # the theme's
+    svg = re.sub(r"font-family: [^;\"]*", family, svg)
     svg = svg.replace(INK, "currentColor").replace(MUTED, f"var(--lm-muted, {MUTED})")
     for number, colour in enumerate(SERIES, 1):
         svg = svg.replace(colour, f"var(--lm-series-{number}, {colour})")

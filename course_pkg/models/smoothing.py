@@ -30,6 +30,10 @@ FloatArray = npt.NDArray[np.float64]
 Parameter = TypeVar("Parameter")
 Simpler = Literal["shorter history", "uniform", "nothing"]
 
+LEAST_REST = 1e-6
+"""What the longest history leaves to the shorter ones, even if it was always right on held-out
+text: without it, a history that was never seen would have nobody to ask."""
+
 EM_TOLERANCE = 1e-7
 """Fitting weights stops when a round gains less than this many nats per held-out token."""
 
@@ -226,7 +230,7 @@ def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[
             reached = up_to[rows, order].sum()
             own = reached - up_to[rows, order - 1].sum()
             # Where the order was never asked, nothing is known of it: it gets no weight.
-            share = own / reached if reached > 0 else 0.0
+            share = min(own / reached, 1 - LEAST_REST) if reached > 0 else 0.0
             weights[:order] *= 1 - share
             weights[order] = share
 

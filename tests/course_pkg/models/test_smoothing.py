@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
+from course_pkg.models.ngram import NGram
 from course_pkg.models.ngram_counts import NGramTables
 from course_pkg.models.smoothing import (
     AbsoluteDiscounting,
@@ -101,3 +103,13 @@ def test_fitted_rejects_parameters_that_make_no_distribution(method, message):
 def test_share_rejects_parameters_not_yet_fitted(method):
     with pytest.raises(ValueError, match="discounts is None"):
         method.share(TABLES.at_order(1))
+
+
+def test_fit_weights_leave_something_to_simpler_models_when_the_highest_order_is_always_right():
+    probs = np.array([[0.25, 0.25, 1.0]] * 7)
+    weights = fit_weights(probs, np.ones((7, 3), bool))
+    assert weights[2] == pytest.approx(1, abs=1e-5)  # LEAST_REST for each of two lower ones
+    assert min(weights) > 0
+    counts = [[1, 2, 3], [1, 2, 3]]
+    fitted = NGram.fit(counts, 3, 4, 0, Interpolated(held_out=counts))
+    assert fitted.next_log_probs(torch.tensor([[0, 3, 3]])).exp().sum() == pytest.approx(1)

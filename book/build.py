@@ -5,13 +5,29 @@ cells took and the traceback of each cell that failed.
 """
 
 import argparse
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextlib.contextmanager
+def alone(output: Path) -> Iterator[None]:
+    """Wait until no other build writes to the same place: two at once spoil each other's pages."""
+    (output / "_build").mkdir(parents=True, exist_ok=True)
+    with (output / "_build" / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another build of this book is running; waiting for it", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield  # the lock goes with the process, however it ends
 
 
 def build(book: Path, output: Path, *, every_page: bool) -> int:
@@ -37,7 +53,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT, help="where _build goes")
     parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    status = build(args.book, args.output, every_page=args.all)
+    with alone(args.output):
+        status = build(args.book, args.output, every_page=args.all)
     if status == 0:
         print(f"the book: {args.output / '_build' / 'html' / 'index.html'}")
         if args.zip:

@@ -1,7 +1,9 @@
 """What the build does about failing cells, unchanged pages and changed code."""
 
+import fcntl
 import json
 import os
+import threading
 
 import pytest
 
@@ -37,6 +39,16 @@ def test_build_reports_seconds_and_budget(book_of, tmp_path):
     report = json.loads((tmp_path / "_build" / "cells.json").read_text())
     assert report["page"]["budget_seconds"] == 7
     assert report["page"]["seconds"] > 0
+
+
+def test_build_waits_for_another_one_of_the_same_book(book_of, tmp_path):
+    (tmp_path / "_build").mkdir()
+    with (tmp_path / "_build" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        threading.Timer(3, fcntl.flock, (lock, fcntl.LOCK_UN)).start()
+        result = book_of({"page": cell("2 + 2")})
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "another build of this book is running" in result.stdout
 
 
 def test_build_rejects_a_quiz_with_an_unexplained_option(book_of):

@@ -68,10 +68,10 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver
 	@$(MAKE) --no-print-directory lint types
-	@$(BIN)/python -m pytest -m "not gpu" -n 2 --dist loadfile --durations=15 --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -m "not gpu" -n 2 --dist loadgroup --durations=15 --cov --cov-report=term:skip-covered
 
 test-fast: $(STAMP)  ## The everyday part, under five minutes
-	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" -n 2
+	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" -n 2 --dist loadgroup
 
 test-gpu: $(STAMP)  ## Tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu

@@ -58,6 +58,11 @@ def test_plain_value_round_trips(value):
     assert same(wire.normal_form(value), value)
 
 
+def test_bytes_among_keys_and_values_of_a_dict_round_trips():
+    value = {None: b"\x01", b"\x00": None, b"key": b"value", (b"a",): [b"b", "\ud800"]}
+    assert same(wire.normal_form(value), value)
+
+
 @given(st.lists(st.floats(), min_size=16, max_size=40))
 def test_list_of_floats_round_trips(value):
     arrived = wire.normal_form({"list": value, "tuple": tuple(value)})
@@ -187,8 +192,8 @@ def test_encode_rejects_what_is_too_much():
         ([1, 2], b"", "no tag"),
         (["object", 1], b"", "unknown tag 'object'"),
         (["dict", 1], b"", "without a value"),
-        (["dict", 1, 2, 1, 3], b"", "twice"),
-        (["dict", 1, 2, 1.0, 3], b"", "twice"),
+        (["dict", 1, 1, 2, 3], b"", "twice"),
+        (["dict", 1, 1.0, 2, 3], b"", "twice"),
         (["set", 1, True], b"", "twice"),
         (["dict", ["list"], 2], b"", "list cannot be a key"),
         (["dict", ["tuple", ["list"]], 2], b"", "list cannot be a key"),

@@ -57,6 +57,9 @@ def mend_markup(page: BeautifulSoup) -> None:
     for heading in page.select("#jb-print-docs-body h1"):
         if not heading.get_text(strip=True):
             heading.decompose()
+    # Every exercise and proof of a page gets the same id, to which nothing links.
+    for content in page.select("#exercise-content, #solution-content, #proof-content"):
+        del content["id"]
     for entry in page.select('[role="doc-biblioentry"]'):
         entry["role"] = "listitem"
     # A long signature is written as a definition list inside a term.

@@ -10,12 +10,11 @@ import torch
 ROOT = Path(__file__).parent.parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """On several workers, keep a file's tests together, and all that build or open the book."""
-    for item in items:
-        file = item.path.relative_to(ROOT)
-        uses_site = file.is_relative_to("tests/book") or file.name == "test_commands.py"
-        item.add_marker(pytest.mark.xdist_group("book" if uses_site else str(file)))
+    file = item.path.relative_to(ROOT)
+    uses_site = file.is_relative_to("tests/book") or file.name == "test_commands.py"
+    item.add_marker(pytest.mark.xdist_group("book" if uses_site else str(file)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -30,6 +30,12 @@ def points(table: str) -> dict[str, float]:
     return {student: float(number) for student, number in rows}
 
 
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="there is one worker only")
+def test_builders_of_the_book_stay_on_one_worker(request):
+    """Two builds at once spoil each other's pages, and a plug-in that cannot group is silent."""
+    assert request.node.nodeid.endswith("@book")
+
+
 def test_make_help_lists_the_commands_that_matter():
     listed = make("help")
     for target in ("course", "test", "serve", "lab", "lint", "types", "test-gpu", "bench", "clean"):

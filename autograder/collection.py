@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from autograder.files import read_untrusted
@@ -13,19 +14,25 @@ _SKIPPED_FOLDERS = {"__MACOSX", "__pycache__"}
 
 
 @dataclass(frozen=True)
-class Found:
+class Collected:
     """Where one student's notebook lies.
 
     Attributes:
         path: the file, or None where there is none to read; `reasons` then says why.
+        submitted_at: when it was handed in, with its time zone; None where the layout does not say.
+        time_source: where `submitted_at` was read, in words; empty if it is None.
+        marked_late: the learning platform itself calls it late, without saying since when.
     """
 
     student: str
     path: Path | None
     reasons: tuple[str, ...] = ()
+    submitted_at: datetime | None = None
+    time_source: str = ""
+    marked_late: bool = False
 
 
-def collect(folder: Path, problem_set: str) -> tuple[Found, ...]:
+def collect(folder: Path, problem_set: str) -> tuple[Collected, ...]:
     """Find each student's notebook, every student exactly once, in order of their names.
 
     Understands nbgrader's `<student>/<set>/<set>.ipynb`, plain `<student>.ipynb` and
@@ -53,7 +60,7 @@ def collect(folder: Path, problem_set: str) -> tuple[Found, ...]:
     )
 
 
-def read_notebook(found: Found) -> bytes:
+def read_notebook(found: Collected) -> bytes:
     """Read a found notebook's bytes.
 
     Raises:
@@ -79,11 +86,13 @@ def _notebooks(folder: Path, problem_set: str) -> list[Path]:
     return own or sorted(folder.glob("*.ipynb"))
 
 
-def _choose(student: str, paths: Sequence[Path], problem_set: str) -> Found:
+def _choose(student: str, paths: Sequence[Path], problem_set: str) -> Collected:
     if not paths:
-        return Found(student, None, ("the folder holds no notebook of this set",))
+        return Collected(student, None, ("the folder holds no notebook of this set",))
     chosen = min(paths, key=lambda path: (path.stem != problem_set, path.name))
     if len(paths) == 1:
-        return Found(student, chosen)
+        return Collected(student, chosen)
     names = ", ".join(path.name for path in paths)
-    return Found(student, chosen, (f"{len(paths)} notebooks ({names}); {chosen.name} was graded",))
+    return Collected(
+        student, chosen, (f"{len(paths)} notebooks ({names}); {chosen.name} was graded",)
+    )

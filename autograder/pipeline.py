@@ -8,17 +8,11 @@ the records and the received copies. So a run that is killed at any moment loses
 one skips students whose record bears the same key, and writes the outputs of all.
 """
 
-import ctypes
 import hashlib
 import json
-import multiprocessing
-import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,15 +22,13 @@ from autograder.course import Course
 from autograder.files import write_atomically
 from autograder.fingerprint import fingerprint
 from autograder.gradebook import Gradebook, formgrader_notebook
-from autograder.grader import Confinement, Grader, Task, faulty, targets
+from autograder.grader import Confinement, Task, targets
 from autograder.journal import Journal, Record
 from autograder.judge import submission_seed
 from autograder.notebooks import as_text
+from autograder.processes import Job, grade_all
 from autograder.records import Grade, State, Submission, SubmissionRefused
 from autograder.submission import Mended, mend
-
-_MOST_POOLS = 3
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,8 @@ def grade_class(
                 watcher.graded(record.grade, True)
             else:
                 waiting.append(task)
-        for task, grade in _grade_all(course, name, waiting, settings):
+        job = Job(course, name, settings.confinement)
+        for task, grade in grade_all(job, waiting, settings.jobs):
             journal.write(Record(task.key, grade))
             grades.append(grade)
             watcher.graded(grade, False)
@@ -236,59 +229,3 @@ def _changes(earlier: Iterable[Record | None], grades: Sequence[Grade]) -> tuple
         for grade in grades
         if before.get(grade.student, grade.points) != grade.points
     )
-
-
-# ------------------------------------------------------------------ one process or several
-def _grade_all(
-    course: Course, name: str, tasks: Sequence[Task], settings: Settings
-) -> Iterator[tuple[Task, Grade]]:
-    if not tasks:
-        return
-    if settings.jobs == 1 or len(tasks) == 1:
-        with Grader(course, name, settings.confinement) as grader:
-            for task in tasks:
-                yield task, grader.grade(task)
-        return
-    yield from _grade_in_pool(course, name, tasks, settings)
-
-
-def _grade_in_pool(
-    course: Course, name: str, tasks: Sequence[Task], settings: Settings
-) -> Iterator[tuple[Task, Grade]]:
-    """Grade in several processes; where one dies, those that are left go to a new pool."""
-    left = list(tasks)
-    context = multiprocessing.get_context("spawn")
-    for _ in range(_MOST_POOLS):
-        with ProcessPoolExecutor(settings.jobs, context, _end_with_parent) as pool:
-            job = (course, name, settings.confinement)
-            futures = {pool.submit(_grade_here, *job, task): task for task in left}
-            try:
-                for future in as_completed(futures):
-                    grade = future.result()
-                    left.remove(futures[future])
-                    yield futures[future], grade
-            except BrokenProcessPool:
-                continue
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        if not left:
-            return
-    for task in left:
-        yield task, faulty(task, f"the grader's process died {_MOST_POOLS} times")
-
-
-def _end_with_parent() -> None:
-    """Ask the kernel to end this process when the grader that started it is killed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_here: dict[str, Grader] = {}
-
-
-def _grade_here(course: Course, name: str, confinement: Confinement, task: Task) -> Grade:
-    """Grade in a process of the pool, which keeps its sandbox warm from task to task."""
-    if name not in _here:
-        _here[name] = Grader(course, name, confinement).__enter__()
-    return _here[name].grade(task)

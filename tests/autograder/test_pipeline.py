@@ -1,4 +1,3 @@
-import os
 import signal
 import sqlite3
 import subprocess
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import pipeline
+from autograder import pipeline, processes
 from autograder.confine import Limits
 from autograder.grader import Confinement, Grader
 from autograder.journal import Journal
@@ -136,7 +135,7 @@ def test_second_run_grades_nothing_and_gives_the_same(graded, monkeypatch):
     def never(*args):
         raise AssertionError("nothing is left to grade")
 
-    monkeypatch.setattr(pipeline, "Grader", never)
+    monkeypatch.setattr(processes, "Grader", never)
     again = grade_class(course, "toy", received, settings)
     assert again.reused == len(again.grades)
     assert again.grades == first.grades
@@ -334,27 +333,3 @@ def test_killed_run_goes_on_where_it_stopped(toys, toy_course, hand_in, tmp_path
         assert journal.read(grade.student).grade.verdicts == grade.verdicts
     strays = [path for path in out.rglob(".writing-*")]
     assert len(strays) <= 6  # a kill may leave the file it was writing, never half a record
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
-def test_pool_outlives_the_death_of_a_worker(toys, toy_course, hand_in, tmp_path, monkeypatch):
-    for student in ("ada", "bo", "cy"):
-        folder = hand_in(student, double=toys.double, mean=toys.mean)
-    monkeypatch.setattr(pipeline, "_grade_here", _dies_at_first)
-    monkeypatch.setenv("DIED_BEFORE", str(tmp_path / "died"))
-    result = grade_class(toy_course, "toy", folder, _settings(tmp_path, jobs=2))
-    assert (tmp_path / "died").exists()
-    assert [grade.points for grade in result.grades] == [90, 90, 90]
-
-
-_grade_here = pipeline._grade_here
-
-
-def _dies_at_first(course, name, confinement, task):
-    """Stand in for a worker that the kernel kills."""
-    mark = Path(os.environ["DIED_BEFORE"])
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return _grade_here(course, name, confinement, task)

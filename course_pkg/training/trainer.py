@@ -140,6 +140,8 @@ class Trainer:
         folder: where checkpoints and `log.jsonl` go; None keeps nothing (and cannot roll back).
         evaluate: called every `evaluate_every` updates and at the end; its figures are logged.
         device: where to train; the model is moved there.
+        full_speed: tokens a second at which the device would be fully used; logs show the share of
+            it that is reached, the model-FLOPs utilisation "mfu" of `training.compute`.
     """
 
     def __init__(
@@ -151,8 +153,10 @@ class Trainer:
         folder: Path | None = None,
         evaluate: Evaluate | None = None,
         device: torch.device | str = "cpu",
+        full_speed: float | None = None,
         show_progress: bool = False,
     ):
+        self.full_speed = full_speed
         self.config, self.batches, self.evaluate = config, batches, evaluate
         self.device, self.folder, self.show_progress = torch.device(device), folder, show_progress
         self.model = model.to(self.device)
@@ -206,7 +210,7 @@ class Trainer:
             else:
                 seconds = time.perf_counter() - since
                 entry = self._log_updates(pending, n_tokens / seconds)
-                progress.set_postfix(loss=f"{entry['loss']:.3f}", refresh=False)
+                progress.set_postfix(_shown(entry), refresh=False)
                 self._evaluate_and_save()
             progress.update(self.step - progress.n)
             pending, n_tokens, since = [], 0, time.perf_counter()
@@ -275,6 +279,7 @@ class Trainer:
     def _log_updates(
         self, pending: list[tuple[Tensor, Tensor]], tokens_per_second: float
     ) -> dict[str, Any]:
+        share = {"mfu": tokens_per_second / self.full_speed} if self.full_speed else {}
         return self._log(
             {
                 "step": self.step,
@@ -282,6 +287,7 @@ class Trainer:
                 "gradient_norm": torch.stack([norm for _, norm in pending]).mean().item(),
                 "lr": self.learning_rate(self.step - 1),
                 "tokens_per_second": round(tokens_per_second, 1),
+                **share,
             }
         )
 
@@ -387,3 +393,9 @@ class Trainer:
         self.step, self.n_rollbacks = loaded.step, state["n_rollbacks"]
         self._recent_losses.clear()
         self._recent_losses.extend(state["recent_losses"])
+
+
+def _shown(entry: Mapping[str, Any]) -> dict[str, str]:
+    """What of a log entry stands behind the progress bar."""
+    shown = {"loss": f"{entry['loss']:.3f}", "tokens/s": f"{entry['tokens_per_second']:,.0f}"}
+    return shown | ({"mfu": f"{entry['mfu']:.1%}"} if "mfu" in entry else {})

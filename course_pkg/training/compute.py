@@ -16,7 +16,7 @@ from torch import nn
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.models.transformer import Stack, count_parameters
 
-_DATA_SHEETS = {  # dense 16-bit tensor-core operations a second, accumulated in float32
+DATA_SHEETS = {
     "H200": 989e12,
     "H100": 989e12,
     "A100": 312e12,
@@ -25,6 +25,7 @@ _DATA_SHEETS = {  # dense 16-bit tensor-core operations a second, accumulated in
     "T4": 65e12,
     "V100": 125e12,
 }
+"""Dense 16-bit operations a second of a GPU's tensor cores, as its maker states them."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def peak_flops(device: torch.device, precision: str) -> Peak:
     """Return the data sheet's figure where it is known, else that of a large matrix product."""
     if device.type == "cuda" and precision != "float32":
         name = torch.cuda.get_device_name(device)
-        for model, flops in _DATA_SHEETS.items():
+        for model, flops in DATA_SHEETS.items():
             if model in name:
                 return Peak(flops, f"data sheet of {name}")
     return Peak(_measured_flops(device, getattr(torch, precision)), "measured matrix product")

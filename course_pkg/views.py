@@ -1,8 +1,9 @@
-"""Interactive figures: numbers that a cell has computed, in a form the reader can touch.
+"""Tables and interactive figures: what a cell has computed, in a form to read and to touch.
 
 A view writes a custom element of the book (book/_assets/lm-*.js) that holds its data as JSON,
 with the same numbers as a table inside. Where the element's script is missing, as in JupyterLab,
 the table is what shows; where there is no HTML, a sentence. Views take arrays and dictionaries.
+A plain table that a chapter shows is written by `table`.
 """
 
 import html
@@ -41,21 +42,74 @@ class View:
     def to_html(self) -> str:
         """Return the element; `</` is escaped, since it would end the script around the JSON."""
         payload = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
-        head = _cells("th", self.header)
-        body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in self.rows)
         return (
             f'<{self.element} role="group" aria-label="{html.escape(self.alt)}">'
             f'<script type="application/json">{payload.replace("</", "<" + chr(92) + "/")}</script>'
             f"<details><summary>The same as a table</summary><p>{html.escape(self.alt)}</p>"
-            f'<div class="lm-table" tabindex="0" role="region" aria-label="Table"><table>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
-            f"</{self.element}>"
+            f'<div class="lm-table" tabindex="0" role="region" aria-label="Table">'
+            f"{_table_html(self.header, self.rows)}</div></details></{self.element}>"
         )
 
 
-def _cells(tag: str, texts: Iterable[str]) -> str:
+class Markup(str):
+    """Text that is HTML already; a table shows it as it is."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header, as a table of the page; see `table`."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.to_html(), "text/plain": self.to_text()}
+
+    def to_html(self) -> str:
+        """Return the table in a region that scrolls where the page is too narrow for it."""
+        return (
+            '<div class="lm-table lm-whole" tabindex="0" role="region" '
+            f'aria-label="{html.escape(", ".join(self.header))}">'
+            f"{_table_html(self.header, self.rows)}</div>"
+        )
+
+    def to_text(self) -> str:
+        """Return one line a row, cells between bars."""
+        return "\n".join(" | ".join(map(str, row)) for row in (self.header, *self.rows))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Show rows as a table of the page.
+
+    Args:
+        rows: cells are written as text, whatever they contain, unless they are `Markup`.
+
+    Raises:
+        ValueError: a row has more or fewer cells than the header.
+
+    Example:
+        >>> print(table(("n", "text"), [(1, "a < b")]).to_text())
+        n | text
+        1 | a < b
+    """
+    rows = [tuple(row) for row in rows]
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"row {row} has {len(row)} cells; the header has {len(header)}")
+    return Table(tuple(header), rows)
+
+
+def _table_html(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{_cells('th', header)}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cells(tag: str, cells: Iterable[object]) -> str:
     scope = ' scope="col"' if tag == "th" else ""
-    return "".join(f"<{tag}{scope}>{html.escape(text)}</{tag}>" for text in texts)
+    texts = (cell if isinstance(cell, Markup) else html.escape(str(cell)) for cell in cells)
+    return "".join(f"<{tag}{scope}>{text}</{tag}>" for text in texts)
 
 
 def visible(symbol: str) -> str:

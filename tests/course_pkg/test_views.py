@@ -1,4 +1,4 @@
-"""Interactive figures: their data, their table, and what they refuse."""
+"""Tables and interactive figures: their data, their table, and what they refuse."""
 
 import json
 import re
@@ -108,3 +108,23 @@ def test_ngram_sampler_offers_every_combination():
 def test_ngram_sampler_rejects_missing_combinations(walks, message):
     with pytest.raises(ValueError, match=message):
         views.ngram_sampler(walks, alt="w")
+
+
+def test_table_escapes_text_and_keeps_markup():
+    table = views.table(["n", "a & b"], [(1, "<eos>"), (2, views.Markup("<code>x</code>"))])
+    shown = table.to_html()
+    assert '<th scope="col">a &amp; b</th>' in shown
+    assert "<td>1</td><td>&lt;eos&gt;</td>" in shown
+    assert "<td><code>x</code></td>" in shown
+    assert 'aria-label="n, a &amp; b"' in shown
+
+
+def test_table_shows_every_row_where_there_is_no_html():
+    shown = views.table(["n", "text"], [(1, "a"), (2, "b")])._repr_mimebundle_()
+    assert shown["text/plain"] == "n | text\n1 | a\n2 | b"
+    assert shown["text/html"].count("<tr>") == 3
+
+
+def test_table_rejects_a_row_of_another_length():
+    with pytest.raises(ValueError, match=r"row \(1,\) has 1 cells; the header has 2"):
+        views.table(["n", "text"], [(1,)])

@@ -87,6 +87,45 @@ def sample_translations(n: int, *, seed: int) -> list[Translation]:
     return [_sentence(rng) for _ in range(n)]
 
 
+def join_translations(sentences: Sequence[Translation]) -> Translation:
+    """Make one passage of several sentences: both sides in the same order, links shifted along.
+
+    Example:
+        >>> one = Translation(("He",), ("o",), frozenset({(0, 0)}))
+        >>> sorted(join_translations([one, one]).links)
+        [(0, 0), (1, 1)]
+
+    Raises:
+        ValueError: there is no sentence.
+    """
+    if not sentences:
+        raise ValueError("sentences is empty; a passage has at least one")
+    source: list[str] = []
+    target: list[str] = []
+    links: set[tuple[int, int]] = set()
+    for sentence in sentences:
+        links |= {(len(source) + i, len(target) + j) for i, j in sentence.links}
+        source += sentence.source
+        target += sentence.target
+    return Translation(tuple(source), tuple(target), frozenset(links))
+
+
+def sample_passages(n: int, *, longest: int, seed: int) -> list[Translation]:
+    """Draw passages of 1 to `longest` sentences, each number equally often on average.
+
+    Raises:
+        ValueError: a negative `n`, or `longest` below 1.
+    """
+    check_n(n)
+    if longest < 1:
+        raise ValueError(f"longest is {longest}; it must be at least 1")
+    rng = random.Random(seed)
+    return [
+        join_translations([_sentence(rng) for _ in range(rng.randint(1, longest))])
+        for _ in range(n)
+    ]
+
+
 def _sentence(rng: random.Random) -> Translation:
     is_living = rng.random() < 0.5
     verbs = VERBS_FOR_LIVING if is_living else VERBS_FOR_THINGS

@@ -128,3 +128,40 @@ def test_table_shows_every_row_where_there_is_no_html():
 def test_table_rejects_a_row_of_another_length():
     with pytest.raises(ValueError, match=r"row \(1,\) has 1 cells; the header has 2"):
         views.table(["n", "text"], [(1,)])
+
+
+def alignment(**changes) -> views.Alignment:
+    weights = {"A": [[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], "B": [[0, 0, 1], [1, 0, 0]]}
+    arguments = {"source": ["a", "red", "ring"], "target": ["oston", "ruson"],
+                 "links": {(2, 0), (1, 1)}, "weights": weights}  # fmt: skip
+    return views.Alignment(**(arguments | changes))
+
+
+def test_alignment_explorer_gives_each_target_word_its_gold_and_weights():
+    data = payload(views.alignment_explorer([alignment()], selected=1, alt="w"))
+    assert (data["models"], data["model"], data["selected"]) == (["A", "B"], "B", 1)
+    (text,) = data["texts"]
+    assert text["gold"] == [[2], [1]]
+    assert text["weights"]["A"] == [[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]]
+
+
+def test_alignment_explorer_writes_the_strongest_link_of_each_word_as_a_table():
+    rows = views.alignment_explorer([alignment()], selected=0, alt="w").rows
+    assert rows[0] == ("1", "A", "oston", "red", "0.70", "ring")
+    assert rows[3] == ("1", "B", "ruson", "a", "1.00", "red")
+
+
+@pytest.mark.parametrize(
+    ("texts", "selected", "message"),
+    [
+        ([], 0, "alignments is empty"),
+        ([alignment(weights={})], 0, "alignments is empty"),
+        ([alignment()], 2, "selected is 2.*0 and 1"),
+        ([alignment(weights={"A": [[1.0, 0.0]]})], 0, r"'A' have shape \(1, 2\).*\(2, 3\)"),
+        ([alignment(weights={"A": [[1, 0, 0], [0.5, 0, 0]]})], 0, "'A' sums to 0.5"),
+        ([alignment(), alignment(weights={"B": np.eye(3)[:2]})], 0, r"text 2 .*\['B'\]"),
+    ],
+)
+def test_alignment_explorer_rejects_what_does_not_fit(texts, selected, message):
+    with pytest.raises(ValueError, match=message):
+        views.alignment_explorer(texts, selected=selected, alt="w")

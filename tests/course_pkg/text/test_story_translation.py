@@ -5,7 +5,11 @@ import hashlib
 import pytest
 
 from course_pkg.text import story_translation as velu
-from course_pkg.text.story_translation import sample_translations
+from course_pkg.text.story_translation import (
+    join_translations,
+    sample_passages,
+    sample_translations,
+)
 
 PINNED = "8645d1a872f4e9580a7d689a98ab09f22f949b3370ca19975fb4d86d589baa95"
 SENTENCES = sample_translations(1500, seed=6)
@@ -84,3 +88,34 @@ def test_translations_are_pinned():
 def test_translations_reject_a_negative_number():
     with pytest.raises(ValueError, match="n is -1"):
         sample_translations(-1, seed=0)
+
+
+def test_passage_links_each_word_as_its_sentence_does():
+    first, second = SENTENCES[:2]
+    passage = join_translations([first, second])
+    assert passage.source == first.source + second.source
+    assert passage.target == first.target + second.target
+    inside = {(i, j) for i, j in passage.links if i < len(first.source)}
+    assert inside == first.links
+    words = {(passage.source[i], passage.target[j]) for i, j in passage.links - inside}
+    assert words == {(second.source[i], second.target[j]) for i, j in second.links}
+    assert len(passage.links) == len(first.links) + len(second.links)
+
+
+def test_passages_have_every_number_of_sentences_about_equally_often():
+    n_sentences = [passage.source.count(".") for passage in sample_passages(900, longest=3, seed=4)]
+    assert set(n_sentences) == {1, 2, 3}
+    # 300 expected, standard deviation 14
+    assert all(230 < n_sentences.count(n) < 370 for n in (1, 2, 3))
+
+
+def test_passages_are_the_same_for_the_same_seed():
+    assert sample_passages(9, longest=3, seed=1) == sample_passages(9, longest=3, seed=1)
+    assert sample_passages(9, longest=3, seed=1) != sample_passages(9, longest=3, seed=2)
+
+
+def test_passages_rejects_too_few_sentences():
+    with pytest.raises(ValueError, match="longest is 0"):
+        sample_passages(3, longest=0, seed=1)
+    with pytest.raises(ValueError, match="sentences is empty"):
+        join_translations([])

@@ -1,16 +1,17 @@
 """Find the notebooks of a class: every student exactly once, in whichever layout they came."""
 
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from autograder.files import read_untrusted
+from autograder.archives import Delivered, contents
+from autograder.layouts import Handed, Layout, by_student, read_time, recognise, unwrapped
 from autograder.records import GraderError, SubmissionRefused
 
 MAX_NOTEBOOK_BYTES = 16 << 20
-_SKIPPED_FOLDERS = {"__MACOSX", "__pycache__"}
+_TIME_FILE = "timestamp.txt"
+_MAX_TIME_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,12 @@ class Collected:
     """Where one student's notebook lies.
 
     Attributes:
-        path: the file, or None where there is none to read; `reasons` then says why.
+        path: the file, or None where there is none to read; `reasons` then says why. In a zip file,
+            the archive's path and the file's own after it.
         submitted_at: when it was handed in, with its time zone; None where the layout does not say.
         time_source: where `submitted_at` was read, in words; empty if it is None.
         marked_late: the learning platform itself calls it late, without saying since when.
+        delivered: what `read_notebook` reads.
     """
 
     student: str
@@ -30,34 +33,45 @@ class Collected:
     submitted_at: datetime | None = None
     time_source: str = ""
     marked_late: bool = False
+    delivered: Delivered | None = field(default=None, repr=False, compare=False)
 
 
-def collect(folder: Path, problem_set: str) -> tuple[Collected, ...]:
-    """Find each student's notebook, every student exactly once, in order of their names.
+@dataclass(frozen=True)
+class Collection:
+    """All that was handed in for one problem set.
 
-    Understands nbgrader's `<student>/<set>/<set>.ipynb`, plain `<student>.ipynb` and
-    `<student>/<anything>.ipynb`, also mixed, in `folder` or its subfolder `submitted/`.
+    Attributes:
+        submissions: one for each student, in order of their names.
+        remarks: what was noticed about the whole.
+    """
+
+    layout: Layout
+    submissions: tuple[Collected, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Collected]:
+        return iter(self.submissions)
+
+
+def collect(delivery: Path, problem_set: str, layout: Layout | None = None) -> Collection:
+    """Find each student's notebook, every student exactly once.
+
+    Args:
+        delivery: a folder or a zip file.
+        layout: how it names students; recognised by its names if None.
 
     Raises:
-        GraderError: if the folder does not exist or holds nothing of the kind.
+        GraderError: if it does not exist, cannot be read or holds nothing of the kind.
     """
-    if not folder.is_dir():
-        raise GraderError(f"no folder of submissions at {folder}")
-    if (folder / "submitted").is_dir():
-        folder = folder / "submitted"
-    candidates: dict[str, list[Path]] = {}
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            candidates.setdefault(_student(entry.name), []).extend(_notebooks(entry, problem_set))
-        elif entry.suffix == ".ipynb" or entry.is_dir():
-            candidates.setdefault(_student(entry.name.removesuffix(".ipynb")), []).append(entry)
-    if not candidates:
-        raise GraderError(f"no submissions in {folder}: neither <student>.ipynb nor folders")
-    return tuple(
-        _choose(student, paths, problem_set) for student, paths in sorted(candidates.items())
+    found = unwrapped(contents(delivery), from_zip=delivery.is_file())
+    layout = layout or recognise(found, problem_set)
+    students, remarks = by_student(found, layout, problem_set)
+    if not students:
+        raise GraderError(f"no submissions in {delivery}: neither <student>.ipynb nor folders")
+    chosen = tuple(
+        _choose(student, students[student], problem_set, layout) for student in sorted(students)
     )
+    return Collection(layout, chosen, remarks)
 
 
 def read_notebook(found: Collected) -> bytes:
@@ -66,33 +80,69 @@ def read_notebook(found: Collected) -> bytes:
     Raises:
         SubmissionRefused: if there is none, or it is no plain file, or too large.
     """
-    if found.path is None:
+    if found.delivered is None:
         raise SubmissionRefused("; ".join(found.reasons))
     try:
-        return read_untrusted(found.path, MAX_NOTEBOOK_BYTES)
+        return found.delivered.read(MAX_NOTEBOOK_BYTES)
     except GraderError as error:
         raise SubmissionRefused(str(error)) from None
 
 
-def _student(name: str) -> str:
-    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return unicodedata.normalize("NFC", readable)
-
-
-def _notebooks(folder: Path, problem_set: str) -> list[Path]:
-    """Notebooks of one student's folder; those in the folder named for the set come first."""
-    inside = folder / problem_set
-    own = sorted(inside.glob("*.ipynb")) if inside.is_dir() and not inside.is_symlink() else []
-    return own or sorted(folder.glob("*.ipynb"))
-
-
-def _choose(student: str, paths: Sequence[Path], problem_set: str) -> Collected:
-    if not paths:
-        return Collected(student, None, ("the folder holds no notebook of this set",))
-    chosen = min(paths, key=lambda path: (path.stem != problem_set, path.name))
-    if len(paths) == 1:
-        return Collected(student, chosen)
-    names = ", ".join(path.name for path in paths)
+def _choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
+    """Pick the notebook among a student's files: one that can be read, named for the set."""
+    notebooks = [(name, file) for name, file in handed.files if name.endswith(".ipynb")]
+    if layout in (Layout.PLAIN, Layout.NBGRADER):
+        of_set = [(name, file) for name, file in notebooks if len(file.parts) == 3]
+        notebooks = [
+            *of_set,
+            *((n, f) for n, f in notebooks if len(f.parts) < (2 if of_set else 3)),
+        ]
+    usable = notebooks or [(name, file) for name, file in handed.files if file.refusal]
+    if not usable:
+        return Collected(student, None, (_nothing(handed), *handed.reasons))
+    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], problem_set))
+    reasons = list(handed.reasons)
+    if len(usable) > 1:
+        names = ", ".join(sorted(other for other, _ in usable))
+        reasons.insert(0, f"{len(usable)} notebooks ({names}); {name} was graded")
+    submitted_at, source = handed.submitted_at, handed.time_source
+    if submitted_at is None:
+        submitted_at, source = _written_time(handed.files)
     return Collected(
-        student, chosen, (f"{len(paths)} notebooks ({names}); {chosen.name} was graded",)
+        student,
+        chosen.path,
+        tuple(dict.fromkeys(reasons)),
+        submitted_at,
+        source,
+        handed.marked_late,
+        chosen,
     )
+
+
+def _rank(name: str, file: Delivered, problem_set: str) -> tuple[object, ...]:
+    stem = name.removesuffix(".ipynb")
+    # A platform numbers what is handed in again: ps1-2.ipynb.
+    likeness = (stem != problem_set, not stem.startswith(problem_set))
+    return bool(file.refusal), *likeness, name, file.parts
+
+
+def _nothing(handed: Handed) -> str:
+    others = sorted(name for name, _ in handed.files)[:3]
+    words = "the folder holds no notebook of this set"
+    if any(file.is_packed for _, file in handed.files):
+        words = "an archive was handed in, which is not opened, and no notebook of this set"
+    return f"{words}, only {', '.join(others)}" if others else words
+
+
+def _written_time(files: Sequence[tuple[str, Delivered]]) -> tuple[datetime | None, str]:
+    """Read the time that nbgrader writes beside a notebook."""
+    for name, file in files:
+        if name != _TIME_FILE or file.refusal or len(file.parts) != 3:
+            continue
+        try:
+            time = read_time(file.read(_MAX_TIME_BYTES).decode("utf-8", "replace"))
+        except GraderError:
+            continue
+        if time is not None:
+            return time[0], f"{_TIME_FILE}{time[1]}"
+    return None, ""

@@ -1,0 +1,228 @@
+"""List what was delivered, in a folder or a zip file, and read it; nothing of it is believed.
+
+Others chose these names and wrote these bytes. Symbolic links are not followed, nothing is unpacked
+onto the disk, and whatever in a zip file could lead elsewhere, hide or swell is listed with the
+reason why it is not read, so that the student it belongs to is not lost.
+"""
+
+import io
+import os
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from autograder.files import read_untrusted
+from autograder.records import GraderError
+
+MAX_TOTAL_BYTES = 4 << 30  # of all that is read from one zip file
+MAX_RATIO = 200  # deflate can do 1,000; text with plots in it does 2 to 20
+_RATIO_MATTERS_BYTES = 1 << 20
+_MAX_DIRECTORY_BYTES = 8 << 20  # a zip file's list of contents: some 80,000 members
+_MAX_DEPTH = 4
+_MAX_ENTRIES = 100_000
+_SKIPPED = {"__MACOSX", "__pycache__"}
+_PACKED = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    OSError,
+)
+"""What zipfile raises on archives that are damaged or made to hurt."""
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """One file or folder of a delivery.
+
+    Attributes:
+        parts: the names that lead to it, none of them empty, "." or "..".
+        path: where it lies, for people; in a zip file, the archive's path and its own after it.
+        refusal: why it is not read; empty if it may be tried.
+        is_folder: it is a folder, or a link to one.
+    """
+
+    parts: tuple[str, ...]
+    path: Path
+    is_folder: bool = False
+    refusal: str = ""
+    reader: Callable[[int], bytes] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Its own name, without those of the folders around it."""
+        return self.parts[-1]
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is itself an archive, by its name."""
+        return not self.is_folder and self.name.lower().endswith(_PACKED)
+
+    def read(self, max_bytes: int) -> bytes:
+        """Read it.
+
+        Raises:
+            GraderError: if it cannot or may not be read, or holds more than `max_bytes`; says why.
+        """
+        if self.refusal:
+            raise GraderError(self.refusal)
+        if self.reader is None:
+            return read_untrusted(self.path, max_bytes)
+        return self.reader(max_bytes)
+
+
+def contents(path: Path) -> tuple[Delivered, ...]:
+    """List a folder or a zip file, in the order of names; hidden files are left out.
+
+    Raises:
+        GraderError: if it is neither, or cannot be listed; says why.
+    """
+    if path.is_dir():
+        return tuple(_in_folder(path))
+    if not path.exists():
+        raise GraderError(f"no folder of submissions at {path}")
+    return tuple(sorted(_in_zip(path), key=lambda found: found.parts))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name in _SKIPPED
+
+
+# ------------------------------------------------------------------ folders
+def _in_folder(root: Path) -> Iterator[Delivered]:
+    waiting: list[tuple[str, ...]] = [()]
+    n_entries = 0
+    while waiting:
+        above = waiting.pop()
+        with os.scandir(root.joinpath(*above)) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                n_entries += 1
+                if n_entries > _MAX_ENTRIES:
+                    raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
+                if _is_hidden(entry.name):
+                    continue
+                found = _in_directory(entry, (*above, entry.name))
+                if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
+                    waiting.append(found.parts)
+                yield found
+
+
+def _in_directory(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Delivered:
+    found = Delivered(parts, Path(entry.path), is_folder=entry.is_dir())
+    if entry.is_symlink():
+        return replace(found, refusal=f"{entry.name} is a symbolic link; it is not followed")
+    return found
+
+
+# ------------------------------------------------------------------ zip files
+class _Bounded(io.FileIO):
+    """A file of which nobody reads more at once than a zip file's list of contents may take.
+
+    zipfile reads the whole list at once, however long the archive says that it is.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = _MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, _MAX_DIRECTORY_BYTES + 1)) or b""
+        if len(data) > _MAX_DIRECTORY_BYTES:
+            raise zipfile.BadZipFile(f"its list of contents exceeds {_MAX_DIRECTORY_BYTES} bytes")
+        return data
+
+
+def _in_zip(path: Path) -> Iterator[Delivered]:
+    try:
+        # Kept open: the members are read later, and the last of them lets it go.
+        archive = zipfile.ZipFile(_Bounded(path))  # type: ignore[arg-type]
+    except _BROKEN as error:
+        raise GraderError(f"{path} is neither a folder nor a readable zip file: {error}") from None
+    reader = _ZipReader(archive)
+    members = [(_safe_parts(_name(info)), info) for info in archive.infolist()]
+    same = Counter(parts for parts, info in members if not info.is_dir())
+    for parts, info in members:
+        if not parts or any(map(_is_hidden, parts)):
+            continue
+        refusal = _refusal(info)
+        if not info.is_dir() and same[parts] > 1:
+            refusal = f"the zip file holds {same[parts]} files named {'/'.join(parts)}"
+        yield Delivered(
+            parts,
+            path.joinpath(*parts),
+            is_folder=info.is_dir(),
+            refusal=refusal,
+            reader=reader.of(info, parts[-1]),
+        )
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name; many programs write UTF-8 without the mark that says so."""
+    if info.flag_bits & 0x800:
+        return info.orig_filename
+    try:
+        return info.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return info.orig_filename
+
+
+def _safe_parts(name: str) -> tuple[str, ...]:
+    """Split a path at either slash and keep only what names something below."""
+    parts = name.replace("\\", "/").replace("\0", "\ufffd").split("/")
+    return tuple(
+        unicodedata.normalize("NFC", part) for part in parts if part not in ("", ".", "..")
+    )
+
+
+def _refusal(info: zipfile.ZipInfo) -> str:
+    """Say why a member is not read, from what the list of contents says about it."""
+    name = _name(info)
+    shown = "/".join(_safe_parts(name))
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    reasons = {
+        "has a path that leads out of the zip file": name.startswith(("/", "\\"))
+        or ".." in name.replace("\\", "/").split("/")
+        or name[1:2] == ":",
+        "has a name with a zero byte": "\0" in name,
+        "is a symbolic link; it is not followed": kind == stat.S_IFLNK,
+        "is not a plain file": kind not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK),
+        "is encrypted": bool(info.flag_bits & 0x2041),
+        "is packed by a method other than stored or deflated": info.compress_type
+        not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
+        f"swells to {info.file_size} bytes from {info.compress_size}": info.file_size
+        > max(_RATIO_MATTERS_BYTES, MAX_RATIO * info.compress_size),
+    }
+    return next((f"{shown} {words}" for words, holds in reasons.items() if holds), "")
+
+
+class _ZipReader:
+    """Reads members of one zip file and counts what they have cost together."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._taken = 0
+
+    def of(self, info: zipfile.ZipInfo, name: str) -> Callable[[int], bytes]:
+        """Return the function that reads one member."""
+        return lambda max_bytes: self._read(info, name, max_bytes)
+
+    def _read(self, info: zipfile.ZipInfo, name: str, max_bytes: int) -> bytes:
+        if info.file_size > max_bytes:
+            raise GraderError(f"{name} has {info.file_size} bytes; at most {max_bytes} are read")
+        if self._taken + info.file_size > MAX_TOTAL_BYTES:
+            raise GraderError(f"{name} is not read: before it came {MAX_TOTAL_BYTES} bytes")
+        try:
+            with self._archive.open(info) as file:
+                data = file.read(max_bytes + 1)
+        except _BROKEN as error:
+            raise GraderError(f"{name} is damaged in the zip file: {error}") from None
+        self._taken += len(data)
+        return data

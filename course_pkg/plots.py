@@ -12,7 +12,7 @@ import base64
 import html
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import (
     FuncFormatter,
     LogLocator,
@@ -300,20 +301,25 @@ def heatmap(
     row_label: str = "",
     column_label: str = "",
     numbers: bool | None = None,
+    framed: Collection[tuple[int, int]] = (),
 ) -> Figure:
     """Show a table of weights (attention, alignment, transition probabilities) as shaded cells.
 
     Args:
+        framed: cells (row, column) to put a frame around, such as those that should be dark.
         numbers: write each weight into its cell; by default where there are at most 80 cells.
 
     Raises:
-        ValueError: the names do not fit the shape of the table.
+        ValueError: the names do not fit the shape of the table, or a framed cell is outside it.
     """
     table = np.asarray(weights, dtype=float)
     if table.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights has shape {table.shape}; rows and columns name {len(rows)} x {len(columns)}"
         )
+    outside = [(i, j) for i, j in framed if not (0 <= i < len(rows) and 0 <= j < len(columns))]
+    if outside:
+        raise ValueError(f"framed has {outside[0]}; the table has shape {table.shape}")
     cell = min(0.55, 4.6 / max(len(columns), 1))
     figure, axes = new_figure(0.9 + cell * len(columns), 0.8 + min(cell, 0.42) * len(rows))
     # Shading is opacity, so that zero is the page itself in either theme.
@@ -325,6 +331,10 @@ def heatmap(
     for i, j in np.ndindex(table.shape if numbers else (0, 0)):
         text = f"{table[i, j]:.2f}".lstrip("0") if table[i, j] < 1 else f"{table[i, j]:.2g}"
         axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8.5)
+    for row, column in framed:
+        axes.add_patch(
+            Rectangle((column, row), 1, 1, fill=False, edgecolor=SERIES[1], linewidth=1.6)
+        )
     long = max((len(name) for name in columns), default=0) * 0.09 > cell
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=60 if long else 0,
                     ha="left" if long else "center", rotation_mode="anchor")  # fmt: skip

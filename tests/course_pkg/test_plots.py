@@ -125,6 +125,17 @@ def test_heatmap_puts_the_first_row_on_top():
     assert low > high
 
 
+def test_heatmap_frames_the_cells_it_is_told_to():
+    figure = plots.heatmap(np.zeros((2, 3)), rows="ab", columns="xyz", framed=[(1, 2), (0, 0)])
+    assert [patch.get_xy() for patch in figure.axes[0].patches] == [(2, 1), (0, 0)]
+
+
+@pytest.mark.parametrize("cell", [(2, 0), (0, 3), (-1, 0)])
+def test_heatmap_rejects_a_frame_outside_the_table(cell):
+    with pytest.raises(ValueError, match=rf"framed has \({cell[0]}, {cell[1]}\).*\(2, 3\)"):
+        plots.heatmap(np.zeros((2, 3)), rows="ab", columns="xyz", framed=[cell])
+
+
 def test_series_are_distinct_and_readable_on_white():
     """WCAG's contrast of text, 4.5 to 1, since labels are written in the colour of their line."""
 

@@ -233,6 +233,22 @@ class NGramTables:
             shares.append(float(unseen[:, 1:].mean()))
         return tuple(shares)
 
+    def seen_history_lengths(self, documents: Sequence[Sequence[int]]) -> IntArray:
+        """Say for each target how many of the tokens just before it were seen together.
+
+        Counted are at most `order - 1` tokens, the eos that starts the document among them.
+
+        Returns:
+            one number for each token and each closing eos, the documents one after the other.
+        """
+        stream = document_stream(documents, self.index.vocab_size, self.eos_id)[None]
+        lengths = np.zeros(stream.shape[1] - 1, np.int64)
+        for order, numbers in enumerate(self.index.find(stream)[:-1], start=1):
+            seen = numbers != UNSEEN if order > 1 else self.counts[0][stream] > 0
+            lengths += seen[0, :-1]
+        # The n-gram that ends with a document's last eos is no history of the next document.
+        return np.minimum(lengths, position_in_document(stream, self.eos_id)[0, 1:])
+
 
 def position_in_document(ids: IntArray, eos_id: int) -> IntArray:
     """Say for each position, as a target, how many ids of its own document come before it.

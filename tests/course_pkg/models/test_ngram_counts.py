@@ -72,6 +72,20 @@ def test_unseen_shares_equal_a_search_of_the_dictionaries(documents, others, ord
         assert share == pytest.approx(len(unseen) / len(targets))
 
 
+@settings(max_examples=30, deadline=None)
+@given(corpora, corpora, st.integers(1, 4))
+def test_seen_history_lengths_equal_a_search_of_the_texts(documents, others, order):
+    lengths = NGramTables.count(documents, order, V, EOS).seen_history_lengths(others)
+    texts = [[EOS, *document, EOS] for document in documents]
+    seen = {tuple(text[a:b]) for text in texts for b in range(len(text) + 1) for a in range(b)}
+    histories = [[EOS, *text[:t]] for text in others for t in range(len(text) + 1)]
+    expected = [
+        sum(n <= len(h) and tuple(h[len(h) - n :]) in seen for n in range(1, order))
+        for h in histories
+    ]
+    assert lengths.tolist() == expected
+
+
 def test_find_numbers_no_ngram_across_eos_or_before_the_row():
     tables = NGramTables.count([[1, 2], [3]], 3, V, EOS)
     _, bigrams, trigrams = tables.index.find(np.array([[1, 2, 0, 3, 0]]))

@@ -22,7 +22,7 @@ from autograder.records import GraderError
 
 MAX_TOTAL_BYTES = 4 << 30  # of all that is read from one zip file
 MAX_RATIO = 200  # deflate can do 1,000; text with plots in it does 2 to 20
-_RATIO_MATTERS_BYTES = 1 << 20
+_RATIO_MATTERS_BYTES = 4 << 20  # below it, an honest log that repeats itself may do 300
 _MAX_DIRECTORY_BYTES = 8 << 20  # a zip file's list of contents: some 80,000 members
 _MAX_DEPTH = 4
 _MAX_ENTRIES = 100_000

@@ -28,7 +28,7 @@ _MAX_NAME_BYTES = 120
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?)"
 _EXCHANGE = re.compile(rf"(?P<student>.+)\+(?P<set>[^+]+)\+(?P<time>{_TIME})(?:\+[\w-]+)?", re.S)
 _CANVAS = re.compile(
-    r"(?:(?P<name>.*?)_)?(?P<late>LATE_)?(?P<number>\d+|anon_[A-Za-z0-9]+)"
+    r"(?:(?P<name>(?!LATE_).*?)_)?(?P<late>LATE_)?(?P<number>\d+|anon_[A-Za-z0-9]+)"
     r"_(?:\d+_(?P<file>.+)|(?:text|link)\.html)",
     re.S,
 )
@@ -103,11 +103,12 @@ def recognise(found: Sequence[Delivered], problem_set: str) -> Layout:
     # A zip file may list what is in a folder without the folder.
     folders = {entry.parts[0] for entry in found if entry.is_folder or len(entry.parts) > 1}
     files = {entry.parts[0] for entry in found} - folders
-    if _most(_EXCHANGE, folders):
+    enough = (len(folders) + len(files)) / 2
+    if _n_matches(_EXCHANGE, folders) >= enough:
         return Layout.EXCHANGE
-    if _most(_MOODLE, folders | files):
+    if _n_matches(_MOODLE, folders | files) >= enough:
         return Layout.MOODLE
-    if _most(_CANVAS, files) and len(files) >= len(folders):
+    if _n_matches(_CANVAS, files) >= enough:
         matches = [match for match in map(_CANVAS.fullmatch, files) if match]
         people = {(match["name"], match["number"]) for match in matches}
         # Files such as ada_2026_01_ps1.ipynb: the same number for everybody is no one's number.
@@ -206,9 +207,8 @@ def read_time(text: str) -> tuple[datetime, str] | None:
     return moment.replace(tzinfo=UTC), "" if known else f", its zone {zone} read as UTC"
 
 
-def _most(pattern: re.Pattern[str], names: Collection[str]) -> bool:
-    n_matches = sum(pattern.fullmatch(name) is not None for name in names)
-    return n_matches > 0 and 2 * n_matches >= len(names)
+def _n_matches(pattern: re.Pattern[str], names: Collection[str]) -> int:
+    return sum(pattern.fullmatch(name) is not None for name in names)
 
 
 # ------------------------------------------------------------------ a student's own folder or file
@@ -256,7 +256,9 @@ def _from_exchange(
         known = ", ".join(sorted(other_sets))
         raise GraderError(f"no submission of {problem_set} in this exchange; it has: {known}")
     students |= {student: mine[max(mine)] for student, mine in submissions.items()}
-    several = [mine for mine in submissions.values() if len(mine) > 1]
-    n_earlier = sum(len(mine) - 1 for mine in several)
-    remark = f"{len(several)} students handed in again: {n_earlier} earlier submissions not graded"
-    return students, (remark,) if several else ()
+    earlier = [len(mine) - 1 for mine in submissions.values() if len(mine) > 1]
+    if not earlier:
+        return students, ()
+    again = f"{len(earlier)} student{'s' * (len(earlier) > 1)} handed in again"
+    passed_over = f"{sum(earlier)} earlier submission{'s were' if sum(earlier) > 1 else ' was'}"
+    return students, (f"{again}; {passed_over} not graded",)

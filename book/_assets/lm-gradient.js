@@ -1,0 +1,141 @@
+/* A gradient on its way back through time: choose the cell and its spectral radius, and see how long it stays. */
+(() => {
+  "use strict";
+  const { h, choices } = lm;
+  const SVG = "http://www.w3.org/2000/svg";
+  const WIDTH = 430, HEIGHT = 300, LEFT = 46, RIGHT = 50, TOP = 26, BOTTOM = 40;
+  const LOWEST = -12, HIGHEST = 6; // powers of ten that are drawn
+
+  const length = (row) => Math.hypot(...row);
+  /** A row times a matrix, and a row times the transposed matrix. */
+  const times = (row, matrix) => matrix[0].map((_, j) => row.reduce((sum, x, i) => sum + x * matrix[i][j], 0));
+  const timesTransposed = (row, matrix) => matrix.map((line) => line.reduce((sum, x, i) => sum + x * row[i], 0));
+
+  /** What each cell's step back does to the gradient; `limit` ends the slider. */
+  const CELLS = {
+    linear: { knob: "Spectral radius", limit: 1.5, references: [0.8, 1, 1.2], start: 1.1 },
+    tanh: { knob: "Spectral radius", limit: 1.5, references: [0.8, 1, 1.2], start: 1.5 },
+    "LSTM memory": { knob: "Forget gate", limit: 1, references: [0.5, 0.73, 0.98], start: 0.9 },
+  };
+
+  function svg(tag, attributes, text = "") {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.textContent = text;
+    return element;
+  }
+
+  /** A number as a reader says it: 0.0012, 45, or 3 × 10⁻⁹. */
+  function spoken(value) {
+    if (value >= 0.001 && value < 10000) return Number(value.toPrecision(2)).toString();
+    const [digits, power] = value.toExponential(0).split("e");
+    return `${digits} × 10^${Number(power)}`.replace(/\^(-?\d+)/, (_, n) => n.replace(/[-\d]/g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]));
+  }
+
+  customElements.define(
+    "lm-gradient",
+    class extends lm.Element {
+      build() {
+        this.cell = "linear";
+        this.slider = h("input", { type: "range", min: "0.5", step: "0.01", input: () => this.draw() });
+        this.knob = h("span", {});
+        this.plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lm-plot", "aria-hidden": "true" });
+        this.stage.append(
+          h(
+            "div",
+            { class: "lm-controls" },
+            choices("Cell", Object.keys(CELLS), this.cell, (cell) => this.choose(cell)),
+            h("label", { class: "lm-knob" }, this.knob, this.slider),
+          ),
+          this.plot,
+        );
+        this.choose(this.cell);
+      }
+
+      choose(cell) {
+        this.cell = cell;
+        this.slider.max = CELLS[cell].limit;
+        this.slider.value = CELLS[cell].start;
+        this.draw();
+      }
+
+      /** The gradient's length at each distance, exactly as the cell's own backward pass gives it. */
+      norms(cell, value) {
+        const { weight, projected, gradient } = this.data;
+        const n_steps = projected.length;
+        let row = gradient;
+        const lengths = [length(row)];
+        if (cell === "LSTM memory") return [...Array(n_steps)].map((_, k) => length(gradient) * value ** k);
+        const scaled = weight.map((line) => line.map((x) => x * value));
+        const slopes = []; // of the squashing function, at each step
+        let hidden = gradient.map(() => 0);
+        for (const inputs of projected) {
+          hidden = timesTransposed(hidden, scaled).map((x, i) => x + inputs[i]);
+          if (cell === "tanh") hidden = hidden.map(Math.tanh);
+          slopes.push(hidden.map((x) => (cell === "tanh" ? 1 - x * x : 1)));
+        }
+        for (let t = n_steps - 1; t > 0; t -= 1) {
+          row = times(row.map((x, i) => x * slopes[t][i]), scaled);
+          lengths.push(length(row));
+        }
+        return lengths;
+      }
+
+      draw() {
+        const { knob, references } = CELLS[this.cell];
+        const value = Number(this.slider.value);
+        const lengths = this.norms(this.cell, value);
+        this.knob.textContent = `${knob} ${value.toFixed(2)}`;
+        const ends = [];
+        this.plot.replaceChildren(...this.axes(lengths.length - 1));
+        for (const reference of references) {
+          if (reference.toFixed(2) !== value.toFixed(2)) ends.push(this.curve(this.norms(this.cell, reference), reference, "lm-reference"));
+        }
+        ends.push(this.curve(lengths, value, "lm-chosen"));
+        this.label(ends);
+        const ratio = lengths.at(-1) / lengths[0];
+        const change = ratio === 1 ? "as long as" : ratio > 1 ? `${spoken(ratio)} times as long as` : `${spoken(ratio)} of`;
+        this.say(`${knob} ${value.toFixed(2)}: after ${lengths.length - 1} steps back the gradient is ${change} ${ratio > 1 || ratio === 1 ? "it was" : "its first length"}.`);
+      }
+
+      x(distance, longest) {
+        return LEFT + ((WIDTH - LEFT - RIGHT) * distance) / longest;
+      }
+
+      y(norm) {
+        const power = Math.min(HIGHEST, Math.max(LOWEST, Math.log10(norm)));
+        return TOP + ((HEIGHT - TOP - BOTTOM) * (HIGHEST - power)) / (HIGHEST - LOWEST);
+      }
+
+      axes(longest) {
+        const parts = [svg("text", { x: 4, y: 14 }, "length of the gradient")];
+        for (let power = LOWEST; power <= HIGHEST; power += 3) {
+          const y = this.y(10 ** power);
+          parts.push(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y, class: "lm-grid" }));
+          const tick = svg("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, power === 0 ? "1" : "10");
+          if (power !== 0) tick.append(svg("tspan", { dy: -5, "font-size": "75%" }, String(power).replace("-", "−")));
+          parts.push(tick);
+        }
+        for (let distance = 0; distance <= longest; distance += 10) {
+          parts.push(svg("text", { x: this.x(distance, longest), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, distance));
+        }
+        parts.push(svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "steps back in time"));
+        return parts;
+      }
+
+      /** Draw one line and return where its label wants to be. */
+      curve(lengths, value, kind) {
+        const points = lengths.map((norm, k) => `${this.x(k, lengths.length - 1).toFixed(1)},${this.y(norm).toFixed(1)}`);
+        this.plot.append(svg("polyline", { points: points.join(" "), class: kind }));
+        return { y: this.y(lengths.at(-1)), text: value.toFixed(2), kind };
+      }
+
+      /** Write the value at each line's end, moved apart where two would touch. */
+      label(ends) {
+        ends.sort((a, b) => a.y - b.y);
+        for (let i = 1; i < ends.length; i += 1) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 14);
+        for (const { y, text, kind } of ends) this.plot.append(svg("text", { x: WIDTH - RIGHT + 6, y: y + 4, class: kind }, text));
+      }
+    },
+  );
+})();

@@ -1,0 +1,150 @@
+"""The chapter on recurrent networks: the gradient's figure against torch."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from course_pkg import views
+
+ROOT = Path(__file__).parents[2]
+R, T = 3, 11
+
+
+def system() -> tuple[Tensor, Tensor, Tensor]:
+    """A matrix of spectral radius 1, inputs, and a gradient of the last state."""
+    source = torch.Generator().manual_seed(3)
+    weight, projected, gradient = (
+        torch.randn(*shape, generator=source, dtype=torch.float64)
+        for shape in ((R, R), (T, R), (R,))
+    )
+    return weight / torch.linalg.eigvals(weight).abs().max(), projected, gradient
+
+
+def norms_by_torch(cell: str, radius: float) -> list[float]:
+    """Length of the gradient at each state, the last first, by automatic differentiation."""
+    weight, projected, gradient = system()
+    hidden, states = torch.zeros(R, dtype=torch.float64), []
+    for inputs in projected:
+        hidden = inputs + radius * weight @ hidden
+        hidden = (torch.tanh(hidden) if cell == "tanh" else hidden).requires_grad_()
+        hidden.retain_grad()
+        states.append(hidden)
+    hidden.backward(gradient)
+    return [float(state.grad.norm()) for state in reversed(states)]
+
+
+def figure(**changes) -> views.View:
+    weight, projected, gradient = system()
+    arguments = {"weight": weight, "projected": projected, "gradient": gradient} | changes
+    return views.gradient_through_time(**arguments, alt="lines that fall or rise")
+
+
+def test_gradient_table_matches_torch():
+    view = figure(radii=(0.7, 1.3))
+    assert view.header == (
+        "steps back",
+        *(f"{cell}, radius {radius}" for cell in ("linear", "tanh") for radius in (0.7, 1.3)),
+    )
+    expected = [norms_by_torch(cell, r) for cell in ("linear", "tanh") for r in (0.7, 1.3)]
+    for row in view.rows:
+        k = int(row[0])
+        assert [float(cell) for cell in row[1:]] == pytest.approx(
+            [norms[k] for norms in expected], rel=0.05
+        )  # the table has two digits
+    assert [row[0] for row in view.rows] == ["0", "5", "10"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight": np.eye(R + 1)}, r"\(4, 4\).*\(3, 3\)"),
+        ({"projected": np.zeros((T, R + 1))}, r"\(11, 4\)"),
+        ({"weight": 2 * np.eye(R)}, "spectral radius 2.0; it must be 1"),
+    ],
+)
+def test_gradient_figure_rejects_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        figure(**changes)
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """The figure alone on a page, with the book's scripts and style."""
+    assets = ROOT / "book" / "_assets"
+    style = (assets / "coursebook.css").as_uri()
+    head = f"<title>Gradient</title><link rel=stylesheet href={style}>"
+    for name in ("lm-base.js", "lm-gradient.js"):
+        head += f"<script defer src={(assets / name).as_uri()}></script>"
+    file = tmp_path / "gradient.html"
+    file.write_text(
+        f"<!doctype html><html lang=en><meta charset=utf-8>{head}"
+        f"<main><h1>Gradient</h1>{figure().to_html()}</main>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", f"lm-gradient {selector}")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("cell", ["linear", "tanh"])
+@pytest.mark.parametrize("radius", [0.5, 1.0, 1.37])
+def test_gradient_figure_computes_what_the_cell_does_matches_torch(page, cell, radius):
+    shown = page.execute_script(
+        "return document.querySelector('lm-gradient').norms(arguments[0], arguments[1])",
+        cell,
+        radius,
+    )
+    # the same operations in another order, in double precision on both sides
+    assert shown == pytest.approx(norms_by_torch(cell, radius), rel=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_gradient_figure_multiplies_by_the_forget_gate_matches_torch(page):
+    forget = 0.9
+    cell = torch.nn.LSTMCell(R, R, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.zero_()  # gates without weights: only the memory's own path is left
+        cell.bias_ih[R : 2 * R] = math.log(forget / (1 - forget))
+    memory = torch.ones(1, R, dtype=torch.float64, requires_grad=True)
+    state = torch.zeros(1, R, dtype=torch.float64), memory
+    for _ in range(T - 1):
+        state = cell(torch.zeros(1, R, dtype=torch.float64), state)
+    gradient = system()[2]
+    (reached,) = torch.autograd.grad(state[1], memory, gradient[None])
+    shown = page.execute_script(
+        "return document.querySelector('lm-gradient').norms('LSTM memory', arguments[0])", forget
+    )
+    assert len(shown) == T
+    assert shown[-1] == pytest.approx(float(reached.norm()), rel=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_gradient_figure_makes_its_point_at_rest_and_follows_the_keyboard(page):
+    labels = [text.text for text in find(page, "svg text.lm-reference")]
+    assert labels == ["1.20", "1.00", "0.80"]  # from the top: what explodes, stays, vanishes
+    assert find(page, "svg text.lm-chosen")[0].text == "1.10"
+    assert find(page, ".lm-status")[0].text.startswith("Spectral radius 1.10: after 10 steps")
+    slider = find(page, "input[type=range]")[0]
+    assert slider.accessible_name.startswith("Spectral radius")
+    for _ in range(3):
+        slider.send_keys("\ue014")  # right arrow
+    assert find(page, "svg text.lm-chosen")[0].text == "1.13"
+    find(page, "input[type=radio]")[2].send_keys(" ")
+    assert find(page, ".lm-status")[0].text == (
+        "Forget gate 0.90: after 10 steps back the gradient is 0.35 of its first length."
+    )
+    assert slider.get_attribute("max") == "1"
+    assert page.get_log("browser") == []

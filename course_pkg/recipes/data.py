@@ -1,0 +1,178 @@
+"""A recipe's corpus as ids on disk, and the batches that its kind of model learns from."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_pkg.evaluation import count_bytes
+from course_pkg.recipes.settings import TRANSLATIONS, Recipe
+from course_pkg.text.batches import (
+    Batch,
+    Batches,
+    example_batches,
+    stream_batches,
+    translation_rows,
+    window_batches,
+)
+from course_pkg.text.byte_pair import BytePairTokenizer
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.labelled import load_task
+from course_pkg.text.pretraining import (
+    BERT_TOKENS,
+    masked_batches,
+    n_sentinels,
+    sentinel_tokens,
+    span_batches,
+)
+from course_pkg.text.story_translation import sample_translations
+from course_pkg.text.token_files import TokenFile, write_token_file
+from course_pkg.text.tokenization import (
+    ByteTokenizer,
+    CharTokenizer,
+    WordTokenizer,
+    load_tokenizer,
+)
+from course_pkg.text.vocabulary import Tokenizer, write_atomically
+
+
+@dataclass(frozen=True)
+class Data:
+    """A tokenized corpus on disk, opened for reading.
+
+    Attributes:
+        about: where the text came from, its licence, digest and sizes, for the model's card.
+    """
+
+    tokenizer: Tokenizer
+    train: TokenFile
+    valid: TokenFile
+    about: dict[str, Any]
+
+
+def _special_tokens(recipe: Recipe) -> tuple[str, ...]:
+    if recipe.kind == "bert":
+        return BERT_TOKENS
+    return sentinel_tokens(n_sentinels(recipe.context_length)) if recipe.kind == "t5" else ()
+
+
+def _train_tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
+    special = _special_tokens(recipe)
+    match recipe.tokenizer:
+        case "word":
+            return WordTokenizer.train(texts, max_size=recipe.vocab_size, special_tokens=special)
+        case "char":
+            return CharTokenizer.train(
+                texts, max_size=recipe.vocab_size, unk="<unk>", special_tokens=special
+            )
+        case "byte":
+            return ByteTokenizer(special)
+    return BytePairTokenizer.train(texts, vocab_size=recipe.vocab_size, special_tokens=special)
+
+
+def _encode(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield each document's ids with the eos after it, by the fast path where there is one."""
+    fast = tokenizer.to_fast() if isinstance(tokenizer, BytePairTokenizer) else tokenizer
+    for text in texts:
+        yield [*fast.encode(text), tokenizer.eos_id]
+
+
+def tokenize_corpus(recipe: Recipe, folder: Path) -> Data:
+    """Tokenize a recipe's corpus into a folder, or open what stands there already.
+
+    Raises:
+        ValueError: if what stands there is damaged or of another corpus, or `SourceUnavailable`
+            if this machine cannot supply the corpus.
+    """
+    about_file, names = folder / "about.json", ("train.tokens", "valid.tokens")
+    if not about_file.exists():  # written last: with it, all is there
+        folder.mkdir(parents=True, exist_ok=True)
+        corpus = load_corpus(recipe.corpus)
+        tokenizer = _train_tokenizer(recipe, corpus.train)
+        tokenizer.save(folder / "tokenizer.json")
+        about: dict[str, Any] = {
+            "corpus": corpus.name,
+            "source": corpus.source,
+            "licence": corpus.licence,
+            "sha256": corpus.sha256(),
+            "tokenizer": recipe.tokenizer,
+            "special_tokens": list(_special_tokens(recipe)),
+            "n_valid_bytes": count_bytes(corpus.valid),
+        }
+        for name, texts in zip(names, (corpus.train, corpus.valid), strict=True):
+            stream = [[tokenizer.eos_id], *_encode(tokenizer, texts)]
+            n_tokens = write_token_file(folder / name, stream, tokenizer.vocab_size)
+            about[f"n_{name.removesuffix('.tokens')}_tokens"] = n_tokens
+        write_atomically(about_file, json.dumps(about, indent=2) + "\n")
+    about = json.loads(about_file.read_text(encoding="utf-8"))
+    wanted = {
+        "corpus": recipe.corpus,
+        "tokenizer": recipe.tokenizer,
+        "special_tokens": list(_special_tokens(recipe)),
+    }
+    for name, value in wanted.items():
+        if about[name] != value:
+            raise ValueError(f"{folder} holds tokens of {name} {about[name]!r}, not {value!r}")
+    train, valid = (TokenFile(folder / name) for name in names)
+    return Data(load_tokenizer(folder / "tokenizer.json"), train, valid, about)
+
+
+def stream(
+    recipe: Recipe, ids: TokenFile, tokenizer: Any, share: tuple[int, int] = (0, 1), seed: int = 0
+) -> Batches:
+    """Return the batches that a kind of model learns from: windows, streams, masks or spans.
+
+    Args:
+        seed: added to the recipe's own.
+    """
+    sizes = (recipe.context_length, recipe.batch_size)
+    if recipe.kind == "lstm":
+        return stream_batches(ids, *sizes)
+    order: dict[str, Any] = {"seed": recipe.seed + seed, "share": share}
+    special_ids = tokenizer.special_ids
+    match recipe.kind:
+        case "gpt":
+            return window_batches(ids, *sizes, **order)
+        case "bert":
+            vocab_size = tokenizer.vocab_size
+            return masked_batches(
+                ids, *sizes, vocab_size=vocab_size, special_ids=special_ids, **order
+            )
+    sentinel_ids = [special_ids[token] for token in _special_tokens(recipe)]
+    eos_id = tokenizer.eos_id
+    return span_batches(ids, *sizes, sentinel_ids=sentinel_ids, eos_id=eos_id, **order)
+
+
+def translation_batches(
+    recipe: Recipe, share: tuple[int, int] = (0, 1)
+) -> tuple[Any, Batches, Batches, dict[str, Any]]:
+    """Return a tokenizer of both languages, batches to train on and to validate on, and a record.
+
+    Sentence pairs are few enough to be held in memory.
+    """
+    if recipe.corpus == TRANSLATIONS:
+        about = {"corpus": TRANSLATIONS, "source": "generated", "licence": "Apache-2.0"}
+        train, valid = (
+            [(" ".join(p.source), " ".join(p.target)) for p in sample_translations(n, seed=seed)]
+            for n, seed in ((10_000, 1), (500, 2))
+        )
+    else:
+        task = load_task(recipe.corpus)
+        about = {"corpus": task.name, "source": task.source, "licence": task.licence}
+        train, valid = ([(p.source, p.target) for p in part] for part in (task.train, task.valid))
+    tokenizer = _train_tokenizer(recipe, [side for pair in train for side in pair])
+
+    def collate(pairs: list[tuple[list[int], list[int]]], _: torch.Generator) -> Batch:
+        return translation_rows(pairs, tokenizer.eos_id)
+
+    def batches(pairs: list[tuple[str, str]], share: tuple[int, int]) -> Batches:
+        ids = [(tokenizer.encode(source), tokenizer.encode(target)) for source, target in pairs]
+        lengths = [len(source) for source, _ in ids]
+        return example_batches(
+            ids, collate, recipe.batch_size, seed=recipe.seed, lengths=lengths, share=share
+        )
+
+    return tokenizer, batches(train, share), batches(valid, (0, 1)), about

@@ -1,0 +1,267 @@
+"""Train a model by a recipe, from the command line: one process or, under torchrun, many.
+
+    python -m course_pkg.train gpt --corpus stories --size tiny
+    python -m course_pkg.train bert --corpus wikipedia --size small --steps 500
+    python -m course_pkg.train gpt --corpus stories --size tiny --resume
+    torchrun --nproc-per-node 8 -m course_pkg.train gpt --corpus tinystories --size medium --fast
+
+A run is a folder. It holds the recipe, the tokenized corpus, `log.jsonl`, checkpoints from which
+the run goes on after any interruption with --resume, and at the end `model/`: structure, weights,
+tokenizer and card, to be loaded with `course_pkg.model_folders.load_model`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_pkg.model_folders import save_model
+from course_pkg.models.transformer import count_parameters
+from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, prepare
+from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.vocabulary import write_atomically
+from course_pkg.training import distributed
+from course_pkg.training.checkpoint import CheckpointError, list_checkpoints
+from course_pkg.training.compute import Peak, flops_per_token, peak_flops
+from course_pkg.training.prefetch import Prefetched
+from course_pkg.training.trainer import Trainer, TrainingDivergedError
+
+RECIPE_FILE = "recipe.json"
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course_pkg.train",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("kind", choices=KINDS, help="what to train")
+    add("--corpus", help="see course_pkg.text.corpora  [stories; seq2seq: translations]")
+    add("--size", choices=list(SIZES), default="tiny", help="of model and run  [tiny]")
+    add("--out", type=Path, help="the run's folder  [runs/<kind>-<corpus>-<size>]")
+    add(
+        "--resume", action="store_true", help="go on from the newest checkpoint, by the same recipe"
+    )
+    add("--device", default="auto", help="cpu, cuda, or auto for cuda where there is one  [auto]")
+    add("--fast", action="store_true",
+        help="fused optimizer, padded vocabulary, batches drawn ahead, and on a GPU bfloat16 and "
+        "torch.compile")  # fmt: skip
+    for name, kind, text in (
+        ("steps", int, "updates"),
+        ("lr", float, "peak learning rate"),
+        ("batch-size", int, "rows in a batch"),
+        ("context-length", int, "tokens in a row"),
+        ("n-accumulate", int, "batches in an update"),
+        ("dropout", float, "probability"),
+        ("vocab-size", int, "most tokens of the tokenizer"),
+        ("precision", str, "float32, bfloat16 or float16"),
+        ("seed", int, "of weights, order of the data, and dropout"),
+    ):
+        add(f"--{name}", type=kind, help=f"{text}, instead of the size's own")
+    add("--tokenizer", choices=TOKENIZERS, help="instead of the corpus's own")
+    return parser.parse_args(arguments)
+
+
+def recipe_of(options: argparse.Namespace, device: torch.device) -> Recipe:
+    """Turn the command line into a recipe; what it leaves open follows from size and device."""
+    corpus = options.corpus or ("translations" if options.kind == "seq2seq" else "stories")
+    changes: dict[str, Any] = {
+        "n_steps": options.steps,
+        "lr": options.lr,
+        "batch_size": options.batch_size,
+        "context_length": options.context_length,
+        "n_accumulate": options.n_accumulate,
+        "dropout": options.dropout,
+        "vocab_size": options.vocab_size,
+        "precision": options.precision,
+        "seed": options.seed,
+    }
+    if options.fast:
+        changes |= {"fused": True, "pad_vocab": 64, "compile": device.type == "cuda"}
+        if device.type == "cuda" and options.precision is None:
+            changes["precision"] = "bfloat16"
+    return Recipe.of(options.kind, corpus, options.size, tokenizer=options.tokenizer, **changes)
+
+
+def run(recipe: Recipe, folder: Path, device: torch.device, *, resume: bool, fast: bool) -> None:
+    """Train by a recipe in a folder; every process of a group calls this.
+
+    Raises:
+        ValueError: if the folder's run followed another recipe.
+        FileExistsError: if the folder has a run and `resume` is False.
+    """
+    _claim(recipe, folder, resume=resume)
+    prepared = _prepare_once(recipe, folder)
+    peak = peak_flops(device, recipe.trainer.precision)
+    cost = flops_per_token(prepared.plain, recipe.context_length)
+    if distributed.is_main():
+        print(_announce(recipe, prepared, folder, device, peak), flush=True)
+    batches = prepared.batches
+    if fast:
+        batches = Prefetched(batches, pin=device.type == "cuda")
+    trainer = Trainer(
+        prepared.model,
+        batches,
+        recipe.trainer,
+        folder=folder,
+        evaluate=_Telling(prepared),
+        device=device,
+        full_speed=peak.flops_per_second * distributed.n_processes() / cost,
+        show_progress=sys.stderr.isatty(),
+    )
+    started = time.perf_counter()
+    history = trainer.train(resume=resume)
+    if distributed.is_main():
+        card = _card(recipe, prepared, history, device, time.perf_counter() - started)
+        save_model(
+            folder / "model",
+            prepared.plain,
+            prepared.tokenizer,
+            kind=recipe.kind,
+            structure=prepared.structure,
+            card=card,
+        )
+        print(f"the model and its card: {folder / 'model'}")
+
+
+def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
+    """Leave the recipe in the folder, or make sure that the one there is the same."""
+    file = folder / RECIPE_FILE
+    if distributed.is_main():
+        folder.mkdir(parents=True, exist_ok=True)
+        if list_checkpoints(folder) and not resume:
+            raise FileExistsError(f"{folder} has a run: add --resume to go on, or choose --out")
+        if not list_checkpoints(folder):
+            write_atomically(file, recipe.to_json())
+    distributed.wait_for_all()
+    earlier, now = (
+        {**fields, **fields.pop("trainer")}
+        for fields in (json.loads(file.read_text(encoding="utf-8")), json.loads(recipe.to_json()))
+    )
+    differing = [
+        f"{name} was {earlier.get(name)!r}, not {value!r}"
+        for name, value in now.items()
+        if earlier.get(name) != value
+    ]
+    if differing:
+        raise ValueError(f"{folder} was trained by another recipe: {'; '.join(differing)}")
+
+
+def _prepare_once(recipe: Recipe, folder: Path) -> Prepared:
+    """Let one process tokenize the corpus, and the others read what it wrote."""
+    share = (distributed.process_number(), distributed.n_processes())
+    if not distributed.is_main():
+        distributed.wait_for_all()
+    prepared = prepare(recipe, folder / "tokens", share)
+    if distributed.is_main():
+        distributed.wait_for_all()
+    return prepared
+
+
+class _Telling:
+    """Evaluates, and prints what the model makes of it above the progress bar."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+
+    def __call__(self, model: torch.nn.Module) -> dict[str, float | str]:
+        figures = self.prepared.evaluate(model)
+        if distributed.is_main():
+            numbers = ", ".join(
+                f"{name} {value:.3f}" for name, value in figures.items() if name != "sample"
+            )
+            print(f"\n{numbers}\n  {figures['sample']}", flush=True)
+        return figures
+
+
+def _announce(
+    recipe: Recipe, prepared: Prepared, folder: Path, device: torch.device, peak: Peak
+) -> str:
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+    return (
+        f"{recipe.to_json()}"
+        f"{count_parameters(prepared.plain):,} parameters, vocabulary of "
+        f"{prepared.tokenizer.vocab_size:,}, corpus from {prepared.about['source']}\n"
+        f"on {distributed.n_processes()} x {name}, at most {peak.flops_per_second:.3g} operations "
+        f"a second each ({peak.source})\n"
+        f"log and checkpoints: {folder}"
+    )
+
+
+def _card(
+    recipe: Recipe,
+    prepared: Prepared,
+    history: Sequence[dict[str, Any]],
+    device: torch.device,
+    seconds: float,
+) -> str:
+    """Say what the model is, where it comes from and what not to expect of it."""
+    last = next(entry for entry in reversed(history) if "valid_loss" in entry)
+    curve = [f"| {e['step']} | {e['valid_loss']:.3f} |" for e in history if "valid_loss" in e]
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    about = "\n".join(f"- {key}: {value}" for key, value in prepared.about.items())
+    n_targets = recipe.batch_size * recipe.context_length * recipe.trainer.n_accumulate
+    return f"""# {recipe.kind}, {count_parameters(prepared.plain):,} parameters
+
+A small model, trained for a course on language models. It knows its corpus and nothing else: what
+it writes is not true, and must not be used as if it were.
+
+## Data
+{about}
+
+## Training
+- recipe: `recipe.json` beside this run; {recipe.trainer.n_steps} updates of about
+  {n_targets * distributed.n_processes():,} tokens
+- validation loss at the end: {last["valid_loss"]:.3f} nats per target
+- machine: {distributed.n_processes()} x {name}, {seconds / 60:.1f} minutes in the last session,
+  {datetime.now(UTC).date().isoformat()}, torch {torch.__version__}
+- command: `python -m course_pkg.train {shlex.join(sys.argv[1:])}`
+
+| update | validation loss |
+|---|---|
+{chr(10).join(curve)}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train; exit code 1 says that it could not be done, with the reason in one line."""
+    options = parse(arguments)
+    name = options.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        if name.startswith("cuda") and not torch.cuda.is_available():
+            raise ValueError(f"device is {name!r}, but torch finds no GPU here; use --device cpu")
+        recipe = recipe_of(options, torch.device(name))
+        folder = options.out or Path("runs", f"{options.kind}-{recipe.corpus}-{options.size}")
+        with distributed.process_group(name) as device:
+            run(recipe, folder, device, resume=options.resume, fast=options.fast)
+    except KeyboardInterrupt:
+        print("\nstopped; the same command with --resume goes on", file=sys.stderr)
+        sys.exit(130)
+    except (
+        ValueError,
+        OSError,
+        MemoryError,
+        CheckpointError,
+        SourceUnavailableError,
+        TrainingDivergedError,
+    ) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # it forks badly, and warns of it
+    main()

@@ -1,0 +1,135 @@
+"""The command that trains, as a person runs it: begun, killed, resumed, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_pkg import train
+from course_pkg.model_folders import load_model
+from course_pkg.recipes import Recipe
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["gpt", "--corpus", "reference", "--tokenizer", "char", "--steps", "12"]
+SMALL += ["--batch-size", "4", "--context-length", "16", "--device", "cpu"]
+
+
+def log(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def losses(folder):
+    return {entry["step"]: entry["loss"] for entry in log(folder) if "loss" in entry}
+
+
+def test_run_leaves_recipe_log_model_and_card(tmp_path, capsys):
+    folder = tmp_path / "run"
+    train.main([*SMALL, "--out", str(folder)])
+    printed = capsys.readouterr().out
+    assert '"kind": "gpt"' in printed  # the recipe
+    assert "parameters, vocabulary of" in printed
+    entry = next(entry for entry in log(folder) if "loss" in entry)
+    assert {"tokens_per_second", "mfu", "gradient_norm", "lr"} <= entry.keys()
+    assert 0 < entry["mfu"] < 1
+    loaded = load_model(folder / "model")
+    assert loaded.kind == "gpt"
+    for fact in ("licence: PSF", "source: package: pydoc_data.topics", "| 12 |", "12 updates"):
+        assert fact in loaded.card
+
+
+def test_fast_run_equals_the_readable_one(tmp_path):
+    """All but the padded vocabulary, which draws other weights."""
+    settings = {"batch_size": 4, "context_length": 16, "n_steps": 12}
+    for fast in (False, True):
+        recipe = Recipe.of("gpt", "reference", "tiny", tokenizer="char", fused=fast, **settings)
+        train.run(recipe, tmp_path / str(fast), torch.device("cpu"), resume=False, fast=fast)
+    # Fused and written-out AdamW round differently; twelve updates apart it is 1e-6.
+    assert losses(tmp_path / "True") == pytest.approx(losses(tmp_path / "False"), rel=1e-5)
+
+
+def test_fast_command_pads_the_vocabulary(tmp_path):
+    train.main([*SMALL, "--fast", "--steps", "2", "--out", str(tmp_path)])
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert config["structure"]["vocab_size"] == 128  # of 101 characters
+
+
+def test_second_run_in_a_folder_is_refused_without_resume(tmp_path, capsys):
+    train.main([*SMALL, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        train.main([*SMALL, "--out", str(tmp_path)])
+    assert stop.value.code == 1
+    assert "has a run: add --resume to go on" in capsys.readouterr().err
+
+
+def test_resume_by_another_recipe_is_refused(tmp_path, capsys):
+    train.main([*SMALL, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--lr", "0.5", "--resume", "--out", str(tmp_path)])
+    assert "lr was 0.003, not 0.5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--corpus", "voynich"], "name is 'voynich'; the corpora are stories"),
+        (["--context-length", "0"], "context_length is 0"),
+        (["--device", "cuda"], "torch finds no GPU here"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_in_one_line(tmp_path, capsys, options, message):
+    if "cuda" in options and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(SystemExit) as stop:
+        train.main([*SMALL, *options, "--out", str(tmp_path)])
+    assert stop.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_killed_run_resumes_exactly(tmp_path):
+    command = [sys.executable, "-m", "course_pkg.train", *SMALL, "--steps", "300"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def start(name, *options):
+        return subprocess.Popen(
+            [*command, "--out", str(tmp_path / name), *options],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    straight = start("straight")
+    assert straight.wait(300) == 0, straight.stderr.read()
+    killed = start("killed")
+    deadline = time.monotonic() + 300
+    while not (tmp_path / "killed" / "step-000000100").exists():
+        assert killed.poll() is None, killed.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    resumed = start("killed", "--resume")
+    assert resumed.wait(300) == 0, resumed.stderr.read()
+    assert losses(tmp_path / "killed") == losses(tmp_path / "straight")
+
+
+@pytest.mark.slow
+def test_two_processes_train_together(tmp_path):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2", "-m", "course_pkg.train", *SMALL, "--out", str(tmp_path)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "on 2 x CPU" in run.stdout
+    assert load_model(tmp_path / "model").kind == "gpt"
+    assert [entry["step"] for entry in log(tmp_path) if "loss" in entry] == list(range(1, 13))

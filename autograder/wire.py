@@ -245,7 +245,9 @@ class _Encoder(_Counted):
             raise WireError("a tensor without plain storage does not travel")
         self._check_array(name, _TENSOR_DTYPES, value.numel() * value.element_size())
         plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
-        self._put(plain.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b"")
+        # One element counts as contiguous whatever its stride; seen as bytes, it must not.
+        flat = plain.as_strided((plain.numel(),), (1,))
+        self._put(flat.view(torch.uint8).numpy().tobytes())
         return ["tensor", name, *map(int, value.shape)]
 
     def _check_array(self, name: str, allowed: frozenset[str], n_bytes: int) -> None:

@@ -110,6 +110,7 @@ def test_tensor_round_trips(name, shape):
         torch.ones(3, requires_grad=True),
         torch.nn.Parameter(torch.ones(2)),
         torch.tensor([1 + 2j]).conj(),
+        torch.arange(10.0).reshape(2, 5).T[:1, :1],
         torch.ones(1).expand(5, 7),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 from assignments.checks import ps1_draws as draws
 from assignments.checks import ps1_probes as probes
 from assignments.checks import ps1_references as references
+from assignments.checks.judges import changes_nothing_else
 from autograder.checks import Check, Inputs, Part, ProblemSet
 from autograder.compare import agree
 
@@ -33,16 +34,6 @@ def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     return wrong
 
 
-def changes_nothing_else(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-    """Hold where the answer agrees, and after it everything that the probe has looked at."""
-    if type(observed) is not tuple:
-        return _agree(observed, expected, inputs)
-    wrong = _agree(observed[0], expected[0], inputs)
-    if wrong is None and _agree(observed, expected, inputs) is not None:
-        return "the answer is right, but the call changes something else"
-    return wrong
-
-
 def stays_linear(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     """Hold where the counts agree and the work grew no faster than the text."""
     if type(observed) is not tuple:
@@ -60,7 +51,7 @@ _LOOKS_UP = "The arguments stay as they were; looking up adds no keys, to a defa
 
 
 def _leaves_alone(says: str, draw: Any, probe: Any) -> Part:
-    return Part("nothing else changes", says, draw, probe, judge=changes_nothing_else)
+    return Part("nothing else changes", says, draw, probe, judge=changes_nothing_else())
 
 
 def _check(item: str, points: float, *parts: Part) -> Check:

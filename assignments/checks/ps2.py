@@ -11,12 +11,12 @@ from typing import Any
 from assignments.checks import ps2_draws as draws
 from assignments.checks import ps2_probes as probes
 from assignments.checks import ps2_references as references
-from assignments.checks.ps1 import changes_nothing_else
+from assignments.checks.judges import changes_nothing_else
 from autograder.checks import Check, Part, ProblemSet
 
 
 def _leaves_alone(says: str, draw: Any, probe: Any) -> Part:
-    return Part("nothing else changes", says, draw, probe, judge=changes_nothing_else)
+    return Part("nothing else changes", says, draw, probe, judge=changes_nothing_else())
 
 
 def _check(item: str, points: float, *parts: Part) -> Check:

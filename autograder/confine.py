@@ -1,14 +1,14 @@
 """What a process inside the sandbox gives up before it runs student code; Linux only.
 
-bubblewrap builds one room for many submissions; here each submission gets a cell within it: its
-own process, mount and IPC namespaces, its own empty folders, no capability, limits on memory,
-processes, files and disk. Only the standard library: the worker inside the sandbox imports it.
+Namespaces, rights, memory, processes, files and disk, one function each; `autograder.enclosures`
+puts them together. Only the standard library: the worker inside the sandbox imports it.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
-import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -17,49 +17,10 @@ _CLONE_NEWNS, _CLONE_NEWIPC = 0x00020000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWPID = 0x10000000, 0x20000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV = 1, 2, 4
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_PR_SET_CHILD_SUBREAPER = 36
 _CAPABILITY_VERSION_3 = 0x20080522
 _MADV_COLLAPSE = 25
 _HUGE_PAGE = 2 << 20
-
-# What student code has no use for, by its number on x86_64 and on aarch64.
-_FORBIDDEN = {
-    # into other processes
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "pidfd_getfd": (438, 438),
-    # memory that belongs to no process, so that no limit would count it
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    # other views of the file system
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "mount_setattr": (442, 442),
-    "open_by_handle_at": (304, 265),
-    # large and young parts of the kernel
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "kexec_load": (246, 104),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "personality": (135, 92),
-}
-_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 HOME = "/home/student"
 WRITABLE = (HOME, "/tmp", "/dev/shm")
@@ -100,6 +61,11 @@ def become(uid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
+def inherit_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so none gets out of sight."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "child_subreaper")
+
+
 def hide_memory(hidden: bool) -> None:
     """Let no process of the same user trace this one or read its memory."""
     _libc.prctl(_PR_SET_DUMPABLE, int(not hidden), 0, 0, 0)
@@ -138,30 +104,12 @@ def drop_capabilities() -> None:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
-def forbid_system_calls() -> None:
-    """Answer with EPERM what student code has no use for and kernels have been broken by.
+def set_limits(limits: Limits, others: int = 0) -> None:
+    """Bind this process and its children by the kernel's own limits.
 
-    On other machines than the two whose numbers are known the namespaces must do alone.
+    Args:
+        others: threads of the same user elsewhere, which the kernel counts too.
     """
-    machine = os.uname().machine
-    if machine not in _ARCHITECTURES:
-        return
-    arch, column = _ARCHITECTURES[machine], list(_ARCHITECTURES).index(machine)
-    numbers = [of_machine[column] for of_machine in _FORBIDDEN.values()]
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    kill, refuse, allow = 0x80000000, 0x00050001, 0x7FFF0000
-    program = [(load, 0, 0, 4), (equal, 1, 0, arch), (give, 0, 0, kill), (load, 0, 0, 0)]
-    program.append((at_least, len(numbers) + 1, 0, 0x40000000))  # the x32 numbering
-    program += [(equal, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
-    program += [(give, 0, 0, allow), (give, 0, 0, refuse)]
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
-    _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
-
-
-def set_limits(limits: Limits) -> None:
-    """Bind this process and its children by the kernel's own limits."""
     with open("/proc/self/statm") as file:
         data_now = int(file.read().split()[5]) * resource.getpagesize()
     cpu = int(limits.submission_seconds) + 1
@@ -170,7 +118,7 @@ def set_limits(limits: Limits) -> None:
         (resource.RLIMIT_CPU, cpu),
         (resource.RLIMIT_FSIZE, limits.disk_bytes),
         (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_NPROC, limits.processes + others),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
@@ -180,14 +128,42 @@ def set_limits(limits: Limits) -> None:
         resource.setrlimit(name, (wanted, wanted))
 
 
-def private_bytes(exclude: frozenset[int], enough: int) -> int:
-    """Memory of all visible processes but those excluded, pages they share divided fairly.
+def processes() -> list[int]:
+    """List every process that this one can see."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def descendants(pid: int) -> list[int]:
+    """List the children of a process, theirs, and so on."""
+    found, parents = [], [pid]
+    while parents:
+        parent = parents.pop()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{thread}/children") as file:
+                    children = [int(child) for child in file.read().split()]
+                found += children
+                parents += children
+    return found
+
+
+def threads_of_user(uid: int) -> int:
+    """Count the threads of all processes of a user."""
+    total = 0
+    for pid in processes():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+            total += int(fields["Threads"]) * (int(fields["Uid"].split()[0]) == uid)
+    return total
+
+
+def private_bytes(pids: Iterable[int], enough: int) -> int:
+    """Memory of these processes together, pages they share divided fairly.
 
     The exact figure costs a walk through each process's pages, so it is looked up only where a
     cheap bound from above exceeds `enough`.
     """
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    pids = [pid for pid in pids if pid not in exclude]
+    pids = list(pids)
     bound = sum(_resident(pid) for pid in pids)
     return bound if bound <= enough else sum(map(_proportional, pids))
 

@@ -21,12 +21,16 @@ GRADER_INSIDE = "/run/inside"
 COURSE_INSIDE = "/opt/course"
 _PACKAGES_INSIDE = "/opt/packages"
 # The files of the grader that the worker imports; none holds a check or an expected value.
-_WORKER_FILES = ("__init__", "records", "wire", "probing", "confine", "worker")
+_WORKER_FILES = (
+    *("__init__", "records", "wire", "probing", "worker"),
+    *("confine", "landlock", "system_calls", "enclosures"),
+)
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
-_INSTALL = (
-    "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer). On macOS or Windows "
-    "grade inside a Linux machine or container. To grade, without isolation, people whom you "
-    "trust with this account: --no-sandbox."
+INSTALL = (
+    "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer); inside a container user "
+    "namespaces must be allowed, or Landlock (Linux 6.12, or root and 5.13). On macOS or Windows "
+    "grade inside a Linux machine or container. `python -m autograder doctor` tries it out. To "
+    "grade, without isolation, people whom you trust with this account: --no-sandbox."
 )
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
 _GROUP = "student:x:1000:\n"
@@ -53,7 +57,7 @@ def environment() -> dict[str, str]:
 
 
 def plain_command(control_fd: int) -> list[str]:
-    """Start the server with no isolation at all."""
+    """Start the server without a room around it."""
     packages = [str(folder) for folder in _package_folders()]
     start = _start(str(Path(__file__).parents[1]), packages, control_fd)
     return [_python(), "-P", "-s", "-c", start]
@@ -97,6 +101,19 @@ def bubblewrap_command(
     packages = [f"{_PACKAGES_INSIDE}/{index}" for index in range(len(_package_folders()))]
     start = _start(GRADER_INSIDE, packages, control_fd)
     return [*arguments, "--", _python(), "-P", "-s", "-c", start]
+
+
+def readable_paths(folder: Path, course_names: Sequence[str]) -> list[str]:
+    """Name what may be read where there is no room: the libraries, Python, the course's modules."""
+    hidden = set(_hidden(course_names))
+    paths = [str(path) for path in _libraries()] + [str(folder / "course")]
+    for index, packages in enumerate(_package_folders()):
+        inside = [f"{_PACKAGES_INSIDE}/{index}/{entry.name}" for entry in packages.iterdir()]
+        if hidden.isdisjoint(inside):
+            paths.append(str(packages))
+        else:
+            paths += [str(packages / Path(name).name) for name in inside if name not in hidden]
+    return paths
 
 
 def copy_modules(names: Sequence[str], root: Path, target: Path) -> None:
@@ -145,10 +162,10 @@ def _python() -> str:
 def _bubblewrap() -> str:
     program = shutil.which("bwrap")
     if sys.platform != "linux" or program is None:
-        raise SandboxUnavailable(f"student code cannot be isolated without bubblewrap. {_INSTALL}")
+        raise SandboxUnavailable("bubblewrap is not installed")
     options = subprocess.run([program, "--help"], capture_output=True, text=True).stdout
     if "--size" not in options:
-        raise SandboxUnavailable(f"bubblewrap at {program} is too old. {_INSTALL}")
+        raise SandboxUnavailable(f"bubblewrap at {program} is too old; 0.8 is needed")
     return program
 
 
@@ -166,23 +183,26 @@ def _read_only(folder: Path) -> Iterator[tuple[Path, str]]:
     for name, text in (("passwd", _PASSWD), ("group", _GROUP)):
         (etc / name).write_text(text)
         (etc / name).chmod(0o644)
-    yield Path("/usr"), "/usr"
-    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
-        if Path(name).exists():
-            yield Path(name), name
-    for name in _ETC:
-        if Path("/etc", name).exists():
-            yield Path("/etc", name), f"/etc/{name}"
+    for path in _libraries():
+        yield path, str(path)
     yield etc / "passwd", "/etc/passwd"
     yield etc / "group", "/etc/group"
-    if not Path(sys.base_prefix).is_relative_to("/usr"):
-        yield Path(sys.base_prefix), sys.base_prefix
     for index, packages in enumerate(_package_folders()):
         yield packages, f"{_PACKAGES_INSIDE}/{index}"
     here = Path(__file__).parent
     for name in _WORKER_FILES:
         yield here / f"{name}.py", f"{GRADER_INSIDE}/autograder/{name}.py"
     yield folder / "course", COURSE_INSIDE
+
+
+def _libraries() -> Iterator[Path]:
+    """Name the folders of programs and libraries, and the interpreter's own."""
+    system = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+    for path in map(Path, (*system, *(f"/etc/{name}" for name in _ETC))):
+        if path.exists():
+            yield path
+    if not Path(sys.base_prefix).is_relative_to("/usr"):
+        yield Path(sys.base_prefix)
 
 
 def _hidden(course_names: Sequence[str]) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """Run a notebook's cells, then probes of what they define, where they can harm nobody.
 
-bubblewrap builds a room (`autograder.room`). Inside, a server that has imported torch once forks a
-process for each submission (`autograder.worker`). This side starts it, sends cells and probes, and
-trusts nothing that comes back: every message has a deadline, bounds and a strict form, and what
-breaks them becomes a Failure.
+A server that has imported torch once forks a process for each submission (`autograder.worker`) and
+closes it off (`autograder.enclosures`): in a room that bubblewrap builds (`autograder.room`), tier
+A, or where namespaces are forbidden without one, tier B. This side chooses the best tier in which
+attacks are seen to fail (`autograder.canaries`), sends cells and probes, and trusts nothing that
+comes back: every message has a deadline, bounds and a strict form, and what breaks them becomes a
+Failure.
 
 A cell or probe that ends its process takes only itself away: the rest is run again without it.
 """
@@ -11,23 +13,33 @@ A cell or probe that ends its process takes only itself away: the rest is run ag
 import contextlib
 import dataclasses
 import os
+import pwd
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from autograder import room, wire
+from autograder import canaries, confine, room, wire
 from autograder.confine import Limits
 from autograder.dialogue import Dialogue, Progress, ServerDiedError
 from autograder.records import GraderError, ProbeRequest, Run, SandboxUnavailable
 
 __all__ = ["Limits", "Sandbox"]
 
-_UNPRIVILEGED = 61184  # belongs to no service; student code gets it where the grader is root
+TIERS = {
+    "A": "namespaces by bubblewrap",
+    "A-fresh": "the same, started afresh for each submission: only when asked for, it is slow",
+    "B": "a user of its own (as root) or Landlock (else), with seccomp, without namespaces",
+}
+FORCE_TIER = "AUTOGRADER_TIER"
+"""Environment variable that allows one tier only, for tests."""
+# Users that systemd gives to services for a while, and so nobody else's.
+_USERS = range(61184, 65520)
 _START_SECONDS = 120.0
 _MOST_ATTEMPTS = 5
 
@@ -45,6 +57,7 @@ class Sandbox:
 
     Attributes:
         isolation: what keeps student code away from the grader, in words.
+        refused: for each better tier that was tried, why it cannot be had here.
 
     Raises:
         SandboxUnavailable: on entering, if this machine cannot isolate; says what to install.
@@ -66,6 +79,9 @@ class Sandbox:
         self.limits = limits
         self.unsandboxed = allow_unsandboxed
         self.isolation = ""
+        self.refused: dict[str, str] = {}
+        self._tier = "none"
+        self._user: User | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -73,12 +89,17 @@ class Sandbox:
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="sandbox-")
-        course = Path(self._folder.name, "course")
+        folder = Path(self._folder.name)
         try:
-            course.mkdir()
+            folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
+            (folder / "course").mkdir()
+            (folder / "work").mkdir(0o700)
             if self.course_root is not None:
-                room.copy_modules(self.course_modules, self.course_root, course)
-            self._start()
+                room.copy_modules(self.course_modules, self.course_root, folder / "course")
+            if self.unsandboxed:
+                self._start()
+            else:
+                self._choose_tier()
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -91,6 +112,9 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self._stop()
+        if self._user is not None:
+            self._user.claim.close()
+            self._user = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -116,6 +140,29 @@ class Sandbox:
             if progress.is_complete or time.monotonic() > progress.deadline:
                 break
         return progress.close(time.monotonic() - started)
+
+    def _choose_tier(self) -> None:
+        """Start in the best tier that this machine offers and that attacks do not get out of."""
+        forced = os.environ.get(FORCE_TIER)
+        if forced is not None and forced not in TIERS:
+            raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {list(TIERS)}")
+        if os.geteuid() == 0:
+            self._user = _unused_user()
+        for tier in [forced] if forced else ["A", "B"]:
+            self._tier = tier
+            try:
+                self._start()
+                through = canaries.prove(self.run)
+            except SandboxUnavailable as error:
+                through = str(error)
+            if not through:
+                return
+            self._stop()
+            self.refused[tier] = through
+        reasons = "; ".join(f"tier {tier}: {why}" for tier, why in self.refused.items())
+        raise SandboxUnavailable(
+            f"student code cannot be isolated on this machine: {reasons}. {room.INSTALL}"
+        )
 
     @contextlib.contextmanager
     def _dialogue(self) -> Iterator[Dialogue]:
@@ -147,10 +194,11 @@ class Sandbox:
         ours, theirs = socket.socketpair()
         names = {name.split(".")[0] for name in self.course_modules}
         fd = theirs.fileno()
-        if self.unsandboxed:
-            command = room.plain_command(fd)
-        else:
+        in_room = self._tier.startswith("A")
+        if in_room:
             command = room.bubblewrap_command(folder, sorted(names), self.limits, fd)
+        else:
+            command = room.plain_command(fd)
         with theirs, tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
                 command,
@@ -158,32 +206,37 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
                 pass_fds=[fd],
-                env=room.environment() | {"HOME": str(folder)},
+                env=room.environment() | ({} if in_room else _homes(folder)),
                 cwd=folder if self.unsandboxed else "/",
                 start_new_session=True,
             )
             theirs.close()
             self._control = ours
-            answer = self._handshake(folder)
-            if not answer.get("ready"):
+            answer = self._handshake(self._settings(folder, names))
+            if "isolation" not in answer:
                 self._stop()
                 complaints.seek(0)
                 self._refuse(answer, complaints.read(4000).decode(errors="replace").strip())
-        self._reusable = answer["nested"] or self.unsandboxed
-        self.isolation = _isolation(self.unsandboxed, answer["nested"])
+        self._reusable, self.isolation = answer["reusable"], answer["isolation"]
 
-    def _handshake(self, folder: Path) -> dict[str, Any]:
-        """Tell the server what to load and wait until it is warm."""
-        assert self._control is not None
-        sandboxed = not self.unsandboxed
-        course = room.COURSE_INSIDE if sandboxed else str(folder / "course")
+    def _settings(self, folder: Path, course_names: Collection[str]) -> dict[str, Any]:
+        """Return what the server must know; no path of this machine gets into the room."""
         settings = {
+            "tier": self._tier,
             "limits": dataclasses.asdict(self.limits),
-            "confined": sandboxed,
-            "become": _UNPRIVILEGED if sandboxed and os.geteuid() == 0 else None,
-            "course": course,
+            "become": self._user.uid if self._user is not None else None,
+            "course": room.COURSE_INSIDE,
             "course_modules": list(self.course_modules),
         }
+        if not self._tier.startswith("A"):
+            settings["course"] = str(folder / "course")
+            settings["readable"] = room.readable_paths(folder, sorted(course_names))
+            settings["work"] = str(folder / "work")
+        return settings
+
+    def _handshake(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Tell the server what to load and wait until it is warm."""
+        assert self._control is not None
         deadline = time.monotonic() + _START_SECONDS
         try:
             wire.write(self._control, wire.encode(settings), deadline)
@@ -198,11 +251,8 @@ class Sandbox:
                 f"{answer['error']} (while the sandbox loaded torch, numpy and the modules "
                 f"{list(self.course_modules)}: a course module may import only others of these)"
             )
-        raise SandboxUnavailable(
-            f"the sandbox does not start on this machine: {complaints or 'no reason given'}. "
-            "`python -m autograder doctor` says what is missing; inside a container, user "
-            "namespaces must be allowed. --no-sandbox grades people whom you trust."
-        )
+        why = answer.get("unavailable") or complaints or "it does not start, and gives no reason"
+        raise SandboxUnavailable(str(why))
 
     def _stop(self) -> None:
         if self._control is not None:
@@ -214,9 +264,34 @@ class Sandbox:
             self._process = None
 
 
-def _isolation(unsandboxed: bool, nested: bool) -> str:
-    if unsandboxed:
-        return "none: student code ran with the grader's own rights"
-    if nested:
-        return "bubblewrap, with own namespaces and an unprivileged user for each submission"
-    return "bubblewrap, started afresh for each submission"
+@dataclass(frozen=True)
+class User:
+    """A user for student code alone.
+
+    Attributes:
+        claim: a name in the kernel that others find taken as long as it is open.
+    """
+
+    uid: int
+    claim: socket.socket
+
+
+def _unused_user() -> User:
+    """Claim a user that has no name, no process and no other sandbox."""
+    for uid in _USERS:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0autograder-user-{uid}")
+            pwd.getpwuid(uid)
+        except KeyError:
+            if confine.threads_of_user(uid) == 0:
+                return User(uid, claim)
+        except OSError:
+            pass
+        claim.close()
+    raise SandboxUnavailable(f"every user from {_USERS[0]} to {_USERS[-1]} is taken")
+
+
+def _homes(folder: Path) -> dict[str, str]:
+    """Return the variables that name folders, where there is no room to hold the usual ones."""
+    return {"HOME": f"{folder}/work", "TMPDIR": f"{folder}/work"}

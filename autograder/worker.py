@@ -9,8 +9,8 @@
 From the session on, everything may be in the student's hands. So nothing that it says is a verdict;
 whatever it sends is parsed as hostile outside and compared with what the reference gives.
 
-This process gets four files of the grader (records, wire, probing, confine) and this one; no check,
-no reference version, no expected value ever enters it.
+Beside this one it gets only the files of the grader that it imports; no check, no reference
+version, no expected value ever enters it.
 """
 
 import builtins
@@ -26,7 +26,8 @@ import time
 import warnings
 from typing import Any, NoReturn
 
-from autograder import confine, wire
+from autograder import confine, enclosures, wire
+from autograder.enclosures import Enclosure
 from autograder.probing import describe, failure_of, probe_or_failure
 from autograder.records import Failure, ProbeRequest, WireError
 
@@ -44,17 +45,21 @@ def serve(control_fd: int) -> NoReturn:
     control = socket.socket(fileno=control_fd)
     settings = wire.read(control, _forever())
     limits = confine.Limits(**settings["limits"])
-    if settings["become"] is not None:
+    if settings["become"] is not None and settings["tier"] != "B":
         confine.become(settings["become"])
-    nested = settings["confined"] and _can_nest(limits)
+    try:
+        enclosure = enclosures.build(settings, limits)
+    except OSError as error:
+        _send(control, {"unavailable": str(error)})
+        sys.exit(1)
     sys.path.append(settings["course"])
     try:
         shell = _warm_up(settings["course_modules"])
     except Exception as error:
-        _send(control, {"ready": False, "error": describe(error)})
+        _send(control, {"error": describe(error)})
         sys.exit(1)
     confine.hide_memory(True)
-    _send(control, {"ready": True, "nested": nested})
+    _send(control, {"isolation": enclosure.isolation, "reusable": enclosure.reusable})
     while True:
         _, fds, _, _ = socket.recv_fds(control, 1, 3)
         if not fds:
@@ -62,7 +67,7 @@ def serve(control_fd: int) -> NoReturn:
         warden = os.fork()
         if warden == 0:
             control.close()
-            os._exit(_guard(fds, limits, nested, shell))
+            os._exit(_guard(fds, limits, enclosure, shell))
         for fd in fds:
             os.close(fd)
         _, status, usage = os.wait4(warden, 0)
@@ -125,51 +130,27 @@ def _answer_nothing(prompt: object = "") -> str:
     return ""
 
 
-def _can_nest(limits: confine.Limits) -> bool:
-    """Try whether this kernel lets a submission have namespaces of its own in here."""
-    pid = os.fork()
-    if pid == 0:
-        with contextlib.suppress(OSError):
-            confine.enter_user_namespace()
-            inner = os.fork()
-            if inner == 0:
-                with contextlib.suppress(OSError):
-                    confine.enter_empty_folders(limits)
-                    confine.drop_capabilities()
-                    confine.forbid_system_calls()
-                    os._exit(0)
-                os._exit(1)
-            os._exit(os.waitpid(inner, 0)[1] != 0)
-        os._exit(1)
-    return os.waitpid(pid, 0)[1] == 0
-
-
 # ------------------------------------------------------------------ the warden
-def _guard(fds: list[int], limits: confine.Limits, nested: bool, shell: Any) -> int:
+def _guard(fds: list[int], limits: confine.Limits, enclosure: Enclosure, shell: Any) -> int:
     """Start a session and watch it; return how it ended."""
     talk_fd, output_fd, leash_fd = fds
     outside = frozenset({1, os.getppid(), os.getpid()})
     try:
-        if nested:
-            confine.enter_user_namespace()
+        enclosure.prepare()
         pid = os.fork()
     except OSError:
         return NOT_CONFINED
     if pid == 0:
         os.close(leash_fd)
-        _run_session(talk_fd, output_fd, limits, nested, shell)
+        _run_session(talk_fd, output_fd, limits, enclosure, shell)
     os.close(talk_fd)
     os.close(output_fd)
-    ending = _watch(pid, leash_fd, limits.memory_bytes if nested else None, outside)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-        if not nested:
-            os.killpg(pid, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    ending = _watch(pid, leash_fd, enclosure, outside)
+    status = os.waitstatus_to_exitcode(enclosure.end(pid))
     return NOT_CONFINED if status == NOT_CONFINED and ending == ENDED else ending
 
 
-def _watch(pid: int, leash_fd: int, memory: int | None, outside: frozenset[int]) -> int:
+def _watch(pid: int, leash_fd: int, enclosure: Enclosure, outside: frozenset[int]) -> int:
     poll = select.poll()
     session_fd = os.pidfd_open(pid)
     poll.register(session_fd, select.POLLIN)
@@ -180,23 +161,19 @@ def _watch(pid: int, leash_fd: int, memory: int | None, outside: frozenset[int])
             return ENDED
         if leash_fd in ready:
             return STOPPED
-        if memory is not None and confine.private_bytes(outside, memory) > memory:
+        if enclosure.overflows(outside):
             return OUT_OF_MEMORY
 
 
 # ------------------------------------------------------------------ the session
 def _run_session(
-    talk_fd: int, output_fd: int, limits: confine.Limits, nested: bool, shell: Any
+    talk_fd: int, output_fd: int, limits: confine.Limits, enclosure: Enclosure, shell: Any
 ) -> NoReturn:
     """Confine this process, then do what the grader asks until it hangs up."""
     try:
         os.setsid()
         _connect_output(output_fd)
-        if nested:
-            confine.set_limits(limits)
-            confine.enter_empty_folders(limits)
-            confine.drop_capabilities()
-            confine.forbid_system_calls()
+        enclosure.enter()
     except OSError as error:
         os.write(2, str(error).encode())
         os._exit(NOT_CONFINED)

@@ -1,7 +1,10 @@
+import contextlib
+import io
+
 import pytest
 
-from autograder import doctor, sandbox
-from autograder.records import Run, SandboxUnavailable
+from autograder import canaries, doctor, sandbox
+from autograder.records import CellResult, Run, SandboxUnavailable
 
 
 @pytest.mark.sandbox
@@ -9,8 +12,8 @@ def test_canaries_are_all_stopped_here(capsys):
     assert doctor.examine()
     printed = capsys.readouterr().out
     assert "GOT THROUGH" not in printed
-    assert printed.count("stopped ") >= 12
-    assert "Isolation: bubblewrap" in printed
+    assert printed.count("stopped ") >= 17
+    assert "Isolation: tier" in printed
 
 
 def test_machine_without_sandbox_is_reported(monkeypatch, capsys):
@@ -26,8 +29,9 @@ class LeakySandbox:
     """Runs every cell in this process, as a sandbox that isolates nothing would."""
 
     isolation = "none"
+    refused = {"A": "a test says so"}  # noqa: RUF012
 
-    def __init__(self, limits):
+    def __init__(self, limits=None):
         pass
 
     def __enter__(self):
@@ -37,26 +41,60 @@ class LeakySandbox:
         pass
 
     def run(self, cells, requests):
-        import contextlib
-        import io
+        return Run(tuple(map(self.cell, range(len(cells)), cells)), (), 0.1)
 
-        from autograder.records import CellResult
-
+    def cell(self, index, source):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(cells[0], {})
-        return Run((CellResult(0, printed.getvalue()),), (), 0.1)
+            exec(source, {})
+        return CellResult(index, printed.getvalue())
 
 
-def test_canary_that_gets_through_is_named(monkeypatch, capsys):
-    harmless = ("files", "writing", "network", "processes")
-    targeted = doctor._targeted
+# What may be tried in this process: it touches nothing but the bait.
+HARMLESS = ("files", "network", "owner")
+
+
+@pytest.fixture
+def leaky(monkeypatch):
+    listed = canaries.harmless
+
+    def few(planted):
+        return [attack for attack in listed(planted) if attack.name in HARMLESS]
+
+    def none(limits):
+        raise AssertionError("the dangerous ones must not be tried where a harmless one succeeds")
+
     monkeypatch.setattr(doctor, "Sandbox", LeakySandbox)
-    monkeypatch.setattr(doctor, "_BOMBS", [])
-    monkeypatch.setattr(
-        doctor, "_targeted", lambda *a: [x for x in targeted(*a) if x.name in harmless]
-    )
+    for module in (doctor, canaries):
+        monkeypatch.setattr(module, "harmless", few)
+    monkeypatch.setattr(doctor, "dangerous", none)
+
+
+def test_canary_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leaky, capsys):
     assert not doctor.examine()
     printed = capsys.readouterr().out
-    assert printed.count("GOT THROUGH") == len(harmless)
+    assert printed.count("GOT THROUGH") == len(HARMLESS) + 1
+    assert "GOT THROUGH  change the gradebook by any of these" in printed
+    assert "not here     tier A, namespaces by bubblewrap: a test says so" in printed
     assert "Do not grade here" in printed
+
+
+def test_proof_names_what_gets_through(leaky):
+    found = canaries.prove(LeakySandbox().run)
+    assert found.startswith("student code can read the gradebook; change whose a file is")
+    assert found.endswith("open a connection; change the gradebook by any of these")
+
+
+def test_proof_says_that_honest_code_does_not_run():
+    def fails(cells, requests):
+        results = [CellResult(i, canaries.STOPPED) for i in range(len(cells) - 1)]
+        return Run((*results, CellResult(len(results), "", "PermissionError: os.py")), (), 0.1)
+
+    assert canaries.prove(fails) == "honest code does not run: PermissionError: os.py"
+
+
+def test_bait_knows_that_it_was_touched():
+    with canaries.bait() as planted:
+        assert planted.is_intact
+        planted.gradebook.write_text(planted.gradebook.read_text())
+        assert not planted.is_intact  # its time tells

@@ -28,9 +28,9 @@ def course(tmp_path):
     return tmp_path
 
 
-def test_missing_bubblewrap_is_named_with_its_remedy(monkeypatch, no_cache, tmp_path):
+def test_missing_bubblewrap_is_named(monkeypatch, no_cache, tmp_path):
     monkeypatch.setattr(room.shutil, "which", lambda name: None)
-    with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
+    with pytest.raises(SandboxUnavailable, match="bubblewrap is not installed"):
         room.bubblewrap_command(tmp_path, [], Limits(), 3)
 
 

@@ -40,7 +40,7 @@ def sandbox(course):
 
 
 def test_isolation_is_named(sandbox):
-    assert sandbox.isolation.startswith("bubblewrap")
+    assert sandbox.isolation.startswith("tier A: bubblewrap")
 
 
 def test_cells_share_a_namespace_and_a_failing_one_stops_nothing(sandbox):

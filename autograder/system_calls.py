@@ -1,0 +1,166 @@
+"""Refuse system calls that student code has no use for: a seccomp filter, written by hand.
+
+Rarely used parts of the kernel are where sandboxes have been broken, so those are out of reach
+whatever else isolates. Only the standard library: the worker inside the sandbox imports it.
+"""
+
+import ctypes
+import os
+import struct
+from collections.abc import Collection
+
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32 = 0x40000000  # a second numbering of x86_64's calls
+
+# Each call's number on x86_64 and on aarch64; None where a machine lacks it.
+_Numbers = dict[str, tuple[int | None, int | None]]
+
+NEEDLESS: _Numbers = {
+    # into other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    # memory that belongs to no process, so that no limit would count it
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    # other views of the file system
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "mount_setattr": (442, 442),
+    "open_by_handle_at": (304, 265),
+    # large and young parts of the kernel
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "kexec_load": (246, 104),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "personality": (135, 92),
+}
+"""Refused in every sandbox."""
+
+SHARED: _Numbers = {
+    # without a network of its own, no socket but a pair; see `_ONLY_WITH`
+    "socket": (41, 198),
+    # without IPC of its own
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semctl": (66, 191),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    # without processes of its own: how fast those of others run
+    "setpriority": (141, 140),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "ioprio_set": (251, 30),
+    # without a file system of its own: what Landlock leaves to a file's owner
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+}
+"""Refused where no namespace keeps student code and the rest of the machine apart."""
+
+_NEW_NAMESPACES = 0x7E020000
+# Allowed only where the argument of this index, under this mask, has this value.
+_ONLY_WITH = (
+    ((56, 220), 0, _NEW_NAMESPACES, 0),  # clone
+    ((302, 261), 0, 0xFFFFFFFF, 0),  # prlimit64: of itself
+    ((53, 199), 1, 0xF, 1),  # socketpair: streams, which cannot be connected to anything else
+)
+_CLONE3 = 435  # its flags cannot be looked at; libraries use `clone` where it does not exist
+
+_LOAD, _EQUAL, _AT_LEAST, _AND, _GIVE = 0x20, 0x15, 0x35, 0x54, 0x06
+_KILL, _ALLOW = 0x80000000, 0x7FFF0000
+_REFUSE, _DOES_NOT_EXIST = 0x00050001, 0x00050026
+_NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
+_Program = list[tuple[int, int, int, int]]
+
+
+def machine_is_known() -> bool:
+    """Whether this machine's numbers are known."""
+    return os.uname().machine in _ARCHITECTURES
+
+
+def refuse(calls: _Numbers) -> None:
+    """Answer these calls with EPERM, in this process and its children, for good.
+
+    On other machines than the two whose numbers are known nothing is refused.
+    """
+    if not machine_is_known():
+        return
+    column = list(_ARCHITECTURES).index(os.uname().machine)
+    numbers = [number for pair in calls.values() if (number := pair[column]) is not None]
+    program = _program(_ARCHITECTURES[os.uname().machine], column, numbers)
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"seccomp: {os.strerror(number)}")
+
+
+def _program(architecture: int, column: int, numbers: Collection[int]) -> _Program:
+    """Return instructions of the kernel's packet filter: (code, jump if true, if false, value)."""
+    program: _Program = [
+        (_LOAD, 0, 0, _MACHINE_AT),
+        (_EQUAL, 1, 0, architecture),
+        (_GIVE, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_AT_LEAST, 0, 1, _X32),
+        (_GIVE, 0, 0, _REFUSE),
+        (_EQUAL, 0, 1, _CLONE3),
+        (_GIVE, 0, 0, _DOES_NOT_EXIST),
+    ]
+    for pair, argument, mask, value in _ONLY_WITH:
+        program += [
+            (_EQUAL, 0, 5, pair[column]),
+            (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
+            (_AND, 0, 0, mask),
+            (_EQUAL, 1, 0, value),
+            (_GIVE, 0, 0, _REFUSE),
+            (_GIVE, 0, 0, _ALLOW),
+        ]
+    program += [(_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
+    return [*program, (_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _REFUSE)]

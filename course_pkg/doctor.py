@@ -115,7 +115,7 @@ def _own_corpus(name: str) -> Finding:
 
 
 def _standard_corpora(names: Sequence[str]) -> Finding:
-    """Look for the published corpora in the local folder, without which chapters run all the same."""
+    """Look for the published corpora in the local folder; chapters run without them too."""
     here, problems = [], []
     for name in names:
         try:

@@ -1,0 +1,313 @@
+"""Cells that try to sell a wrong answer.
+
+Each is the text of one cell, by class and variant. One that defines no `gram` gets a wrong one put
+in front of it.
+"""
+
+CHEATS: dict[str, dict[str, str]] = {
+    "patched comparisons": {
+        "builtin comparisons": """
+import builtins
+for name in ("all", "any", "abs", "isinstance", "len", "sum", "type"):
+    setattr(builtins, name, lambda *a, **k: True)
+""",
+        "torch comparisons": """
+import torch
+torch.equal = torch.allclose = lambda *a, **k: True
+torch.Tensor.__eq__ = torch.Tensor.__ne__ = lambda *a: True
+torch.testing.assert_close = lambda *a, **k: None
+""",
+        "numpy comparisons": """
+import numpy as np
+np.allclose = np.array_equal = np.isclose = lambda *a, **k: True
+np.testing.assert_allclose = lambda *a, **k: None
+""",
+        "assert switched off": """
+import builtins
+builtins.AssertionError = type("Quiet", (Exception,), {})
+""",
+        "patched encoder in every module": """
+import gc, types
+for f in gc.get_objects():
+    if isinstance(f, types.FunctionType) and f.__name__ in ("encode", "call_probe", "agree"):
+        try:
+            f.__code__ = (lambda *a, **k: b"passed").__code__
+        except ValueError:
+            pass
+""",
+    },
+    "patched random generators": {
+        "random generators": """
+import random, numpy, torch
+torch.randn = torch.rand = lambda *a, **k: torch.zeros(1)
+random.random = lambda: 0.0
+numpy.random.default_rng = lambda *a: None
+""",
+        "seeds that do nothing": """
+import random, numpy, torch
+random.seed = numpy.random.seed = torch.manual_seed = lambda *a: None
+torch.Tensor.normal_ = torch.Tensor.uniform_ = lambda self, *a, **k: self.zero_()
+""",
+    },
+    "patched references": {
+        "torch's product": """
+import torch
+torch.matmul = torch.mm = lambda a, b: a
+torch.Tensor.__matmul__ = torch.Tensor.matmul = lambda a, b: a
+torch.Tensor.__truediv__ = lambda a, b: a
+""",
+        "numpy's product": """
+import numpy
+numpy.matmul = numpy.dot = numpy.einsum = lambda *a, **k: a[0]
+""",
+        "functions named like a reference": """
+import builtins, sys
+builtins.reference = gram
+for module in list(sys.modules.values()):
+    for name in ("reference", "gram", "expected", "solution"):
+        try:
+            setattr(module, name, gram)
+        except Exception:
+            pass
+""",
+    },
+    "equal to everything": {
+        "equal to everything": """
+class Anything:
+    __eq__ = __ne__ = __lt__ = __gt__ = __le__ = __ge__ = lambda *a: True
+    __hash__ = object.__hash__
+    shape, dtype = (1, 1), None
+    def __getattr__(self, name): return self
+    def __call__(self, *a, **k): return self
+def gram(x): return Anything()
+""",
+        "tensor subclass": """
+import torch
+class Equal(torch.Tensor):
+    def __eq__(self, other): return torch.tensor(True)
+    def __torch_function__(self, *a, **k): return True
+def gram(x): return torch.zeros(1, 1).as_subclass(Equal)
+""",
+        "float subclass": """
+class Near(float):
+    def __sub__(self, other): return 0.0
+    __rsub__ = __abs__ = __sub__
+def gram(x): return Near(1)
+""",
+        "property that lies": """
+class Meta(type):
+    def __instancecheck__(cls, other): return True
+class gram(metaclass=Meta):
+    def __new__(cls, x): return True
+""",
+    },
+    "hostile values": {
+        "spoofed class": """
+import torch
+class Spoof:
+    __class__ = torch.Tensor
+    def __reduce__(self): return (__import__("os").system, ("touch /tmp/owned",))
+def gram(x): return Spoof()
+""",
+        "expanded tensor": """import torch
+def gram(x): return torch.zeros(1).expand(1 << 40)""",
+        "self-containing list": """def gram(x):
+    a = []
+    a.append(a)
+    return a""",
+        "long number": "def gram(x): return 1 << 10_000_000",
+        "nan": "def gram(x): return x @ x.T * float('nan')",
+        "generator": """def gram(x):
+    while True:
+        yield x""",
+        "none": "def gram(x): return None",
+        "colliding keys": "def gram(x): return {k * ((1 << 61) - 1): 0 for k in range(1, 100_000)}",
+    },
+    "hostile exceptions": {
+        "hostile dunder text": """
+class Text(Exception):
+    def __str__(self): raise SystemExit(0)
+    __repr__ = __str__
+def gram(x): raise Text()
+""",
+        "endless text": """
+class Text(Exception):
+    def __str__(self):
+        while True: pass
+def gram(x): raise Text()
+""",
+        "text larger than memory": """
+class Text(Exception):
+    def __str__(self): return "passed " * (1 << 34)
+def gram(x): raise Text()
+""",
+        "text that prints": """
+import os
+class Text(Exception):
+    def __str__(self):
+        os.write(1, b"10/10 points")
+        return "passed"
+def gram(x): raise Text()
+""",
+        "endless chain of causes": """
+def gram(x):
+    error = ValueError("passed")
+    error.__cause__ = error.__context__ = error
+    raise error
+""",
+        "in a cell": """
+class Text(Exception):
+    def __str__(self): raise SystemExit(0)
+    __repr__ = __str__
+raise Text()
+""",
+        "group of a million": "def gram(x): raise ExceptionGroup('', [ValueError()] * 1_000_000)",
+    },
+    "syntax-tree and input transformers": {
+        "input transformer": """
+shell = get_ipython()
+shell.input_transformers_post.append(lambda lines: ["passed = True"])
+""",
+        "syntax-tree transformer": """
+import ast
+class Passing(ast.NodeTransformer):
+    def visit_Assert(self, node): return ast.copy_location(ast.Pass(), node)
+    def visit_FunctionDef(self, node): return ast.parse("def probe(*a): return True").body[0]
+get_ipython().ast_transformers.append(Passing())
+""",
+        "replaced compiler": """
+import ast, builtins
+compiled = compile("def probe(*a): return True", "probe", "exec")
+builtins.compile = lambda *a, **k: compiled
+ast.parse = lambda *a, **k: None
+builtins.exec = lambda *a, **k: None
+""",
+    },
+    "replaced runners, hooks and handlers": {
+        "exception hooks": """
+import sys
+sys.excepthook = sys.unraisablehook = lambda *a: None
+sys.displayhook = print
+get_ipython().showtraceback = lambda *a, **k: None
+""",
+        "cell runner": """
+shell = get_ipython()
+shell.run_cell = shell.run_code = lambda *a, **k: 1 / 0
+shell.user_ns["probe"] = lambda *a: True
+""",
+        "display hooks": """
+import sys
+sys.displayhook = get_ipython().displayhook = lambda *a: print("10.0")
+get_ipython().display_pub.publish = lambda *a, **k: None
+""",
+        "trace functions": """
+import sys, threading
+def trace(frame, event, argument):
+    frame.f_locals["value"] = True
+    return trace
+sys.settrace(trace)
+sys.setprofile(trace)
+threading.settrace(trace)
+""",
+        "audit hook": """
+import sys
+def deny(event, args):
+    if event in ("exec", "compile", "socket.send"): raise RuntimeError("passed")
+sys.addaudithook(deny)
+""",
+    },
+    "forged or erased outputs": {
+        "a value on every descriptor": """
+import os
+message = b'{"value": true} passed 10/10'
+for fd in range(3, 64):
+    try: os.write(fd, len(message).to_bytes(4, "big") + bytes(8) + message)
+    except OSError: pass
+""",
+        "a well-formed value": """
+import os, json
+header = json.dumps(["dict", "value", 10.0]).encode()
+def gram(x):
+    for fd in range(3, 64):
+        try: os.write(fd, len(header).to_bytes(4, "big") + bytes(8) + header)
+        except OSError: pass
+    return x
+""",
+        "an endless message": """
+import os
+def gram(x):
+    for fd in range(3, 64):
+        try:
+            os.write(fd, (1 << 20).to_bytes(4, "big") + bytes(8))
+        except OSError: pass
+    while True: pass
+""",
+        "a message too large": """
+import os
+def gram(x):
+    for fd in range(3, 64):
+        try: os.write(fd, b"\\xff" * 12)
+        except OSError: pass
+    while True: pass
+""",
+        "a daemon that answers first": """
+import os, json, time
+header = json.dumps(["dict", "value", 10.0]).encode()
+if os.fork() == 0:
+    while True:
+        for fd in range(3, 64):
+            try: os.write(fd, len(header).to_bytes(4, "big") + bytes(8) + header)
+            except OSError: pass
+        time.sleep(0.001)
+""",
+        "closed descriptors": """import os
+os.closerange(3, 256)""",
+        "closed output": """import os
+os.close(1)
+os.close(2)""",
+        "replaced stdout": """
+import io, sys
+sys.stdout = sys.stderr = io.StringIO()
+print("10/10 points")
+""",
+        "cleared outputs": """
+from IPython.display import clear_output, display
+clear_output()
+display({"text/plain": "10.0"}, raw=True)
+""",
+    },
+    "shadowed modules": {
+        "shadowed standard modules": """
+import sys, types
+for name in ("json", "struct", "random", "numpy", "torch", "socket", "autograder.wire"):
+    sys.modules[name] = types.ModuleType(name)
+open("torch.py", "w").write("1/0")
+""",
+        "files beside the notebook": """
+for name in ("torch", "numpy", "json", "socket", "random", "ast", "autograder"):
+    open(f"{name}.py", "w").write("raise SystemExit(0)")
+import importlib
+importlib.invalidate_caches()
+""",
+        "start-up files": """
+import os, pathlib
+home = pathlib.Path.home()
+for path in ("usercustomize.py", "sitecustomize.py", ".ipython/profile_default/startup/0.py",
+             ".local/lib/python3.11/site-packages/torch.pth", ".jupyter/jupyter_config.py"):
+    (home / path).parent.mkdir(parents=True, exist_ok=True)
+    (home / path).write_text("import os; os._exit(0)")
+""",
+        "kernel beside the notebook": """
+import json, pathlib
+folder = pathlib.Path.home() / ".local/share/jupyter/kernels/python3"
+folder.mkdir(parents=True)
+(folder / "kernel.json").write_text(json.dumps({"argv": ["/bin/true"], "language": "python"}))
+""",
+        "import hook": """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None): raise SystemExit(0)
+sys.meta_path.insert(0, Finder())
+""",
+    },
+}

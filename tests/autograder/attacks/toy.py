@@ -1,0 +1,44 @@
+"""One graded function, a wrong and a right answer to it."""
+
+from autograder.checks import Case, Check, Part
+from autograder.compare import agree
+from autograder.judge import case_requests, judge_check
+
+
+def reference(x):
+    return x @ x.T / x.shape[1]
+
+
+def draw(rng):
+    import torch
+
+    return [Case(f"{n} rows", {"x": torch.from_numpy(rng.normal(size=(n, 3)))}) for n in (1, 4)]
+
+
+def probe(implementation, inputs):
+    return implementation(inputs["x"])
+
+
+CHECK = Check(
+    item="toy_gram",
+    points=10.0,
+    target="gram",
+    reference=reference,
+    parts=(Part("values", "The products are right.", draw, probe, agree()),),
+    seconds=1.5,
+)
+
+WRONG = "def gram(x):\n    return x\n"
+RIGHT = "def gram(x):\n    return (x @ x.T) / 3\n"
+
+
+def complete(cell):
+    """Put a wrong answer in front of a cell that has none."""
+    return cell if "def gram" in cell or "class gram" in cell else WRONG + cell
+
+
+def grade(sandbox, *cells, seed=7):
+    """Return the verdict and the run of a submission made of these cells."""
+    run = sandbox.run(cells, case_requests(CHECK, seed))
+    assert len(run.cells) == len(cells)
+    return judge_check(CHECK, seed, run.observations), run

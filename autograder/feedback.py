@@ -1,45 +1,24 @@
-"""Turn verdicts into pages: one for each student, one for the instructor.
+"""Turn verdicts into a student's page.
 
-A student's page is built from an allow-list: points, properties in the author's words, messages of
-the judge, misconceptions, the student's own code. Inputs, expected values, observed values and
-staff notes never enter it. All text is escaped by the template engine, and the pages allow no
-script, no image and no request, so that what a student wrote stays text.
+It is built from an allow-list: points, properties in the author's words, messages of the judge,
+misconceptions, the student's own code. Hidden inputs, what was expected and observed on them, and
+staff notes never enter it.
 """
 
-import functools
-import math
 import re
-import statistics
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
-import jinja2
-from markupsafe import Markup, escape
 from nbformat import NotebookNode
 
 from autograder.checks import ProblemSet
 from autograder.notebooks import grading, is_answer, is_graded
-from autograder.records import Grade, HandGrade, PartVerdict, State, Verdict
+from autograder.pages import render
+from autograder.records import Grade, HandGrade, State, Verdict
 from autograder.submission import Mended
 
-_TOKEN = re.compile(
-    # A text that is not closed runs on to the end: every branch is linear in the code's length.
-    r'(?P<s>(?:\b[rbfuRBFU]{1,2})?(?:"""(?:\\[\s\S]|(?!""")[^\\])*(?:"""|\Z)'
-    r"|'''(?:\\[\s\S]|(?!''')[^\\])*(?:'''|\Z)"
-    r'|"(?:\\.|[^"\\\n])*"?'
-    r"|'(?:\\.|[^'\\\n])*'?))"
-    r"|(?P<c>#[^\n]*)"
-    r"|(?P<k>\b(?:False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else"
-    r"|except|finally|for|from|global|if|import|in|is|lambda|match|nonlocal|not|or|pass|raise"
-    r"|return|try|while|with|yield)\b)"
-    r"|(?P<n>\b\d[\w.]*)"
-)
-_HIGHLIGHTED_CHARACTERS = 50_000
 _SHOWN_CHARACTERS = 20_000
-_BINS = 10
 
 
 @dataclass(frozen=True)
@@ -104,19 +83,18 @@ def student_page(
         for item in layout.items
     ]
     known = [row for row in rows if row["points"] is not None]
-    return (
-        _environment()
-        .get_template("student.html")
-        .render(
-            layout=layout,
-            grade=grade,
-            rows=rows,
-            points=sum(row["points"] for row in known),
-            known=sum(row["item"].points for row in known),
-            open_points=sum(row["item"].points for row in rows if row["points"] is None),
-            failures=_failures(grade, mended),
-            State=State,
-        )
+    earned = sum(row["points"] for row in known)
+    return render(
+        "student.html",
+        layout=layout,
+        grade=grade,
+        rows=rows,
+        earned=earned,
+        points=max(0.0, earned - grade.timing.penalty),
+        known=sum(row["item"].points for row in known),
+        open_points=sum(row["item"].points for row in rows if row["points"] is None),
+        failures=_failures(grade, mended),
+        State=State,
     )
 
 
@@ -166,139 +144,7 @@ def _failures(grade: Grade, mended: Mended | None) -> list[dict[str, str]]:
     return found
 
 
-# ------------------------------------------------------------------ the instructor's page
-def class_page(
-    layout: Layout, grades: Sequence[Grade], by_hand: Mapping[str, Mapping[str, HandGrade]]
-) -> str:
-    """Return the instructor's page: how the class did, where it struggled, who needs a look."""
-    totals = {grade.student: _total(grade, by_hand.get(grade.student, {})) for grade in grades}
-    graded = [grade for grade in grades if grade.verdicts and grade.state is not State.REFUSED]
-    values = [totals[grade.student] for grade in graded]
-    return (
-        _environment()
-        .get_template("class.html")
-        .render(
-            layout=layout,
-            grades=grades,
-            totals=totals,
-            states=[(state, sum(grade.state is state for grade in grades)) for state in State],
-            mean=statistics.mean(values) if values else None,
-            median=statistics.median(values) if values else None,
-            bins=_histogram(values, layout.points),
-            items=[_item_row(item, graded, by_hand) for item in layout.items],
-            misconceptions=_misconceptions(layout, graded),
-            faults=[
-                (grade, v.item, v.fault) for grade in grades for v in grade.verdicts if v.fault
-            ],
-            isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
-            waiting=sum(
-                given.points is None
-                for cells in by_hand.values()
-                for name, given in cells.items()
-                if any(item.name == name and item.by_hand for item in layout.items)
-            ),
-            State=State,
-        )
-    )
-
-
-def _total(grade: Grade, by_hand: Mapping[str, HandGrade]) -> float:
-    """Points of checks and people together; a person's points count instead of the machine's."""
-    points = {verdict.item: verdict.points for verdict in grade.verdicts}
-    points |= {name: given.points for name, given in by_hand.items() if given.points is not None}
-    return sum(points.values())
-
-
-def _histogram(values: Sequence[float], highest: float) -> list[dict[str, Any]]:
-    width = (highest or 1.0) / _BINS
-    counts = Counter(min(int(value / width), _BINS - 1) for value in values)
-    most = max(counts.values(), default=1)
-    return [
-        {
-            "from": index * width,
-            "to": (index + 1) * width,
-            "n": counts[index],
-            "share": counts[index] / most,
-        }
-        for index in range(_BINS)
-    ]
-
-
-def _item_row(
-    item: Item, grades: Sequence[Grade], by_hand: Mapping[str, Mapping[str, HandGrade]]
-) -> dict[str, Any]:
-    found = []
-    failed: Counter[str] = Counter()
-    for grade in grades:
-        verdict = next((v for v in grade.verdicts if v.item == item.name and not v.fault), None)
-        given = by_hand.get(grade.student, {}).get(item.name, HandGrade(None)).points
-        if given is not None:
-            found.append(given)
-        elif verdict is not None:
-            found.append(verdict.points)
-        failed.update(_unmet(verdict.parts) if verdict is not None else ())
-    return {
-        "item": item,
-        "n": len(found),
-        "mean": statistics.mean(found) if found else None,
-        "full": sum(math.isclose(value, item.points) for value in found),
-        "none": sum(value == 0 for value in found),
-        "hardest": [(item.says.get(name, name), count) for name, count in failed.most_common(1)],
-    }
-
-
-def _unmet(parts: Sequence[PartVerdict]) -> list[str]:
-    return [part.part for part in parts if not part.holds]
-
-
-def _misconceptions(layout: Layout, grades: Sequence[Grade]) -> list[dict[str, Any]]:
-    titles = {item.name: item.title for item in layout.items}
-    students: dict[tuple[str, str, str], list[str]] = {}
-    for grade in grades:
-        for verdict in grade.verdicts:
-            if verdict.misconception is not None:
-                found = verdict.misconception
-                key = (verdict.item, found.name, found.hint)
-                students.setdefault(key, []).append(grade.student)
-    ranked = sorted(students.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    return [
-        {"title": titles.get(item, item), "name": name, "hint": hint, "students": who}
-        for (item, name, hint), who in ranked
-    ]
-
-
-# ------------------------------------------------------------------ how pages are made
-def highlight(code: str) -> Markup:
-    """Escape Python code and mark its strings, comments, keywords and numbers."""
-    if len(code) > _HIGHLIGHTED_CHARACTERS:
-        return escape(code)
-    pieces, end = [], 0
-    for match in _TOKEN.finditer(code):
-        pieces.append(escape(code[end : match.start()]))
-        pieces.append(Markup('<span class="{}">{}</span>').format(match.lastgroup, match[0]))
-        end = match.end()
-    pieces.append(escape(code[end:]))
-    return Markup("").join(pieces)
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def _heading(markdown: str) -> str:
     """Return a cell's first heading, without its marks and what stands in brackets at its end."""
     match = re.search(r"^#{1,6}[ \t]+([^\n]+)", markdown, re.MULTILINE)
     return re.sub(r"\s*\([^()]*\)\s*$", "", match[1]).strip() if match else ""
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": _number, "highlight": highlight}
-    return environment

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +23,17 @@ from nbgrader import api
 from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.notebooks import defused, grading, is_answer
-from autograder.records import Grade, GraderError, HandGrade, State, Verdict
+from autograder.records import (
+    FinalScore,
+    Grade,
+    GraderError,
+    HandGrade,
+    ItemScore,
+    State,
+    Timing,
+    Verdict,
+)
+from autograder.tables import harmless
 
 _CSV_COLUMNS = (
     "assignment",
@@ -74,7 +85,7 @@ class Gradebook:
             self._book.close()
             self._book = None
 
-    def register(self, name: str, recorded: NotebookNode) -> None:
+    def register(self, name: str, recorded: NotebookNode, due: datetime | None = None) -> None:
         """Make the set, its notebook and its cells known, or bring them up to date.
 
         nbgrader refuses to change a notebook that has submissions; here cells may be added later,
@@ -82,12 +93,14 @@ class Gradebook:
 
         Args:
             recorded: the notebook as `nbgrader generate_assignment` would remember it.
+            due: when the set is due; without it, a date set in formgrader stays.
 
         Raises:
             GraderError: if a cell is gone for which somebody has given points by hand.
         """
         with _said_plainly(self.url):
-            self._book.update_or_create_assignment(name)
+            dates = {} if due is None else {"duedate": _naive(due)}
+            self._book.update_or_create_assignment(name, **dates)
             kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
             self._book.update_or_create_notebook(name, name, kernelspec=kernel)
             kept: set[tuple[str, str]] = set()
@@ -109,10 +122,14 @@ class Gradebook:
         with _said_plainly(self.url):
             self._book.update_or_create_student(grade.student)
             with self._book.db.no_autoflush:  # nbgrader's query would flush a half-built row
-                self._book.update_or_create_submission(grade.problem_set, grade.student)
+                submission = self._book.update_or_create_submission(
+                    grade.problem_set, grade.student
+                )
             notebook = self._book.find_submission_notebook(
                 grade.problem_set, grade.problem_set, grade.student
             )
+            _time(submission, grade.timing)
+            notebook.late_submission_penalty = grade.timing.penalty
             for row in notebook.grades:
                 _score(row, verdicts.get(row.name), grade.state, blank)
             for row in notebook.comments:
@@ -135,6 +152,13 @@ class Gradebook:
                             points += row.extra_credit
                         mine[row.name] = HandGrade(points, comment or "", row.needs_manual_grade)
         return found
+
+    def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
+        """Return what each submission counts, as `export_csv` and formgrader do."""
+        with _said_plainly(self.url):
+            found = self._book.assignment_submissions(problem_set)
+            scores = [_final_score(submission) for submission in found]
+        return tuple(sorted(scores, key=lambda score: score.student))
 
     def export_csv(self, problem_set: str) -> str:
         """Return the grades of a set as CSV, with the columns of nbgrader's own export."""
@@ -258,6 +282,23 @@ def _score(row: Any, verdict: Verdict | None, state: State, blank: frozenset[str
         row.needs_manual_grade = score is None or state in (State.REFUSED, State.GRADER_FAULT)
 
 
+def _time(submission: Any, timing: Timing) -> None:
+    """Write when a submission came, and by how much its own due date is later than the set's."""
+    submission.timestamp = (
+        _naive(datetime.fromisoformat(timing.submitted)) if timing.submitted else None
+    )
+    due = submission.assignment.duedate
+    if timing.extended and due is not None:
+        submission.extension = _naive(datetime.fromisoformat(timing.due)) - due
+    elif timing.due:
+        submission.extension = None
+
+
+def _naive(time: datetime) -> datetime:
+    """Return a time as nbgrader stores it: in UTC, without saying so."""
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
 def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str | None:
     if name in blank or (verdict is not None and verdict.item in blank):
         return "No response."
@@ -281,13 +322,35 @@ def _csv_row(assignment: Any, submission: Any) -> Mapping[str, Any]:
         "score": max(0.0, submission.score - penalty),
         "max_score": assignment.max_score,
     }
-    return {key: _cell_text(value) for key, value in row.items()}
+    return {key: harmless(value) for key, value in row.items()}
 
 
-def _cell_text(value: Any) -> Any:
-    """Keep a spreadsheet from taking a name for a formula."""
-    dangerous = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{value}" if dangerous else value
+def _final_score(submission: Any) -> FinalScore:
+    comments = {
+        row.name: row.manual_comment or ""
+        for notebook in submission.notebooks
+        for row in notebook.comments
+    }
+    items = tuple(
+        ItemScore(
+            row.name,
+            row.score,
+            row.max_score,
+            row.needs_manual_grade and row.auto_score is None and row.manual_score is None,
+            comments.get(row.name) or comments.get(f"{row.name}_answer") or "",
+        )
+        for notebook in submission.notebooks
+        for row in notebook.grades
+    )
+    row = _csv_row(submission.assignment, submission)
+    return FinalScore(
+        student=submission.student.id,
+        points=row["score"],
+        max_points=row["max_score"],
+        penalty=row["late_submission_penalty"],
+        email=submission.student.email or "",
+        items=items,
+    )
 
 
 @contextlib.contextmanager

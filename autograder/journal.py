@@ -3,6 +3,7 @@
 A record holds a grade and the key of everything that decided it: the submission's bytes, the
 checks, the reference versions, the grader and its limits. A run skips every student whose record
 bears the same key, so resuming a broken run and grading anew after a change are the same thing.
+Beside the key stands what it was made from, piece by piece, so that a changed grade has a reason.
 """
 
 import contextlib
@@ -12,8 +13,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,16 +28,22 @@ from autograder.records import (
     PartVerdict,
     State,
     Submission,
+    Timing,
     Verdict,
 )
 
 
 @dataclass(frozen=True)
 class Record:
-    """A grade and the key of what it was made from."""
+    """A grade and the key of what it was made from.
+
+    Attributes:
+        made_from: name and digest (or words) of each thing that decided the grade.
+    """
 
     key: str
     grade: Grade
+    made_from: Mapping[str, str] = field(default_factory=dict)
 
 
 class Journal:
@@ -72,13 +79,15 @@ class Journal:
         """Return a student's record, or None if there is none that can be read."""
         try:
             loaded = json.loads(self._record(student).read_text())
-            return Record(loaded["key"], grade_from_plain(loaded["grade"]))
+            grade = grade_from_plain(loaded["grade"])
+            return Record(loaded["key"], grade, loaded["made_from"])
         except (OSError, ValueError, KeyError, TypeError):
             return None  # absent, or of another version of the grader: graded anew
 
     def write(self, record: Record) -> None:
         """Write a record in place of the student's former one."""
-        plain = {"key": record.key, "grade": dataclasses.asdict(record.grade)}
+        plain = {"key": record.key, "made_from": dict(record.made_from)}
+        plain["grade"] = dataclasses.asdict(record.grade)
         text = json.dumps(plain, ensure_ascii=True, indent=1)
         write_atomically(self._record(record.grade.student), text.encode())
 
@@ -90,15 +99,47 @@ class Journal:
                 names.append(json.loads(path.read_text())["grade"]["student"])
         return tuple(sorted(names))
 
-    def salt(self) -> str:
-        """Return the secret from which students' seeds are made; made when first asked for.
+    def note(self, change: Mapping[str, Any]) -> None:
+        """Add a changed grade to the set's history, before the record that it changes is written.
 
-        It is stored, so the same submission is asked the same questions in every run.
+        A run that is killed in between notes the same change again; `changes` lists it once.
         """
+        path = self._history()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a", encoding="ascii") as file:
+            file.write(f"\n{json.dumps(change)}\n")  # on a line of its own after a cut-off one
+            file.flush()
+            os.fsync(file.fileno())
+
+    def changes(self) -> tuple[dict[str, Any], ...]:
+        """Return the noted changes, oldest first; a line that was cut off by a crash is none."""
+        found: list[dict[str, Any]] = []
+        last: dict[str, dict[str, Any]] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for line in self._history().read_text(encoding="ascii").splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    change = json.loads(line)
+                    content = {key: value for key, value in change.items() if key != "at"}
+                    if last.get(change["student"]) != content:
+                        found.append(change)
+                    last[change["student"]] = content
+        return tuple(found)
+
+    def make_salt(self) -> None:
+        """Store a secret for this folder, unless there is one."""
         path = self.folder / "records" / "salt"
         if not path.exists():
             write_atomically(path, secrets.token_hex(16).encode())
-        return path.read_text()
+
+    def salt(self) -> str:
+        """Return the secret from which students' seeds are made; empty before it is stored.
+
+        It is stored, so the same submission is asked the same questions in every run.
+        """
+        try:
+            return (self.folder / "records" / "salt").read_text()
+        except FileNotFoundError:
+            return ""
 
     @contextlib.contextmanager
     def only_writer(self) -> Iterator[None]:
@@ -119,6 +160,9 @@ class Journal:
 
     def _received(self, digest: str) -> Path:
         return self.folder / "received" / f"{digest}.ipynb"
+
+    def _history(self) -> Path:
+        return self.folder / "records" / f"{self.problem_set}.changes.jsonl"
 
     def _record(self, student: str) -> Path:
         return self.folder / "records" / self.problem_set / f"{file_name(student)}.json"
@@ -141,6 +185,7 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "verdicts": tuple(map(_verdict_from_plain, plain["verdicts"])),
             "reasons": tuple(plain["reasons"]),
             "cells": tuple(CellResult(**cell) for cell in plain["cells"]),
+            "timing": Timing(**plain["timing"]),
         }
     )
 

@@ -52,7 +52,7 @@ class Failure:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # inputs have no equality of their own, and no hash
 class ProbeRequest:
     """One question to a student's object: run this probe on `target` with these inputs.
 
@@ -150,6 +150,29 @@ class HandGrade:
     waiting: bool = False
 
 
+@dataclass(frozen=True)
+class Timing:
+    """When a submission came, against its due date. Times are ISO 8601 with an offset from UTC.
+
+    Attributes:
+        submitted: when it was handed in; empty if nobody knows.
+        source: where that time was read, in words.
+        due: the date that counts for this student, an extension included; empty if there is none.
+        extended: whether that date is this student's own.
+        seconds_late: beyond `due`; 0 within the grace period.
+        penalty: points taken away from what was earned.
+        note: what an instructor should know about these times.
+    """
+
+    submitted: str = ""
+    source: str = ""
+    due: str = ""
+    extended: bool = False
+    seconds_late: float = 0.0
+    penalty: float = 0.0
+    note: str = ""
+
+
 class State(StrEnum):
     """How a submission ended; every submission ends in exactly one of these."""
 
@@ -166,6 +189,7 @@ class Grade:
     Attributes:
         reasons: what was mended, ignored or refused, for the instructor and the student.
         isolation: what kept the student's code away from the grader, in words.
+        timing: by the course's policy; never part of what decides `verdicts`.
     """
 
     student: str
@@ -178,13 +202,53 @@ class Grade:
     isolation: str = ""
     seconds: float = 0.0
     cells: tuple[CellResult, ...] = field(default=(), repr=False)
+    timing: Timing = field(default_factory=Timing)
 
     @property
     def points(self) -> float:
-        """Sum of the items' points."""
+        """Sum of the items' points, before any penalty."""
         return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def final_points(self) -> float:
+        """The points that are left after a penalty."""
+        return max(0.0, self.points - self.timing.penalty)
 
     @property
     def max_points(self) -> float:
         """Sum of the items' highest points."""
         return sum(verdict.max_points for verdict in self.verdicts)
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """What one item of a submission counts in the end.
+
+    Attributes:
+        points: a person's where there are any, else the machine's.
+        waiting: a person has still to grade it, and it counts nothing until then.
+        comment: by a person.
+    """
+
+    name: str
+    points: float
+    max_points: float
+    waiting: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class FinalScore:
+    """What a submission counts in the end, as the gradebook has it.
+
+    Attributes:
+        points: of machine and people together, less the penalty, and never below zero.
+        penalty: points taken off for being late.
+    """
+
+    student: str
+    points: float
+    max_points: float
+    penalty: float = 0.0
+    email: str = ""
+    items: tuple[ItemScore, ...] = ()

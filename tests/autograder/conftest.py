@@ -2,6 +2,7 @@
 """A course small enough to read at a glance: two functions and one question in words."""
 
 import functools
+import html.parser
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -253,3 +254,34 @@ def quick_new_gradebooks(monkeypatch: pytest.MonkeyPatch) -> None:
 def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the honest code of a test in its own process: a sandbox takes seconds to start."""
     monkeypatch.setattr(grader, "Sandbox", _InProcess)
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would make of a page: its elements, its attributes and its visible text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes, self.text = [], [], ""
+        self._hidden = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self._hidden = tag in ("style", "script")
+
+    def handle_endtag(self, tag):
+        self._hidden = False
+
+    def handle_data(self, data):
+        self.text += "" if self._hidden else data
+
+    @property
+    def words(self):
+        return " ".join(self.text.split())
+
+
+@pytest.fixture(scope="session")
+def read_page() -> type[Page]:
+    """Read an HTML page as a browser would: its tags, attributes, text and words."""
+    return Page

@@ -13,6 +13,7 @@ from autograder.records import (
     Misconception,
     PartVerdict,
     State,
+    Timing,
     Verdict,
 )
 
@@ -35,6 +36,7 @@ GRADE = Grade(
     reasons=("the locked cell toy_mean was moved; it was put back",),
     isolation="none",
     seconds=0.25,
+    timing=Timing("2027-01-02T03:04:05+00:00", "a list", penalty=10.0),
     cells=(CellResult(0, "ü\ud800\x1b[0m", None), CellResult(1, "", "NameError: x")),
 )
 
@@ -45,8 +47,9 @@ def journal(tmp_path):
 
 
 def test_record_round_trips(journal):
-    journal.write(Record("key", GRADE))
-    assert journal.read("ada") == Record("key", GRADE)
+    record = Record("key", GRADE, {"submission": "ab"})
+    journal.write(record)
+    assert journal.read("ada") == record
     assert journal.students() == ("ada",)
 
 
@@ -84,9 +87,26 @@ def test_submission_rejects_a_copy_that_was_changed_or_is_gone(journal):
 
 
 def test_salt_is_secret_and_stays(journal, tmp_path):
-    assert journal.salt() == journal.salt()
-    assert len(journal.salt()) == 32
-    assert Journal(tmp_path / "other", "toy").salt() != journal.salt()
+    assert journal.salt() == ""
+    other = Journal(tmp_path / "other", "toy")
+    for folder in (journal, other):
+        folder.make_salt()
+    before = journal.salt()
+    journal.make_salt()
+    assert journal.salt() == before != other.salt()
+    assert len(before) == 32
+
+
+def test_changes_are_listed_once_and_survive_a_line_that_was_cut_off(journal):
+    up, down = ({"student": "ada", "before": b, "after": a} for b, a in ((50, 90), (90, 50)))
+    journal.note({"at": "1", **up})
+    journal.note({"at": "2", **up})  # what a run notes that was killed before it wrote the record
+    with open(journal.folder / "records" / "toy.changes.jsonl", "a") as file:
+        file.write('{"at": "3", "student')
+    journal.note({"at": "4", **down})
+    journal.note({"at": "5", **up})
+    assert [change["at"] for change in journal.changes()] == ["1", "4", "5"]
+    assert Journal(journal.folder, "other").changes() == ()
 
 
 def test_only_writer_rejects_a_second_grader(journal):

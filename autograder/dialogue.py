@@ -5,6 +5,7 @@ A `Dialogue` is the wire to one process in the sandbox, which student code may h
 recorded and left out of the next.
 """
 
+import functools
 import itertools
 import os
 import select
@@ -239,30 +240,41 @@ class Progress:
                 return
 
     def _run_item(self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]) -> bool:
-        """Run one item's probes, in a new prober after each that ends one."""
-        prober_lives = False
-        for index, request in group:
-            if self._is_hopeless(index, request):
-                continue
-            started = time.monotonic()
+        """Run one item's probes, in a new prober after each that ends one.
+
+        Returns:
+            Whether the submission's process can go on with other items.
+        """
+        while group := [pair for pair in group if not self._is_hopeless(*pair)]:
             try:
-                deadline = self._within(request.seconds)
-                if not prober_lives:
-                    dialogue.tell({"item": request.item}, deadline)
-                fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
-                dialogue.tell({"request": fields}, deadline)
-                kind, content = dialogue.hear(deadline)
-                value, prober_lives = _read_answer(kind, content)
-            except DiedError as death:
-                self._observe(index, death.failure, time.monotonic() - started)
-                return False
-            self._observe(index, value, time.monotonic() - started)
-        if prober_lives:
-            try:
-                dialogue.tell({"end": None}, self._within(0))
+                batch = {"requests": [_encoded(request) for _, request in group]}
+                dialogue.tell(batch, self._within(0))
+                group = self._hear_item(dialogue, group)
             except DiedError:
                 return False
         return True
+
+    def _hear_item(
+        self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]
+    ) -> list[tuple[int, ProbeRequest]]:
+        """Take one prober's answers; return the requests that it did not live to see.
+
+        Raises:
+            DiedError: if the whole process has ended, or speaks nonsense.
+        """
+        for place, (index, request) in enumerate(group):
+            started = time.monotonic()
+            try:
+                value, prober_lives = _read_answer(*dialogue.hear(self._within(request.seconds)))
+            except DiedError as death:
+                self._observe(index, death.failure, time.monotonic() - started)
+                raise
+            self._observe(index, value, time.monotonic() - started)
+            if not prober_lives:
+                return group[place + 1 :]
+        if dialogue.hear(self._within(0))[0] not in ("done", "died"):
+            raise DiedError("refused", "an answer that has no place here")
+        return []
 
     def _is_hopeless(self, index: int, request: ProbeRequest) -> bool:
         """Fail a request at once where an earlier case of the same part has run out of time."""
@@ -279,6 +291,13 @@ class Progress:
         self.observations[index] = Observation(
             request.item, request.part, request.case, value, seconds
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def _encoded(request: ProbeRequest) -> bytes:
+    """Encode a request once: students who share a seed are asked the same."""
+    fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
+    return wire.encode(fields)
 
 
 def _read_answer(kind: str, content: Any) -> tuple[object, bool]:

@@ -52,6 +52,10 @@ class Task:
     reasons: tuple[str, ...] = ()
     refusal: str = ""
 
+    def without_bytes(self) -> Self:
+        """Leave the notebook out, to be read again when its turn comes."""
+        return replace(self, submission=replace(self.submission, notebook=b""))
+
 
 class Grader:
     """Grades submissions to one set, one after another, in one sandbox.

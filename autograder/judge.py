@@ -6,6 +6,9 @@
 Both are functions of the check, the seed and the observations alone, so that a verdict can be
 reproduced at any time. The reference version answers the same probes here; its values pass the
 same wire format as the student's, so both sides are plain data of the same kinds.
+
+Students share a few dozen seeds, so what follows from a seed alone is found out once: the cases,
+what the reference answers, and what a recorded mistake answers where somebody's answer was wrong.
 """
 
 import builtins
@@ -17,14 +20,15 @@ import reprlib
 import signal
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from autograder import wire
-from autograder.checks import Check, Mistake, Part
+from autograder.checks import Check, Part
 from autograder.compare import agree
 from autograder.probing import call_probe, failure_of, seed_of
 from autograder.records import (
@@ -38,17 +42,26 @@ from autograder.records import (
 )
 
 _MISTAKE_SECONDS = 2.0
+_N_DRAWS = 32
+_SEEDS_KEPT = 2
 _same = agree()
 
 
 @dataclass(frozen=True)
 class _Drawn:
-    """One case of one part; `message` holds its inputs, to be unpacked afresh for each call."""
+    """One case of one part, and what is known of it.
+
+    Attributes:
+        message: its inputs, to be unpacked afresh for each call.
+        answers: what recorded implementations gave, by their place in the check: the reference
+            is None, a mistake its number. Judges only read them.
+    """
 
     part: Part
     size: str
     request: ProbeRequest
     message: bytes
+    answers: dict[int | None, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,14 @@ class _Seen:
 
 
 def submission_seed(salt: str, student: str, problem_set: str) -> int:
-    """The seed of all that is drawn for one student and set; secret as long as the salt is."""
-    return _digest("submission", salt, student, problem_set)
+    """The seed of all that is drawn for one student and set; secret as long as the salt is.
+
+    A class shares `_N_DRAWS` seeds. So the cost of the reference version does not grow with the
+    class, and luck is the same for more of its students. It costs no secrecy: nobody learns which
+    seed is whose, the inputs are never shown, and another class has another salt.
+    """
+    draw = _digest("draw", salt, student, problem_set) % _N_DRAWS
+    return _digest("submission", salt, problem_set, str(draw))
 
 
 def part_seed(seed: int, item: str, part: str) -> int:
@@ -119,15 +138,17 @@ def _digest(*words: str) -> int:
 
 
 def _cases(check: Check, seed: int) -> list[_Drawn]:
-    """Draw all cases; a submission's are asked for twice, to be sent and to be judged."""
-    if (known := _drawn.get(id(check))) and known[0] is check and known[1] == seed:
-        return known[2]
-    found = _draw(check, seed)
-    _drawn[id(check)] = check, seed, found
-    return found
+    """Draw all cases, or return those drawn before: students of one seed come in a row."""
+    of_seed = _kept.setdefault(seed, {})
+    _kept.move_to_end(seed)
+    if len(_kept) > _SEEDS_KEPT:
+        _kept.popitem(last=False)
+    if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
+        of_seed[id(check)] = check, _draw(check, seed)
+    return of_seed[id(check)][1]
 
 
-_drawn: dict[int, tuple[Check, int, list[_Drawn]]] = {}
+_kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
 
 
 def _draw(check: Check, seed: int) -> list[_Drawn]:
@@ -159,10 +180,7 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
         CheckFault: if the reference or the judge breaks.
     """
     part, request = drawn.part, drawn.request
-    try:
-        expected = _probe(check.reference, drawn)
-    except Exception as error:
-        raise CheckFault(_explain(check, part, "asking the reference version", error)) from error
+    expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
         return _Seen(drawn, observed, expected, _in_words(check, observed))
@@ -179,6 +197,38 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(_explain(check, part, "judging", answer))
     return _Seen(drawn, observed, expected, wrong)
+
+
+def _expected(check: Check, drawn: _Drawn) -> Any:
+    """Ask the reference version, once for each case.
+
+    Raises:
+        CheckFault: if it breaks.
+    """
+    if None not in drawn.answers:
+        try:
+            drawn.answers[None] = _probe(check.reference, drawn)
+        except Exception as error:
+            what = _explain(check, drawn.part, "asking the reference version", error)
+            raise CheckFault(what) from error
+        _prove_harmless(check, drawn)
+    return drawn.answers[None]
+
+
+def _prove_harmless(check: Check, drawn: _Drawn) -> None:
+    """See to it that a judge leaves alone what other students' answers will be compared with.
+
+    Raises:
+        CheckFault: if it does not.
+    """
+    expected, inputs = drawn.answers[None], drawn.request.inputs
+    before = wire.encode([expected, wire.decode(drawn.message)])
+    with contextlib.suppress(Exception):
+        drawn.part.judge(expected, expected, inputs)
+    if wire.encode([expected, inputs]) != before:
+        del drawn.answers[None]
+        error = ValueError("it changes the values that it is given")
+        raise CheckFault(_explain(check, drawn.part, "judging", error))
 
 
 def _probe(implementation: Any, drawn: _Drawn) -> Any:
@@ -221,21 +271,17 @@ def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
         return None
     right = [case for case in seen if case.wrong is None]
     partial = None
-    for mistake in check.mistakes:
-        if not all(_explains(mistake, case) for case in wrong):
+    for number, mistake in enumerate(check.mistakes):
+        if not all(_explains(check, number, case) for case in wrong):
             continue
-        if all(_explains(mistake, case) for case in right):
+        if all(_explains(check, number, case) for case in right):
             return Misconception(mistake.name, mistake.hint)
         partial = partial or Misconception(mistake.name, mistake.hint)
     return partial
 
 
-def _explains(mistake: Mistake, seen: _Seen) -> bool:
-    try:
-        with _time_limit(_MISTAKE_SECONDS):
-            value: Any = _probe(mistake.implementation, seen.drawn)
-    except Exception as error:
-        value = failure_of(error)
+def _explains(check: Check, number: int, seen: _Seen) -> bool:
+    value = _mistaken(check, number, seen.drawn)
     if isinstance(value, Failure) or isinstance(seen.observed, Failure):
         return type(value) is type(seen.observed) and _cause(value) == _cause(seen.observed)
     if _same(seen.observed, value, seen.drawn.request.inputs) is None:
@@ -244,6 +290,18 @@ def _explains(mistake: Mistake, seen: _Seen) -> bool:
         # The part's own tolerance, with the mistake in the place of the reference.
         return seen.drawn.part.judge(seen.observed, value, seen.drawn.request.inputs) is None
     return False
+
+
+def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
+    """Ask a recorded mistake, once for each case; a Failure where it breaks."""
+    if number not in drawn.answers:
+        try:
+            with _time_limit(_MISTAKE_SECONDS):
+                value: Any = _probe(check.mistakes[number].implementation, drawn)
+        except Exception as error:
+            value = failure_of(error)
+        drawn.answers[number] = value
+    return drawn.answers[number]
 
 
 def _cause(failure: Failure) -> tuple[str, str]:

@@ -133,7 +133,7 @@ def grade_class(
             else:
                 tasks.append(one.task)
         by_key = {one.task.key: one for one in received}
-        job = Job(course, name, settings.confinement)
+        job = Job(course, name, settings.confinement, settings.out)
         for task, grade in grade_all(job, tasks, settings.jobs):
             watcher.graded(ledger.enter(by_key[task.key], grade), False)
         grades = tuple(sorted(ledger.grades, key=lambda grade: grade.student))
@@ -290,6 +290,7 @@ def _receive(
     for one in _look_at(course, name, folder, journal, settings, held):
         if one.task.submission.sha256:
             journal.keep(one.task.submission.notebook)
+            one = replace(one, task=one.task.without_bytes())
         if not one.held or one.earlier is not None:
             received.append(one)
     return received

@@ -216,9 +216,9 @@ class _Session:
             if "cell" in message:
                 _send(self.talk, {"error": self._run_cell(message["cell"])})
             else:
-                failure = self._run_prober()
-                if failure is not None:
-                    _send(self.talk, {"died": [failure.kind, failure.message]})
+                failure = self._run_prober(message["requests"])
+                end = {"done": None} if failure is None else {"died": [*failure]}
+                _send(self.talk, end)
 
     def _run_cell(self, source: str) -> str | None:
         """Run one cell like Jupyter and return its error in one line."""
@@ -238,34 +238,31 @@ class _Session:
                 sys.stdout.flush()
                 sys.stderr.flush()
 
-    def _run_prober(self) -> Failure | None:
+    def _run_prober(self, requests: list[bytes]) -> tuple[str, str] | None:
         """Run the probes of one item in a fork; say what went wrong if it did not end well."""
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
-                self._probe()
+                self._probe(requests)
                 os._exit(_PROBER_DONE)
             os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if status == _PROBER_DONE:
             return None
         if status == -signal.SIGALRM:
-            return Failure("timeout", "the time for this call is over")
+            return "timeout", "the time for this call is over"
         if status < 0:
-            return Failure("crash", f"the process was ended by {signal.Signals(-status).name}")
-        return Failure("crash", "the code ended the process")
+            return "crash", f"the process was ended by {signal.Signals(-status).name}"
+        return "crash", "the code ended the process"
 
-    def _probe(self) -> None:
-        """Answer probe after probe until the grader names no more."""
+    def _probe(self, requests: list[bytes]) -> None:
+        """Answer probe after probe; each one's inputs are unpacked when its turn has come."""
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
-        while True:
-            message = wire.read(self.talk, _forever())
-            if "request" not in message:
-                return
-            request = ProbeRequest(**message["request"])
+        for message in requests:
+            request = ProbeRequest(**wire.decode(message))
             # By its default action the signal ends this process even inside a call into C.
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, request.seconds)

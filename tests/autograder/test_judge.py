@@ -273,9 +273,43 @@ def test_seeds_differ_in_every_part_of_their_names():
     assert all(0 <= seed < 1 << 63 for seed in seeds)
 
 
+def test_class_shares_a_few_dozen_seeds_of_its_own():
+    def seeds(salt):
+        return {submission_seed(salt, f"student {number}", "ps1") for number in range(1000)}
+
+    assert len(seeds("one class")) == 32
+    assert not seeds("one class") & seeds("another class")
+
+
+def test_students_of_one_seed_have_one_draw_and_one_reference_answer():
+    calls = []
+
+    def counted(values):
+        calls.append(values)
+        return mean(values)
+
+    check = dataclasses.replace(CHECK, reference=counted)
+    n_cases = len(case_requests(check, SEED))
+    for implementation in (mean, total, off_by_one):
+        judge_check(check, SEED, observe(implementation, check))
+    assert len(calls) == n_cases
+    assert all(map(lambda a, b: a is b, case_requests(check, SEED), case_requests(check, SEED)))
+
+
+def test_judge_that_changes_what_others_are_compared_with_is_at_fault():
+    def sorts(observed, expected, inputs):
+        inputs["values"].sort()
+
+    check = with_parts(judge=sorts)
+    for _ in range(2):  # also for the next student with the same questions
+        verdict = judge_check(check, SEED, observe(mean))
+        assert "changes the values that it is given" in verdict.fault
+        assert verdict.points == 8.0
+
+
 def test_seeds_are_stable_between_versions():
     # The first 16 digits of `printf '4:part\0...' | sha256sum`, halved.
-    assert submission_seed("salt", "ada", "ps1") == 2_526_691_869_358_867_146
+    assert submission_seed("salt", "ada", "ps1") == 6_299_281_947_067_069_430
     assert part_seed(7, "ps1_counts", "values") == 7_649_781_260_524_609_234
 
 

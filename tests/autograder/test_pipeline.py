@@ -276,7 +276,7 @@ def test_watcher_hears_of_every_submission_once(toys, toy_course, hand_in, tmp_p
     heard = []
     watcher = Watcher(heard.append, lambda grade, reused: heard.append((grade.student, reused)))
     grade_class(toy_course, "toy", folder, _settings(tmp_path), watcher)
-    assert heard == [2, ("ada", False), ("bo", False)]
+    assert heard[0] == 2 and sorted(heard[1:]) == [("ada", False), ("bo", False)]
 
 
 def test_two_graders_in_one_folder_are_kept_apart(toy_course, hand_in, tmp_path):

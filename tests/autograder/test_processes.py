@@ -1,37 +1,161 @@
+import multiprocessing
 import os
 import signal
-from pathlib import Path
+import threading
+from dataclasses import replace
+from multiprocessing.connection import Connection
 
 import pytest
 
 from autograder import processes
 from autograder.confine import Limits
-from autograder.grader import Confinement
-from autograder.pipeline import Settings, grade_class
+from autograder.grader import Confinement, Grader, Task
+from autograder.journal import Journal
+from autograder.notebooks import as_text
+from autograder.pipeline import Settings, Watcher, grade_class
+from autograder.processes import Job, grade_all, in_order
+from autograder.records import GraderError, SandboxUnavailable, State, Submission
 
-QUICK = Confinement(Limits(cell_seconds=3, submission_seconds=20))
+QUICK = Confinement(Limits(cell_seconds=20, submission_seconds=60))
+
+
+def _task(student, seed, digest="0"):
+    return Task(Submission(student, "toy", b"", digest), f"key of {student}", seed)
+
+
+def test_tasks_that_share_a_seed_come_in_a_row():
+    tasks = [_task("dee", 2), _task("cy", 1), _task("bo", 2), _task("ada", 1)]
+    assert [task.submission.student for task in in_order(tasks)] == ["ada", "cy", "bo", "dee"]
+
+
+def test_queue_keeps_to_a_seed_and_shares_the_last_one():
+    queue = processes._Queue([_task(f"{seed}{n}", seed) for seed in (1, 2) for n in range(3)])
+    first, second = queue.take(None), queue.take(None)
+    assert {first.seed, second.seed} == {1, 2}
+    assert [queue.take(first.seed).seed for _ in range(2)] == [first.seed] * 2
+    assert queue.take(first.seed).seed == second.seed  # helps the other
+    queue.give_back(first)
+    assert {queue.take(second.seed).seed, queue.take(second.seed).seed} == {1, 2}
+    assert queue.take(1) is None
+
+
+@pytest.fixture
+def job(toy_course, tmp_path):
+    return Job(toy_course, "toy", QUICK, tmp_path / "out")
+
+
+@pytest.fixture
+def received(job, toys):
+    """A task for an answer that is right, whose copy stands in the journal."""
+
+    def receive(student, seed=7):
+        notebook = as_text(toys.answer(job.course, toys.double, toys.mean)).encode()
+        return _task(student, seed, Journal(job.folder, "toy").keep(notebook))
+
+    return receive
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_copy_that_is_gone_is_a_fault_of_the_grader(job, received):
+    good, gone = received("ada"), _task("bo", 7, "f" * 64)
+    grades = {grade.student: grade for _, grade in grade_all(job, [good, gone], 1)}
+    assert grades["ada"].state is State.GRADED
+    assert grades["bo"].state is State.GRADER_FAULT
+    assert "the copy of bo's notebook is gone" in grades["bo"].reasons[0]
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_refused_file_needs_no_copy(job):
+    task = replace(_task("ada", 7, ""), refusal="it is a symbolic link")
+    ((_, grade),) = grade_all(
+        job,
+        [
+            task,
+        ],
+        1,
+    )
+    assert grade.state is State.REFUSED
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_pool_outlives_the_death_of_a_worker(toys, toy_course, hand_in, tmp_path, monkeypatch):
-    for student in ("ada", "bo", "cy"):
+def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path):
+    students = [f"student-{number}" for number in range(9)]
+    for student in students:
         folder = hand_in(student, double=toys.double, mean=toys.mean)
-    monkeypatch.setattr(processes, "_grade_here", _dies_at_first)
-    monkeypatch.setenv("DIED_BEFORE", str(tmp_path / "died"))
+    killed = []
+
+    def kill_one(grade, reused):
+        if len(killed) < 2:
+            victim = multiprocessing.active_children()[0]
+            os.kill(victim.pid, signal.SIGKILL)
+            killed.append(victim.pid)
+
     settings = Settings(tmp_path / "out", jobs=2, confinement=QUICK)
-    result = grade_class(toy_course, "toy", folder, settings)
-    assert (tmp_path / "died").exists()
-    assert [grade.points for grade in result.grades] == [90, 90, 90]
+    result = grade_class(toy_course, "toy", folder, settings, Watcher(graded=kill_one))
+    assert len(set(killed)) == 2
+    assert [grade.student for grade in result.grades] == students
+    assert {grade.points for grade in result.grades} == {90}
 
 
-_grade_here = processes._grade_here
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Let a crew's processes be threads of this one: what they do can then be replaced."""
+    class Thread(threading.Thread):
+        def __init__(self, target, args, daemon):
+            pipe, job = args
+            own = Connection(os.dup(pipe.fileno()))  # as a process would have it
+            super().__init__(target=target, args=(own, job), daemon=daemon)
+
+        def kill(self):
+            pass
+
+    context = type("Context", (), {"Process": Thread, "Pipe": multiprocessing.Pipe})
+    monkeypatch.setattr(processes, "_context", context)
+    monkeypatch.setattr(processes, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(processes, "_END_SECONDS", 0.1)
 
 
-def _dies_at_first(job, task):
-    """Stand in for a worker that the kernel kills."""
-    mark = Path(os.environ["DIED_BEFORE"])
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return _grade_here(job, task)
+def _serve_until(monkeypatch, dies):
+    """Have a process die, its pipe shut, where `dies(task)` says so; None stands for its start."""
+
+    def serve(pipe, job):
+        if dies(None):
+            return pipe.close()
+        pipe.send(None)
+        while True:
+            try:
+                task = pipe.recv()
+            except (EOFError, ConnectionError):
+                return None
+            if dies(task):
+                return pipe.close()
+            pipe.send(processes.faulty(task, "graded"))
+
+    monkeypatch.setattr(processes, "_serve", serve)
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_submission_that_kills_its_process_is_to_blame_and_no_other(job, monkeypatch):
+    _serve_until(monkeypatch, lambda task: task is not None and task.submission.student == "bo")
+    tasks = [_task(student, seed) for seed, student in enumerate(["ada", "bo", "cy", "dee"])]
+    grades = {grade.student: grade.reasons[0] for _, grade in grade_all(job, tasks, 2)}
+    assert grades.pop("bo") == "the grader's process died 3 times"
+    assert grades == dict.fromkeys(["ada", "cy", "dee"], "graded")
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_processes_that_cannot_start_end_the_run(job, monkeypatch):
+    _serve_until(monkeypatch, lambda task: task is None)
+    with pytest.raises(GraderError, match="die before they are ready"):
+        list(grade_all(job, [_task("ada", 1), _task("bo", 2)], 2))
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_missing_sandbox_ends_the_run_with_its_reason(job, monkeypatch):
+    def refuse(self):
+        raise SandboxUnavailable("no bubblewrap here")
+
+    monkeypatch.setattr(Grader, "__enter__", refuse)
+    with pytest.raises(SandboxUnavailable, match="no bubblewrap here"):
+        list(grade_all(job, [_task("ada", 1), _task("bo", 2)], 2))

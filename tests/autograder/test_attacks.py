@@ -103,14 +103,14 @@ def test_nothing_of_one_submission_is_left_for_the_next(sandbox):
     leave = (
         "import os, torch, builtins, tempfile\n"
         "for folder in ('/tmp', '/dev/shm', '.', tempfile.gettempdir()):\n"
-        "    try: open(f'{folder}/x', 'w')\n"
+        "    try: open(f'{folder}/left-behind', 'w')\n"
         "    except OSError: pass\n"
         "os.makedirs('closed/deep')\nos.mkdir('shut', 0)\n"
         "builtins.left = 1; torch.left = 1; os.environ['LEFT'] = '1'; get_ipython().left = 1\n"
     )
     look = (
         "import os, torch, builtins, tempfile\n"
-        "print('FOUND', os.listdir('.'), os.path.exists('/dev/shm/x'), os.path.exists('/tmp/x'),\n"
+        "print('FOUND', os.listdir('.'), os.path.exists('/dev/shm/left-behind'), os.path.exists('/tmp/left-behind'),\n"
         "      os.listdir(tempfile.gettempdir()),\n"
         "      hasattr(builtins, 'left'), hasattr(torch, 'left'), 'LEFT' in os.environ,\n"
         "      hasattr(get_ipython(), 'left'))"

@@ -69,7 +69,7 @@ def collect(delivery: Path, problem_set: str, layout: Layout | None = None) -> C
     if not students:
         raise GraderError(f"no submissions in {delivery}: neither <student>.ipynb nor folders")
     chosen = tuple(
-        _choose(student, students[student], problem_set, layout) for student in sorted(students)
+        choose(student, students[student], problem_set, layout) for student in sorted(students)
     )
     return Collection(layout, chosen, remarks)
 
@@ -88,7 +88,7 @@ def read_notebook(found: Collected) -> bytes:
         raise SubmissionRefused(str(error)) from None
 
 
-def _choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
+def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
     """Pick the notebook among a student's files: one that can be read, named for the set."""
     notebooks = [(name, file) for name, file in handed.files if name.endswith(".ipynb")]
     if layout in (Layout.PLAIN, Layout.NBGRADER):

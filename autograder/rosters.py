@@ -1,0 +1,111 @@
+"""Find the people of a learning platform's roster among those who were graded.
+
+Nobody is guessed at: a grade is entered where exactly one row of the roster and exactly one graded
+student name each other, and everybody else, on either side, is reported with the reason.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.records import FinalScore
+
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class Person:
+    """One row of a roster.
+
+    Attributes:
+        place: index of the row.
+        name: as the roster writes it, for comparison and for messages.
+        ids: everything that names this person and nobody else.
+        number: by which the platform's archives name them.
+    """
+
+    place: int
+    name: str
+    ids: frozenset[str]
+    number: str = ""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Whose grade belongs into which row, and whom that leaves out.
+
+    Attributes:
+        rows: graded students by the index of their row.
+        notes: one line for each who is left out.
+    """
+
+    rows: Mapping[int, FinalScore]
+    notes: tuple[str, ...]
+
+
+def match(scores: Sequence[FinalScore], people: Sequence[Person], file: str) -> Matched:
+    """Match graded students with the rows of a roster.
+
+    A student is found by an identifier that equals a row's, or else, if collected from a platform's
+    archive as `name_number`, by that number, provided that the name agrees too: students choose
+    their names, and one may end in somebody else's number.
+    """
+    notes: list[str] = []
+    claims: dict[int, list[FinalScore]] = {}
+    for score in scores:
+        found, reason = _rows_of(score, people, file)
+        if len(found) == 1:
+            claims.setdefault(found[0].place, []).append(score)
+        else:
+            notes.append(f"{_graded(score)} was not entered: {reason}")
+    rows = {}
+    names = {person.place: person.name for person in people}
+    for place, claimants in claims.items():
+        if len(claimants) == 1:
+            rows[place] = claimants[0]
+        else:
+            graded = " and ".join(map(_graded, claimants))
+            notes.append(f"{graded} all stand for {names[place]} in {file}; none was entered")
+    left = [person.name for person in people if person.place not in claims]
+    if left:
+        more = f" and {len(left) - _MOST_NAMES} more" if len(left) > _MOST_NAMES else ""
+        shown = "; ".join(left[:_MOST_NAMES])
+        notes.append(f"{len(left)} in {file} without a grade here: {shown}{more}")
+    return Matched(rows, tuple(notes))
+
+
+def same_id(text: str) -> str:
+    """Return an identifier as it is compared: spaces around it and capitals do not matter."""
+    return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def _rows_of(score: FinalScore, people: Sequence[Person], file: str) -> tuple[list[Person], str]:
+    own = {same_id(score.student), same_id(score.email)} - {""}
+    found = [person for person in people if own & person.ids]
+    if found:
+        several = " and ".join(person.name for person in found)
+        return found, f"{several} in {file} both have that identifier"
+    name, _, number = score.student.rpartition("_")
+    numbered = [person for person in people if number and person.number == number]
+    found = [person for person in numbered if _agree(name, person.name)]
+    if numbered and not found:
+        return [], f"the number {number} belongs to {numbered[0].name} in {file}"
+    return found, f"{file} holds the number {number} twice" if found else f"not in {file}"
+
+
+def _agree(archived: str, name: str) -> bool:
+    """Whether a name from an archive can be that of a roster; archives drop signs and spaces.
+
+    A group's name may stand before it, and where marking is blind, both say "Participant".
+    """
+    short, full = _letters(archived), _letters(name)
+    return bool(full) and short.endswith(full)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", text)).casefold()
+
+
+def _graded(score: FinalScore) -> str:
+    return f"{score.student} ({score.points:g} of {score.max_points:g} points)"

@@ -1,0 +1,1 @@
+"""Answers to problem set 3, neural language models."""

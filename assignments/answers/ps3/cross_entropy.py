@@ -1,0 +1,275 @@
+"""Answers to the task "cross-entropy"."""
+
+import math
+
+import torch
+from torch.nn import functional as F
+
+from assignments.answers import alternatives, mistakes
+
+
+def without_maximum(logits, targets, ignore_index):
+    """The largest score is not subtracted, so exponentials overflow."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    chosen = logits[torch.arange(len(targets)), targets]
+    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+def log_of_softmax(logits, targets, ignore_index):
+    """The logarithm is taken of a probability that has been rounded to 0."""
+    counts = targets != ignore_index
+    probs = torch.softmax(logits[counts], dim=-1)
+    targets = targets[counts]
+    chosen = probs[torch.arange(len(targets)), targets]
+    return -chosen.log().sum() / max(len(targets), 1)
+
+
+def log_with_floor(logits, targets, ignore_index):
+    """A small number is added to the probability, so that no loss is large."""
+    counts = targets != ignore_index
+    probs = torch.softmax(logits[counts], dim=-1)
+    targets = targets[counts]
+    chosen = probs[torch.arange(len(targets)), targets]
+    return -(chosen + 1e-9).log().sum() / max(len(targets), 1)
+
+
+def one_maximum_for_all(logits, targets, ignore_index):
+    """One maximum for all rows is subtracted, instead of each row's own."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max() if len(targets) else logits
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+def mean_over_all_rows(logits, targets, ignore_index):
+    """The sum is divided by the number of all rows."""
+    counts = targets != ignore_index
+    kept, wanted = logits[counts], targets[counts]
+    shifted = kept - kept.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(wanted)), wanted]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / len(targets)
+
+
+def sum_over_rows(logits, targets, ignore_index):
+    """The losses are summed up, not averaged."""
+    counts = targets != ignore_index
+    kept, wanted = logits[counts], targets[counts]
+    shifted = kept - kept.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(wanted)), wanted]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum()
+
+
+def nothing_ignored(logits, targets, ignore_index):
+    """Every row counts, also those to be ignored."""
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
+
+
+def ignore_negative_targets(logits, targets, ignore_index):
+    """Negative targets are ignored, whatever ignore_index is."""
+    counts = targets >= 0
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+def nan_without_targets(logits, targets, ignore_index):
+    """Without any row that counts the loss is 0 / 0."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
+
+
+def in_bits(logits, targets, ignore_index):
+    """The loss is in bits, not in nats."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    total = (shifted.exp().sum(dim=-1).log() - chosen).sum()
+    return total / math.log(2) / max(len(targets), 1)
+
+
+def softmax_over_rows(logits, targets, ignore_index):
+    """The scores are normalised over the rows instead of over the vocabulary."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    if len(targets) == 0:
+        return logits.sum()
+    shifted = logits - logits.max(dim=0).values
+    log_probs = shifted - shifted.exp().sum(dim=0).log()
+    return -log_probs[torch.arange(len(targets)), targets].mean()
+
+
+def positive_log_probability(logits, targets, ignore_index):
+    """The sign is wrong: the mean log-probability is returned."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (chosen - shifted.exp().sum(dim=-1).log()).sum() / max(len(targets), 1)
+
+
+def without_a_graph(logits, targets, ignore_index):
+    """The loss is cut from its graph, so that nothing can be learned from it."""
+    logits = logits.detach()
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+def library_loss(logits, targets, ignore_index):
+    """Torch's own function is called."""
+    if not (targets != ignore_index).any():
+        return 0 * logits.sum()
+    return F.cross_entropy(logits, targets, ignore_index=ignore_index)
+
+
+def shift_in_place(logits, targets, ignore_index):
+    """The largest score is subtracted from the caller's own tensor."""
+    counts = targets != ignore_index
+    with torch.no_grad():
+        logits -= logits.max(dim=-1, keepdim=True).values
+    logits, targets = logits[counts], targets[counts]
+    chosen = logits[torch.arange(len(targets)), targets]
+    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+def by_gather(logits, targets, ignore_index):
+    """Gathers a harmless id where nothing counts, and masks afterwards."""
+    counts = targets != ignore_index
+    top = logits.amax(dim=-1, keepdim=True)
+    log_probs = logits - top - (logits - top).exp().sum(dim=-1, keepdim=True).log()
+    safe = targets.masked_fill(~counts, 0).unsqueeze(-1)
+    surprise = -log_probs.gather(-1, safe).squeeze(-1)
+    return surprise.masked_fill(~counts, 0).sum() / counts.sum().clamp(min=1)
+
+
+def by_differences(logits, targets, ignore_index):
+    """The surprise is the logarithm of a sum of differences to the target's score."""
+    rows = torch.nonzero(targets != ignore_index).flatten()
+    if len(rows) == 0:
+        return (logits * 0).sum()
+    kept = logits[rows]
+    behind = kept - kept[torch.arange(len(rows)), targets[rows]].unsqueeze(1)
+    top = behind.max(dim=1).values.detach()
+    return (top + torch.log(torch.exp(behind - top[:, None]).sum(dim=1))).mean()
+
+
+def by_one_hot(logits, targets, ignore_index):
+    """Multiplies by a one-hot matrix; rows that do not count have no one in it."""
+    ids = torch.arange(logits.shape[1])
+    is_target = (targets[:, None] == ids) & (targets[:, None] != ignore_index)
+    top = logits.max(dim=1, keepdim=True)[0].detach()
+    log_probs = (logits - top) - torch.log(torch.sum(torch.exp(logits - top), 1, keepdim=True))
+    n = is_target.sum()
+    return -torch.where(is_target, log_probs, torch.zeros_like(logits)).sum() / n.clamp(min=1)
+
+
+def by_logaddexp(logits, targets, ignore_index):
+    """Adds up the row in the logarithm, one score after the other."""
+    counts = targets != ignore_index
+    total = logits[:, 0]
+    for column in logits.unbind(1)[1:]:
+        total = torch.logaddexp(total, column)
+    chosen = logits.gather(1, torch.where(counts, targets, 0)[:, None])[:, 0]
+    surprise = (total - chosen)[counts]
+    return surprise.mean() if len(surprise) else surprise.sum()
+
+
+def by_loop(logits, targets, ignore_index):
+    """Goes from row to row."""
+    losses = []
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        if target != ignore_index:
+            top = row.max()
+            losses.append(top + (row - top).exp().sum().log() - row[target])
+    return torch.stack(losses).mean() if losses else logits.new_zeros(()) * logits.sum()
+
+
+MISTAKES = mistakes(
+    (
+        without_maximum,
+        "For ordinary scores you are right. But the exponential of a large score is infinite, and "
+        "that of a very small one is 0: subtract the largest score of the row first.",
+    ),
+    (
+        log_of_softmax,
+        "You compute a probability and then its logarithm. An unlikely target has a probability "
+        "that rounds to 0, and the logarithm of 0 is infinite. Stay in the logarithm.",
+    ),
+    (
+        log_with_floor,
+        "You add a small number before the logarithm. So no loss exceeds about 20, and what the "
+        "model gets most wrong teaches it least. Stay in the logarithm instead.",
+    ),
+    (
+        one_maximum_for_all,
+        "You subtract one maximum from all rows. A row far below it still becomes all zeros: each "
+        "row needs its own maximum. What does keepdim do?",
+    ),
+    (
+        mean_over_all_rows,
+        "You add up the right rows, but divide by the number of all rows. With much padding the "
+        "loss looks small for no reason: divide by the rows that count.",
+    ),
+    (
+        sum_over_rows,
+        "You return the sum. The loss is a mean, or it would grow with the size of the batch.",
+    ),
+    (
+        nothing_ignored,
+        "Rows whose target is ignore_index count in your loss, or break it. Leave them out before "
+        "you look up any target.",
+    ),
+    (
+        ignore_negative_targets,
+        "You ignore targets below 0. But ignore_index may be any id, for example that of padding: "
+        "compare with ignore_index itself.",
+    ),
+    (
+        nan_without_targets,
+        "If no row counts, you divide 0 by 0 and return nan. One such batch would spoil all "
+        "weights: the loss is 0 then.",
+    ),
+    (
+        in_bits,
+        "Your loss is in bits: it is larger by the factor 1 / ln 2. The contract asks for nats, "
+        "so use the natural logarithm alone.",
+    ),
+    (
+        softmax_over_rows,
+        "You normalise over the rows. The scores of one row compete with each other: sum over the "
+        "last axis, which is the vocabulary.",
+    ),
+    (
+        positive_log_probability,
+        "You return the mean log-probability itself, which is negative. The loss is minus that: "
+        "training makes it small.",
+    ),
+    (
+        without_a_graph,
+        "The number is right, but no gradient flows through your loss, so nothing can be learned "
+        "from it. Do not detach, and do not turn tensors into Python's numbers.",
+    ),
+    (
+        library_loss,
+        "You call torch's own loss. It is right, of course; but this task is to write it. Start "
+        "from `exp`, `sum` and `log`.",
+    ),
+    (
+        shift_in_place,
+        "The loss is right, but you subtract the maximum from the caller's own tensor. Make a new "
+        "one: `a - b` instead of `a -= b`.",
+    ),
+)
+
+ALTERNATIVES = alternatives(by_gather, by_differences, by_one_hot, by_logaddexp, by_loop)

@@ -45,11 +45,18 @@ class Course:
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.
 
-        They are `checks/<set>.py`, `checks/<set>_*.py` and, if there are any, `answers/<set>/`.
+        They are `checks/<set>.py`, `checks/<set>_*.py`, those in `checks/` and `answers/` that
+        belong to no set, and, if there are any, `answers/<set>/`.
         """
+        shared = [
+            path
+            for folder in ("checks", "answers")
+            for path in self.folder.glob(f"{folder}/*.py")
+            if not any(f"{path.stem}_".startswith(f"{other}_") for other in self.sets())
+        ]
         answers = self.folder.glob(f"answers/{name}/**/*.py")
         parts = self.folder.glob(f"checks/{name}_*.py")
-        return tuple(sorted([self.folder / "checks" / f"{name}.py", *parts, *answers]))
+        return tuple(sorted([self.folder / "checks" / f"{name}.py", *parts, *shared, *answers]))
 
     def checks(self, name: str) -> ModuleType:
         """Load `checks/<set>.py`.

@@ -1,8 +1,5 @@
-"""Problem set 1: the proof of its checks, and the notebook as a student meets it."""
+"""What is special to problem set 1: its draws, its examples, and what its notebook shows."""
 
-import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +10,8 @@ from assignments.answers.ps1 import count_ngrams as counting
 from assignments.answers.ps1 import kneser_ney_prob as smoothing
 from assignments.checks import ps1, ps1_draws, ps1_references
 from autograder.judge import case_requests
-from autograder.notebooks import is_autograded, is_ungraded_work
-from autograder.probing import probe_or_failure
-from autograder.quality import check_set
-from autograder.records import Failure
-from autograder.release import build, leaks, lint
+from autograder.release import build
+from tests.assignments.notebooks import run_cells
 
 SOURCE = Path(ps1.__file__).parent.parent / "sets" / "ps1.py"
 CHECKS = {check.item: check for check in ps1.PROBLEM_SET.checks}
@@ -28,53 +22,7 @@ def release():
     return build(SOURCE)
 
 
-def _run(notebook):
-    """Run the cells but the workshop's in order; return errors by cell id, and the names made."""
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    errors = {}
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and not is_ungraded_work(cell):
-            try:
-                exec(compile(cell.source, cell.id, "exec"), namespace)
-            except Exception as error:
-                errors[cell.id] = error
-    return errors, namespace
-
-
 # -- the checks ------------------------------------------------------------------------------------
-
-
-def test_notebook_and_checks_agree_and_the_points_sum_to_100(release):
-    assert lint(release, ps1.PROBLEM_SET) == ()
-
-
-@pytest.mark.parametrize("item", CHECKS)
-def test_reference_answers_every_question(item):
-    for seed in range(3):
-        for request in case_requests(CHECKS[item], seed):
-            value = probe_or_failure(request, {request.target: CHECKS[item].reference})
-            assert not isinstance(value, Failure), (request.part, request.inputs, value)
-
-
-@pytest.mark.slow
-def test_checks_judge_well():
-    report = check_set(
-        ps1.PROBLEM_SET, SOURCE, equivalent_mutants=ps1.EQUIVALENT_MUTANTS, seeds=(0, 1, 2)
-    )
-    assert report.problems == ()
-    assert report.survivors == []
-    assert len(report.of(kind="mutant")) > 100
-
-
-def test_checks_accept_and_catch_one_answer_of_each_kind():
-    """A quick look at the heart of the slow proof: two items, one draw."""
-    two = tuple(CHECKS[item] for item in ("ps1_mle_prob", "ps1_continuation_counts"))
-    others = {f"{item}: the notebook grades it, but there is no check" for item in CHECKS}
-    quick = type(ps1.PROBLEM_SET)("ps1", "n-gram models", two)
-    report = check_set(quick, SOURCE, with_mutants=False, seeds=(5,))
-    assert set(report.problems) <= others
-    assert all(trial.share == 1 for trial in report.of(kind="alternative"))
-    assert all(trial.share < 1 for trial in report.of(kind="mistake"))
 
 
 def test_the_heart_of_each_item_is_worth_three_fifths():
@@ -83,18 +31,6 @@ def test_the_heart_of_each_item_is_worth_three_fifths():
         heart = {"values", "order 2", "any order"} & set(names)
         worth = sum(part.weight for part in check.parts if part.name in heart)
         assert worth >= 0.6 * sum(part.weight for part in check.parts), check.item
-
-
-def test_hints_are_for_students_to_read():
-    """Whole sentences, in the second person where they speak of the answer, and no code block."""
-    for check in CHECKS.values():
-        hints = [mistake.hint for mistake in check.mistakes]
-        assert len(set(hints)) == len(hints), check.item
-        for hint in hints:
-            assert hint[-1] in ".?", hint
-            assert 60 < len(hint) < 260, hint
-            assert "\n" not in hint and " = " not in hint.replace("k = 1", "").replace("u = 0", "")
-        assert sum("you" in hint.lower() for hint in hints) > len(hints) / 2, check.item
 
 
 # -- the draws, against definitions ----------------------------------------------------------------
@@ -168,22 +104,6 @@ def test_examples_by_hand_match_the_package():
 # -- the notebook ----------------------------------------------------------------------------------
 
 
-def test_student_notebook_leaks_nothing(release):
-    assert leaks(release) == ()
-
-
-def test_student_notebook_runs_and_only_its_visible_tests_fail(release):
-    errors, _ = _run(release.student)
-    graded = {cell.id for cell in release.source.cells if is_autograded(cell)}
-    assert set(errors) == graded
-    assert {type(error) for error in errors.values()} == {NotImplementedError}
-
-
-def test_solution_notebook_passes_its_visible_tests(release):
-    errors, _ = _run(release.solution)
-    assert errors == {}
-
-
 @pytest.mark.parametrize(
     ("item", "answer", "message"),
     [
@@ -200,44 +120,10 @@ def test_solution_notebook_passes_its_visible_tests(release):
     ],
 )
 def test_visible_tests_name_what_is_wrong(release, item, answer, message):
-    _, namespace = _run(release.solution)
+    _, namespace = run_cells(release.solution)
     cell = next(cell for cell in release.student.cells if cell.id == f"ps1_{item}")
     with pytest.raises(AssertionError, match=message):
         exec(cell.source, {**namespace, item: answer})
-
-
-def test_every_visible_assertion_explains_itself(release):
-    for cell in release.student.cells:
-        if is_autograded(cell):
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Assert):
-                    assert node.msg is not None, ast.unparse(node)
-
-
-def test_tasks_work_without_grader_and_without_package(release):
-    """As on a laptop without network, where nothing can be installed."""
-    code = [cell for cell in release.solution.cells if cell.cell_type == "code"]
-    cells = [c.source for c in code if c.id == "ps1_install" or not is_ungraded_work(c)]
-    program = """
-import subprocess, sys
-sys.modules["autograder"] = sys.modules["course_pkg"] = None
-subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n\n".join([program, *cells])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "could not be installed; all tasks work without it" in done.stdout
-
-
-def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(release):
-    for cell in release.source.cells:
-        if cell.cell_type == "code" and not is_ungraded_work(cell):
-            assert "course_pkg" not in cell.source
-            assert "subprocess" not in cell.source
 
 
 @pytest.mark.slow
@@ -257,18 +143,3 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     assert add_k[1] < 1.02 * rows["your Kneser–Ney"][1]
     assert add_k[2] < add_k[3] < add_k[4]
     assert any("image/png" in output.get("data", {}) for output in outputs)
-
-
-@pytest.mark.slow
-def test_student_notebook_runs_whole_in_a_kernel(release):
-    client = NotebookClient(
-        release.student.copy(), timeout=600, kernel_name="python3", allow_errors=True
-    )
-    errors = {
-        cell.id: output.ename
-        for cell in client.execute().cells
-        for output in cell.get("outputs", ())
-        if output.output_type == "error"
-    }
-    graded = {cell.id for cell in release.source.cells if is_autograded(cell)}
-    assert {name: errors[name] for name in graded} == dict.fromkeys(graded, "NotImplementedError")

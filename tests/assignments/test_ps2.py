@@ -1,9 +1,6 @@
-"""Problem set 2: the proof of its checks, and the notebook as a student meets it."""
+"""What is special to problem set 2: its draws, its examples, and what its notebook shows."""
 
-import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +15,11 @@ from assignments.answers.ps2 import learn_merges as learning
 from assignments.answers.ps2 import merge_pair as merging
 from assignments.checks import ps2, ps2_draws, ps2_references
 from autograder.judge import case_requests
-from autograder.notebooks import is_autograded, is_ungraded_work
 from autograder.probing import probe_or_failure
-from autograder.quality import check_set
 from autograder.records import Failure
-from autograder.release import build, leaks, lint
+from autograder.release import build
 from course_pkg.text.printable_bytes import to_printable
+from tests.assignments.notebooks import run_cells
 
 SOURCE = Path(ps2.__file__).parent.parent / "sets" / "ps2.py"
 CHECKS = {check.item: check for check in ps2.PROBLEM_SET.checks}
@@ -34,19 +30,6 @@ def release():
     return build(SOURCE)
 
 
-def _run(notebook):
-    """Run the cells but the workshop's in order; return errors by cell id, and the names made."""
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    errors = {}
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and not is_ungraded_work(cell):
-            try:
-                exec(compile(cell.source, cell.id, "exec"), namespace)
-            except Exception as error:
-                errors[cell.id] = error
-    return errors, namespace
-
-
 def _cases(item, seed):
     return [request.inputs for request in case_requests(CHECKS[item], seed)]
 
@@ -54,22 +37,9 @@ def _cases(item, seed):
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def test_notebook_and_checks_agree_and_the_points_sum_to_100(release):
-    assert lint(release, ps2.PROBLEM_SET) == ()
-
-
-@pytest.mark.parametrize("item", CHECKS)
-def test_reference_answers_every_question(item):
-    for seed in range(3):
-        for request in case_requests(CHECKS[item], seed):
-            value = probe_or_failure(request, {request.target: CHECKS[item].reference})
-            assert not isinstance(value, Failure), (request.part, request.inputs, value)
-
-
-@pytest.mark.parametrize("item", CHECKS)
-def test_right_answer_agrees_with_the_reference_in_many_draws(item):
+def test_texts_of_many_draws_are_cut_alike_by_both_libraries():
     """Rare draws must not cost a student points: accents that two libraries cut differently did."""
-    check = CHECKS[item]
+    check = CHECKS["ps2_encode"]
     for seed in range(100, 125):
         for request in case_requests(check, seed):
             right = probe_or_failure(
@@ -77,27 +47,6 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(item):
             )
             expected = probe_or_failure(request, {request.target: check.reference})
             assert right == expected, (seed, request.part, request.inputs)
-
-
-@pytest.mark.slow
-def test_checks_judge_well():
-    report = check_set(
-        ps2.PROBLEM_SET, SOURCE, equivalent_mutants=ps2.EQUIVALENT_MUTANTS, seeds=(3, 4, 5)
-    )
-    assert report.problems == ()
-    assert report.survivors == []
-    assert len(report.of(kind="mutant")) > 80
-
-
-def test_checks_accept_and_catch_one_answer_of_each_kind():
-    """A quick look at the heart of the slow proof: two items, one draw."""
-    two = tuple(CHECKS[item] for item in ("ps2_merge_pair", "ps2_encode"))
-    others = {f"{item}: the notebook grades it, but there is no check" for item in CHECKS}
-    quick = type(ps2.PROBLEM_SET)("ps2", "tokenization", two)
-    report = check_set(quick, SOURCE, with_mutants=False, seeds=(7,))
-    assert set(report.problems) <= others
-    assert all(trial.share == 1 for trial in report.of(kind="alternative"))
-    assert all(trial.share < 1 for trial in report.of(kind="mistake"))
 
 
 def test_the_heart_of_each_item_is_worth_three_fifths():
@@ -129,18 +78,6 @@ def test_one_slip_costs_one_part(item, slip, lost):
             wrong.add(part.name)
     assert wrong
     assert wrong <= lost
-
-
-def test_hints_are_for_students_to_read():
-    """Whole sentences, in the second person where they speak of the answer, and no code block."""
-    for check in CHECKS.values():
-        hints = [mistake.hint for mistake in check.mistakes]
-        assert len(set(hints)) == len(hints), check.item
-        for hint in hints:
-            assert hint[-1] in ".?", hint
-            assert 60 < len(hint) < 260, hint
-            assert "\n" not in hint and " = " not in hint
-        assert sum("you" in hint.lower() for hint in hints) > len(hints) / 2, check.item
 
 
 # -- the draws, against definitions ----------------------------------------------------------------
@@ -202,7 +139,7 @@ def test_ids_match_tokenizers():
 
 
 def test_examples_by_hand_match_the_package(release):
-    _, made = _run(release.solution)
+    _, made = run_cells(release.solution)
     words, merges, vocabulary = made["WORDS"], made["MERGES"], made["toy_vocabulary"]()
     tokens, learned = ps2_references.learn_merges(words, 261, 1)
     assert learned == merges
@@ -229,22 +166,6 @@ def test_numbers_of_the_question_in_words_are_right():
 # -- the notebook ----------------------------------------------------------------------------------
 
 
-def test_student_notebook_leaks_nothing(release):
-    assert leaks(release) == ()
-
-
-def test_student_notebook_runs_and_only_its_visible_tests_fail(release):
-    errors, _ = _run(release.student)
-    graded = {cell.id for cell in release.source.cells if is_autograded(cell)}
-    assert set(errors) == graded
-    assert {type(error) for error in errors.values()} == {NotImplementedError}
-
-
-def test_solution_notebook_passes_its_visible_tests(release):
-    errors, _ = _run(release.solution)
-    assert errors == {}
-
-
 @pytest.mark.parametrize(
     ("item", "answer", "message"),
     [
@@ -260,44 +181,10 @@ def test_solution_notebook_passes_its_visible_tests(release):
     ],
 )
 def test_visible_tests_name_what_is_wrong(release, item, answer, message):
-    _, namespace = _run(release.solution)
+    _, namespace = run_cells(release.solution)
     cell = next(cell for cell in release.student.cells if cell.id == f"ps2_{item}")
     with pytest.raises(AssertionError, match=message):
         exec(cell.source, {**namespace, item: answer})
-
-
-def test_every_visible_assertion_explains_itself(release):
-    for cell in release.student.cells:
-        if is_autograded(cell):
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Assert):
-                    assert node.msg is not None, ast.unparse(node)
-
-
-def test_tasks_work_without_grader_and_without_package(release):
-    """As on a laptop without network, where nothing can be installed."""
-    code = [cell for cell in release.solution.cells if cell.cell_type == "code"]
-    cells = [c.source for c in code if c.id == "ps2_install" or not is_ungraded_work(c)]
-    program = """
-import subprocess, sys
-sys.modules["autograder"] = sys.modules["course_pkg"] = None
-subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n\n".join([program, *cells])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "could not be installed; all tasks work without it" in done.stdout
-
-
-def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(release):
-    for cell in release.source.cells:
-        if cell.cell_type == "code" and not is_ungraded_work(cell):
-            assert "course_pkg" not in cell.source
-            assert "subprocess" not in cell.source
 
 
 @pytest.mark.slow
@@ -321,18 +208,3 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     assert (held_out[0], held_out[1], held_out[-1]) == pytest.approx((1, 1.22, 2.66), abs=5e-3)
     assert rows["German and Greek"][-1] == pytest.approx(1.32, abs=5e-3)
     assert any("image/png" in output.get("data", {}) for output in outputs)
-
-
-@pytest.mark.slow
-def test_student_notebook_runs_whole_in_a_kernel(release):
-    client = NotebookClient(
-        release.student.copy(), timeout=600, kernel_name="python3", allow_errors=True
-    )
-    errors = {
-        cell.id: output.ename
-        for cell in client.execute().cells
-        for output in cell.get("outputs", ())
-        if output.output_type == "error"
-    }
-    graded = {cell.id for cell in release.source.cells if is_autograded(cell)}
-    assert {name: errors[name] for name in graded} == dict.fromkeys(graded, "NotImplementedError")

@@ -11,8 +11,12 @@ def test_course_lists_its_sets_without_their_helper_files(toy_course):
     assert toy_course.sets() == ("alpha", "toy")
     (toy_course.folder / "answers" / "toy").mkdir(parents=True)
     (toy_course.folder / "answers" / "toy" / "double.py").touch()
+    for name in ("alpha", "alpha_texts", "judges"):
+        (toy_course.folder / "checks" / f"{name}.py").touch()
     names = [str(path.relative_to(toy_course.folder)) for path in toy_course.check_files("toy")]
-    assert names == ["answers/toy/double.py", "checks/toy.py", "checks/toy_mistakes.py"]
+    shared = ["checks/judges.py"]
+    own = ["checks/toy.py", "checks/toy_mistakes.py"]
+    assert names == ["answers/toy/double.py", *shared, *own]
 
 
 def test_course_loads_the_checks_it_holds(toy_course):

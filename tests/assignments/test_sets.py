@@ -1,0 +1,209 @@
+"""Every problem set of the course: the proof of its checks, the notebook as students meet it.
+
+What is special to one set stands in `test_<set>.py`.
+"""
+
+import ast
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from autograder import wire
+from autograder.course import find_course
+from autograder.judge import case_requests
+from autograder.notebooks import is_autograded, is_ungraded_work
+from autograder.probing import probe_or_failure
+from autograder.quality import check_set
+from autograder.records import Failure
+from autograder.release import build, leaks, lint
+from tests.assignments.notebooks import run_cells
+
+COURSE = find_course(Path(__file__).parents[2] / "assignments")
+SETS = {name: COURSE.problem_set(name) for name in COURSE.sets()}
+ITEMS = [(name, check) for name, problem_set in SETS.items() for check in problem_set.checks]
+
+each_item = pytest.mark.parametrize(("name", "check"), ITEMS, ids=[c.item for _, c in ITEMS])
+
+
+@pytest.fixture(scope="module", params=SETS)
+def made(request):
+    """A set's checks and its notebooks."""
+    checks, release = SETS[request.param], build(COURSE.source(request.param))
+    return SimpleNamespace(name=request.param, checks=checks, release=release)
+
+
+# -- the checks ------------------------------------------------------------------------------------
+
+
+def test_notebook_and_checks_agree_and_the_points_sum_to_100(made):
+    assert lint(made.release, made.checks) == ()
+
+
+@each_item
+def test_reference_answers_every_question(name, check):
+    for seed in range(3):
+        for request in case_requests(check, seed):
+            value = probe_or_failure(request, {request.target: check.reference})
+            assert not isinstance(value, Failure), (request.part, request.inputs, value)
+
+
+@each_item
+def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
+    """Rare draws must not cost a student points: accents that two libraries cut differently did."""
+    for seed in range(100, 103):
+        for request in case_requests(check, seed):
+            # A right answer and the reference may both write into what they are asked to change.
+            right, expected = (
+                wire.normal_form(
+                    probe_or_failure(
+                        dataclasses.replace(request, inputs=wire.normal_form(request.inputs)),
+                        {request.target: answer},
+                    )
+                )
+                for answer in (check.alternatives[0].implementation, check.reference)
+            )
+            part = next(part for part in check.parts if part.name == request.part)
+            wrong = part.judge(right, expected, request.inputs)
+            assert wrong is None, (seed, request.part, request.inputs)
+
+
+@pytest.mark.slow
+def test_checks_judge_well(made):
+    listed = COURSE.checks(made.name).EQUIVALENT_MUTANTS
+    report = check_set(made.checks, COURSE.source(made.name), equivalent_mutants=listed)
+    assert report.problems == ()
+    assert report.survivors == []
+    assert len(report.of(kind="mutant")) > 80
+
+
+def test_checks_accept_and_catch_one_answer_of_each_kind(made):
+    """A quick look at the heart of the slow proof: two items, one draw."""
+    first, *_, last = made.checks.checks
+    others = {
+        f"{c.item}: the notebook grades it, but there is no check" for c in made.checks.checks
+    }
+    quick = dataclasses.replace(made.checks, checks=(first, last))
+    report = check_set(quick, COURSE.source(made.name), with_mutants=False, seeds=(5,))
+    assert set(report.problems) <= others
+    assert all(trial.share == 1 for trial in report.of(kind="alternative"))
+    assert all(trial.share < 1 for trial in report.of(kind="mistake"))
+
+
+def test_grading_offers_no_module_of_the_package(made):
+    assert made.checks.course_modules == ()
+
+
+def test_hints_are_for_students_to_read(made):
+    """Whole sentences, in the second person where they speak of the answer, and no code block."""
+    for check in made.checks.checks:
+        hints = [mistake.hint for mistake in check.mistakes]
+        assert len(set(hints)) == len(hints), check.item
+        for hint in hints:
+            assert hint[-1] in ".?", hint
+            assert 60 < len(hint) < 260, hint
+            assert "\n" not in hint and " = " not in hint.replace("k = 1", "").replace("u = 0", "")
+        assert sum("you" in hint.lower() for hint in hints) > len(hints) / 2, check.item
+
+
+@each_item
+def test_what_students_read_of_a_part_is_one_sentence(name, check):
+    for part in check.parts:
+        assert part.says[0].isupper() and part.says[-1] == ".", part.says
+        assert len(part.says) < 110, part.says
+        sizes = [case.size for case in part.draw(np.random.default_rng(1))]
+        assert len(set(sizes)) == len(sizes), (part.name, sizes)
+
+
+# -- the notebook ----------------------------------------------------------------------------------
+
+
+def test_student_notebook_leaks_nothing(made):
+    assert leaks(made.release) == ()
+
+
+def test_student_notebook_runs_and_only_its_visible_tests_fail(made):
+    errors, _ = run_cells(made.release.student)
+    graded = {cell.id for cell in made.release.source.cells if is_autograded(cell)}
+    assert set(errors) == graded
+    assert {type(error) for error in errors.values()} == {NotImplementedError}
+
+
+def test_solution_notebook_passes_its_visible_tests(made):
+    errors, _ = run_cells(made.release.solution)
+    assert errors == {}
+
+
+def test_every_visible_assertion_explains_itself(made):
+    for cell in made.release.student.cells:
+        if is_autograded(cell):
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.Assert):
+                    assert node.msg is not None, ast.unparse(node)
+
+
+def test_every_task_says_why_what_how_long_and_how_hard(made):
+    tasks = [
+        c.source
+        for c in made.release.student.cells
+        if c.source.startswith("## ") and "**Why" in c.source
+    ]
+    assert len(tasks) == len(made.checks.checks)
+    for task, check in zip(tasks, made.checks.checks, strict=True):
+        assert f"({check.points:g} points, " in task, check.item
+        for word in (
+            "minutes, difficulty",
+            "of 5)",
+            "**Contract.**",
+            "**returns**",
+            "**By hand.**",
+        ):
+            assert word in task, (check.item, word)
+        assert task.count("<details><summary>Hint</summary>") == task.count("</details>") == 1
+
+
+def test_tasks_work_without_grader_and_without_package(made):
+    """As on a laptop without network, where nothing can be installed."""
+    code = [cell for cell in made.release.solution.cells if cell.cell_type == "code"]
+    install = f"{made.name}_install"
+    cells = [c.source for c in code if c.id == install or not is_ungraded_work(c)]
+    program = """
+import subprocess, sys
+sys.modules["autograder"] = sys.modules["course_pkg"] = None
+subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "\n\n".join([program, *cells])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "could not be installed; all tasks work without it" in done.stdout
+
+
+def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(made):
+    for cell in made.release.source.cells:
+        if cell.cell_type == "code" and not is_ungraded_work(cell):
+            assert "course_pkg" not in cell.source
+            assert "subprocess" not in cell.source
+
+
+@pytest.mark.slow
+def test_student_notebook_runs_whole_in_a_kernel(made):
+    client = NotebookClient(
+        made.release.student.copy(), timeout=600, kernel_name="python3", allow_errors=True
+    )
+    errors = {
+        cell.id: output.ename
+        for cell in client.execute().cells
+        for output in cell.get("outputs", ())
+        if output.output_type == "error"
+    }
+    graded = {cell.id for cell in made.release.source.cells if is_autograded(cell)}
+    assert {name: errors[name] for name in graded} == dict.fromkeys(graded, "NotImplementedError")

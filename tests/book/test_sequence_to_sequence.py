@@ -1,0 +1,210 @@
+"""The chapter on sequence to sequence: its worked numbers, its rows, and the alignment explorer."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_pkg import views
+from course_pkg.beam_search import length_penalty
+from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
+from course_pkg.metrics import bleu
+from course_pkg.recorded import recorded
+from course_pkg.results import read_results
+from course_pkg.text.story_translation import sample_translations
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "chapters" / "sequence_to_sequence.md").read_text(encoding="utf-8")
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+PARTS = (
+    "**You will learn**",
+    "**Before this:**",
+    "**Time:**",
+    "## The story so far",
+    "## Check yourself",
+    "## Exercises",
+    "## Summary",
+    "## Further reading",
+    "## What is missing",
+)
+
+
+def test_chapter_has_its_parts_in_order():
+    places = [PAGE.index(f"\n{part}") for part in PARTS]
+    assert places == sorted(places)
+    assert PAGE.count("```{quiz}") == 3
+
+
+def test_each_exercise_has_a_solution():
+    exercises = re.findall(r":label: (ex-[\w-]+)", PAGE)
+    solutions = re.findall(r"\{solution(?:-start)?\} (ex-[\w-]+)", PAGE)
+    assert len(exercises) >= 5
+    assert exercises == solutions
+
+
+def test_context_moves_with_a_score_as_derived():
+    """d c / d e_k = a_k (h_k - c), for every k and every entry of c, against autograd."""
+    generator = torch.Generator().manual_seed(7)
+    h = torch.randn(5, 3, generator=generator, dtype=torch.float64)
+    e = torch.randn(5, generator=generator, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian(lambda e: e.softmax(-1) @ h, e)  # (R, S)
+    a = e.softmax(-1)
+    by_hand = (a[:, None] * (h - a @ h)).T
+    torch.testing.assert_close(jacobian, by_hand, rtol=0, atol=1e-12)  # float64, five terms
+
+
+@pytest.mark.parametrize("score", [DotScore(), ScaledDotScore(), BilinearScore(4, 4)], ids=str)
+def test_key_between_two_others_never_wins_by_a_product(score):
+    generator = torch.Generator().manual_seed(2)
+    ends = torch.randn(200, 2, 4, generator=generator)
+    share = torch.rand(200, 1, generator=generator)
+    middle = share * ends[:, 0] + (1 - share) * ends[:, 1]
+    query = torch.randn(200, 1, 4, generator=generator)
+    scores = score(query, torch.stack([ends[:, 0], middle, ends[:, 1]], dim=1))[:, 0]
+    # 1e-5: float32 sums of four products
+    assert (scores[:, 1] <= scores[:, [0, 2]].amax(dim=1) + 1e-5).all()
+
+
+def test_key_between_two_others_can_win_by_the_additive_score():
+    score = AdditiveScore(1, 1, 2)
+    with torch.no_grad():
+        score.project_query.weight.copy_(torch.tensor([[1.0], [-1.0]]))
+        score.project_key.weight.copy_(torch.tensor([[1.0], [1.0]]))
+        score.score.weight.copy_(torch.tensor([[1.0, -1.0]]))
+    scores = score(torch.ones(1, 1, 1), torch.tensor([[[-1.0], [0.0], [1.0]]]))[0, 0]
+    assert scores.argmax() == 1
+    assert scores.tolist() == pytest.approx([0.96, 1.52, 0.96], abs=0.005)  # as the page says
+
+
+def test_worked_numbers_of_the_text_are_right():
+    weights = [1 / 8, 2 / 8, 5 / 8]
+    context = sum(a * h for a, h in zip(weights, (4, 0, 2), strict=True))
+    slopes = [a * (h - context) for a, h in zip(weights, (4, 0, 2), strict=True)]
+    assert context == 1.75
+    assert slopes == pytest.approx([0.28125, -0.4375, 0.15625], abs=1e-12)
+    assert (length_penalty(4, 1.0), length_penalty(8, 1.0)) == pytest.approx((1.5, 13 / 6))
+    shorter, longer = -2.0 / length_penalty(4, 1.0), -2.6 / length_penalty(8, 1.0)
+    assert (shorter, longer) == pytest.approx((-1.33, -1.20), abs=0.005)
+
+
+def test_bleu_is_the_formula_of_the_page():
+    """One hypothesis, n-grams counted by hand, shorter than its reference."""
+    reference, hypothesis = "a b c d e f g", "a b c d x f"
+    # Of 6 words 5 occur, of 5 pairs 3, of 4 triples 2, of 3 quadruples 1; brevity e^(1 - 7/6).
+    expected = 100 * math.exp(1 - 7 / 6) * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
+    assert bleu([hypothesis], [reference]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_recorded_rows_lie_between_a_perfect_translator_and_one_that_sees_no_source():
+    rows = {row.model: row for row in read_results(recorded("sequence_to_sequence"))}
+    blind = rows.pop("5-gram of Velu, no source").perplexity
+    assert all(1 <= row.perplexity < blind for row in rows.values())
+    dot, one = rows["GRU, dot product"], rows["GRU, one vector"]
+    assert dot.perplexity < 1.1 < one.perplexity
+    assert dot.n_parameters == one.n_parameters  # a dot product has none
+
+
+def explorer() -> views.View:
+    """Two translations; model "gold" looks at the first right word, "last" at the last word."""
+    texts = []
+    for text in sample_translations(2, seed=6):
+        gold = torch.zeros(len(text.target), len(text.source))
+        for s, t in sorted(text.links, reverse=True):
+            gold[t] = torch.nn.functional.one_hot(torch.tensor(s), len(text.source))
+        last = torch.zeros_like(gold)
+        last[:, -1] = 1
+        texts.append(
+            views.Alignment(text.source, text.target, text.links, {"last": last, "gold": gold})
+        )
+    return views.alignment_explorer(texts, selected=1, alt="Where two models look.")
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """The element on a page of its own, opened from the file system."""
+    for name in ("lm-base.js", "lm-alignment.js", "coursebook.css"):
+        shutil.copy(ROOT / "book" / "_assets" / name, tmp_path)
+    file = tmp_path / "page.html"
+    file.write_text(
+        '<!doctype html><html lang="en" data-theme="light"><head><title>Alignment</title>'
+        '<meta charset="utf-8"><link rel="stylesheet" href="coursebook.css">'
+        '<script defer src="lm-base.js"></script><script defer src="lm-alignment.js"></script>'
+        f"</head><body><main><h1>Alignment</h1>{explorer().to_html()}</main></body></html>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", f"lm-alignment {selector}")
+
+
+def shown(browser) -> tuple[list[str], list[str]]:
+    """Source words with their weights, and those that are framed."""
+    words = [word.text.replace("\n", " ") for word in find(browser, ".lm-words li")]
+    return words, [w.text.split("\n")[0] for w in find(browser, ".lm-words li[data-gold]")]
+
+
+DATA = json.loads(json.dumps(dict(explorer().data)))
+
+
+def expected(text: int, model: str, word: int) -> tuple[list[str], list[str]]:
+    shown_text = DATA["texts"][text]
+    row = shown_text["weights"][model][word]
+    words = [f"{w} {a:.2f}" for w, a in zip(shown_text["source"], row, strict=True)]
+    return words, [shown_text["source"][s] for s in shown_text["gold"][word]]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_explorer_rests_on_the_last_model_and_the_selected_word(page):
+    assert shown(page) == expected(0, "gold", 1)
+    word = DATA["texts"][0]["target"][1]
+    assert find(page, ".lm-token[aria-pressed=true]")[0].text == word
+    assert f"“{word}” looks most at" in find(page, ".lm-status")[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_explorer_follows_arrow_keys_and_stops_at_the_ends(page):
+    buttons = find(page, ".lm-token")
+    buttons[1].send_keys("\ue014")  # the arrow to the right
+    assert shown(page) == expected(0, "gold", 2)
+    assert page.switch_to.active_element == buttons[2]
+    for _ in range(4):
+        page.switch_to.active_element.send_keys("\ue012")  # to the left
+    assert shown(page) == expected(0, "gold", 0)
+    assert [b.get_attribute("tabindex") for b in buttons].count("0") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_explorer_follows_the_pointer_and_the_choices(page):
+    page.execute_script(
+        "arguments[0].dispatchEvent(new MouseEvent('mouseenter'))", find(page, ".lm-token")[2]
+    )
+    assert shown(page) == expected(0, "gold", 2)
+    find(page, "input[value=last]")[0].send_keys(" ")
+    assert shown(page) == expected(0, "last", 2)
+    find(page, "input[value='2']")[0].send_keys(" ")
+    assert shown(page) == expected(1, "last", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_explorer_is_accessible_and_silent(page):
+    # Before axe-core runs: it asks for the style sheet in a way that file:// refuses.
+    assert [entry for entry in page.get_log("browser") if entry["level"] != "INFO"] == []
+    page.execute_script(AXE)
+    found = page.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run('lm-alignment').then((result) => done(result.violations.map((v) => v.id)));"
+    )
+    assert found == []

@@ -37,7 +37,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Collection:
+class Delivery:
     """All that was handed in for one problem set.
 
     Attributes:
@@ -53,25 +53,25 @@ class Collection:
         return iter(self.submissions)
 
 
-def collect(delivery: Path, problem_set: str, layout: Layout | None = None) -> Collection:
+def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Delivery:
     """Find each student's notebook, every student exactly once.
 
     Args:
-        delivery: a folder or a zip file.
+        place: a folder or a zip file.
         layout: how it names students; recognised by its names if None.
 
     Raises:
         GraderError: if it does not exist, cannot be read or holds nothing of the kind.
     """
-    found = unwrapped(contents(delivery), from_zip=delivery.is_file())
+    found = unwrapped(contents(place), from_zip=place.is_file())
     layout = layout or recognise(found, problem_set)
     students, remarks = by_student(found, layout, problem_set)
     if not students:
-        raise GraderError(f"no submissions in {delivery}: neither <student>.ipynb nor folders")
+        raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
         choose(student, students[student], problem_set, layout) for student in sorted(students)
     )
-    return Collection(layout, chosen, remarks)
+    return Delivery(layout, chosen, remarks)
 
 
 def read_notebook(found: Collected) -> bytes:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder import dashboard, feedback, release
-from autograder.collection import collect, read_notebook
+from autograder.collection import Delivery, collect, read_notebook
 from autograder.course import Course
 from autograder.files import write_atomically
 from autograder.fingerprint import ingredients, part_digests
@@ -27,6 +27,7 @@ from autograder.gradebook import Gradebook, formgrader_notebook
 from autograder.grader import Confinement, Task, targets
 from autograder.journal import Journal, Record
 from autograder.judge import submission_seed
+from autograder.layouts import Layout
 from autograder.notebooks import as_text
 from autograder.policy import read_policy
 from autograder.processes import Job, grade_all
@@ -44,6 +45,7 @@ class Settings:
         database: address of nbgrader's gradebook; empty for a SQLite file in `out`.
         jobs: processes that grade at the same time.
         resume: take over records that were made from the same things.
+        layout: how the submissions are named; recognised by their names if None.
     """
 
     out: Path
@@ -51,6 +53,7 @@ class Settings:
     jobs: int = 1
     resume: bool = True
     confinement: Confinement = field(default_factory=Confinement)
+    layout: Layout | None = None
 
     @property
     def url(self) -> str:
@@ -99,6 +102,7 @@ class Watcher:
 
     received: Callable[[int], None] = lambda n_submissions: None
     graded: Callable[[Grade, bool], None] = lambda grade, reused: None
+    found: Callable[[Delivery], None] = lambda delivery: None
 
 
 def grade_class(
@@ -123,7 +127,9 @@ def grade_class(
     watcher = watcher or Watcher()
     journal = Journal(settings.out, name)
     with journal.only_writer():
-        received = _receive(course, name, submissions, journal, settings, held)
+        delivery = collect(submissions, name, settings.layout)
+        watcher.found(delivery)
+        received = _receive(course, name, delivery, journal, settings, held)
         watcher.received(len(received))
         ledger = _Ledger(journal)
         tasks: list[Task] = []
@@ -159,7 +165,8 @@ def plan(course: Course, name: str, submissions: Path, settings: Settings) -> tu
     released = release.build(course.source(name)).student
     answers = targets(course.problem_set(name))
     planned = []
-    for one in _look_at(course, name, submissions, journal, settings):
+    delivery = collect(submissions, name, settings.layout)
+    for one in _look_at(course, name, delivery, journal, settings):
         task, refusal = one.task, one.task.refusal
         if not refusal:
             try:
@@ -279,7 +286,7 @@ class _Ledger:
 def _receive(
     course: Course,
     name: str,
-    folder: Path,
+    delivery: Delivery,
     journal: Journal,
     settings: Settings,
     held: Collection[Path],
@@ -287,7 +294,7 @@ def _receive(
     """Copy every submission in before anything runs; a student is there even if the file is not."""
     journal.make_salt()
     received = []
-    for one in _look_at(course, name, folder, journal, settings, held):
+    for one in _look_at(course, name, delivery, journal, settings, held):
         if one.task.submission.sha256:
             journal.keep(one.task.submission.notebook)
             one = replace(one, task=one.task.without_bytes())
@@ -299,7 +306,7 @@ def _receive(
 def _look_at(
     course: Course,
     name: str,
-    folder: Path,
+    delivery: Delivery,
     journal: Journal,
     settings: Settings,
     held: Collection[Path] = (),
@@ -310,7 +317,7 @@ def _look_at(
     policy, now = read_policy(course, name), datetime.now(UTC)
     released = release.build(course.source(name)).student
     points = feedback.Layout.of(course.problem_set(name), released).points
-    for found in collect(folder, name):
+    for found in delivery:
         is_held = found.path in held
         data, refusal = b"", "it is still being copied" if is_held else ""
         if not is_held:

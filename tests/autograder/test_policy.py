@@ -188,11 +188,12 @@ def late_class(toys, toy_course, hand_in, tmp_path, monkeypatch, without_sandbox
     for student in came:
         folder = hand_in(student, double=toys.double, mean=toys.mean)
 
-    def with_times(folder, name):
-        return tuple(
-            replace(f, submitted_at=DUE + came[f.student], time_source="a list")
-            for f in collect(folder, name)
+    def with_times(folder, name, layout):
+        delivery = collect(folder, name, layout)
+        timed = tuple(
+            replace(f, submitted_at=DUE + came[f.student], time_source="a list") for f in delivery
         )
+        return replace(delivery, submissions=timed)
 
     monkeypatch.setattr(pipeline, "collect", with_times)
     file = toy_course.folder / "course.toml"

@@ -7,7 +7,7 @@ Chapter: tokenization. Sennrich, Haddow & Birch 2016, algorithm 1, made incremen
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 Pair = tuple[bytes, bytes]
@@ -19,8 +19,8 @@ def learn_merges(
 ) -> tuple[list[bytes], list[Pair]]:
     """Learn merges from counted words; return the ordinary tokens by id, and the merges in order.
 
-    A step costs what it changes: only the words that contain the merged pair are counted anew, and
-    the next pair comes from a heap whose stale entries are mended when they surface.
+    A step costs what it changes: only pairs that touch a merge are counted anew, and the next pair
+    comes from a heap whose stale entries are mended when they surface.
 
     Args:
         words: how often each word occurs.
@@ -29,41 +29,72 @@ def learn_merges(
     """
     tokens = [bytes([b]) for b in range(256)]
     id_of = {token: i for i, token in enumerate(tokens)}
-    spelled, counts = [list(word) for word in words], list(words.values())
-    pair_counts = count_pairs(spelled, counts)
-    where: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
-    for w, ids in enumerate(spelled):
-        for pair in pairwise(ids):
-            where[pair].add(w)
-    heap = [(-n, pair) for pair, n in pair_counts.items()]
+    corpus = _Corpus(words)
+    heap = [(-n, pair) for pair, n in corpus.pair_counts.items()]
     heapq.heapify(heap)
     merges: list[Pair] = []
     while len(tokens) < n_tokens and heap:
         negative, pair = heapq.heappop(heap)
-        if -negative != pair_counts[pair]:  # stale: its count has fallen since it was pushed
-            if pair_counts[pair] > 0:
-                heapq.heappush(heap, (-pair_counts[pair], pair))
+        count = corpus.pair_counts[pair]
+        if -negative != count:  # stale: its count has fallen since it was pushed
+            if count > 0:
+                heapq.heappush(heap, (-count, pair))
             continue
-        if -negative < min_count:
+        if count < min_count:
             break
-        made = tokens[pair[0]] + tokens[pair[1]]
+        first, second = (tokens[ord(symbol)] for symbol in pair)
+        made = first + second
         if made not in id_of:  # "a"+"bc" and "ab"+"c" are one token
             id_of[made] = len(tokens)
             tokens.append(made)
-        merges.append((tokens[pair[0]], tokens[pair[1]]))
-        grown = set()
-        for w in where.pop(pair):
-            for old in pairwise(spelled[w]):
-                pair_counts[old] -= counts[w]
-            spelled[w] = merge_pair(spelled[w], pair, id_of[made])
-            for new in pairwise(spelled[w]):
-                pair_counts[new] += counts[w]
-                where[new].add(w)
-                if id_of[made] in new:
-                    grown.add(new)
-        for new in grown:
-            heapq.heappush(heap, (-pair_counts[new], new))
+        merges.append((first, second))
+        for grown in corpus.merge(pair, chr(id_of[made])):
+            heapq.heappush(heap, (-corpus.pair_counts[grown], grown))
     return tokens, merges
+
+
+class _Corpus:
+    """Counted words, each token of them written as the one character whose code is its id.
+
+    A word is then a string and a pair is two characters, so that Python's own string methods,
+    which are compiled, find and replace the pair; of equally frequent pairs the one with the
+    smaller ids is also the smaller string.
+    """
+
+    def __init__(self, words: Mapping[bytes, int]) -> None:
+        self.spelled = ["".join(map(chr, word)) for word in words]
+        self.counts = list(words.values())
+        self.pair_counts: Counter[str] = Counter()
+        self.where: defaultdict[str, set[int]] = defaultdict(set)
+        for w, word in enumerate(self.spelled):
+            for first, second in pairwise(word):
+                self.pair_counts[first + second] += self.counts[w]
+                self.where[first + second].add(w)
+
+    def merge(self, pair: str, made: str) -> Iterable[str]:
+        """Replace a pair everywhere; return the pairs that have become more frequent."""
+        first, second = pair[0], pair[1]
+        lost: Counter[str] = Counter()
+        gained: Counter[str] = Counter()
+        for w in self.where.pop(pair):
+            n, pieces = self.counts[w], self.spelled[w].split(pair)
+            self.spelled[w] = made.join(pieces)
+            # Between two pieces stands one merge; its neighbours are their nearest characters, or
+            # the merge before it where the piece between them is empty.
+            for i, (before, after) in enumerate(pairwise(pieces)):
+                if before or i > 0:
+                    lost[(before[-1] if before else second) + first] += n
+                    new = (before[-1] if before else made) + made
+                    gained[new] += n
+                    self.where[new].add(w)
+                if after:
+                    lost[second + after[0]] += n
+                    gained[made + after[0]] += n
+                    self.where[made + after[0]].add(w)
+        self.pair_counts.subtract(lost)
+        self.pair_counts.update(gained)
+        del self.pair_counts[pair]
+        return gained
 
 
 def count_pairs(words: Sequence[Sequence[int]], counts: Sequence[int]) -> Counter[tuple[int, int]]:

@@ -23,12 +23,19 @@ def recorded(slug: str, folder: Path = _FOLDER) -> Path:
     return folder / f"{slug}.jsonl"
 
 
-def record(results: Sequence[Result], *, tolerance: float = 0.01, folder: Path = _FOLDER) -> None:
+def record(
+    results: Sequence[Result],
+    *,
+    tolerance: float = 0.01,
+    negligible: float = 0.0,
+    folder: Path = _FOLDER,
+) -> None:
     """Check the rows of one chapter against those recorded, or record them.
 
     Args:
         results: all rows of a chapter, computed now.
         tolerance: largest relative difference of a perplexity or of bits per byte.
+        negligible: difference that is let through whatever its share: bits per byte may be near 0.
         folder: where the files are.
 
     Raises:
@@ -52,5 +59,8 @@ def record(results: Sequence[Result], *, tolerance: float = 0.01, folder: Path =
     for key, row in now.items():
         for name in ("perplexity", "bits_per_byte"):
             new, old = getattr(row, name), getattr(then[key], name)
-            if new != old and (None in (new, old) or not math.isclose(new, old, rel_tol=tolerance)):
+            if new != old and (
+                None in (new, old)
+                or not math.isclose(new, old, rel_tol=tolerance, abs_tol=negligible)
+            ):
                 raise ValueError(f"{name} of {key} is {new}; recorded is {old}; set {RECORD}=1")

@@ -47,6 +47,13 @@ def test_record_accepts_a_difference_within_the_tolerance_only(folder):
         record([replace(ROWS[0], bits_per_byte=None), ROWS[1]], folder=folder)
 
 
+def test_record_lets_a_negligible_difference_through_whatever_its_share(folder):
+    near = [replace(ROWS[0], bits_per_byte=1.54), ROWS[1]]  # 2.7 %
+    record(near, negligible=0.05, folder=folder)
+    with pytest.raises(ValueError, match=r"bits_per_byte of .*unigram.* is 1\.54"):
+        record(near, negligible=0.02, folder=folder)
+
+
 def test_record_rejects_missing_and_additional_rows(folder):
     with pytest.raises(ValueError, match="greedy"):
         record(ROWS[:1], folder=folder)

@@ -25,14 +25,14 @@ from autograder.course import Course
 _PRESENTATION = {
     *("__init__", "__main__", "dashboard", "doctor", "feedback", "gradebook", "journal"),
     *("mutants", "pages", "plain_nbgrader", "planning", "policy", "quality", "quality_report"),
-    *("regrade", "similarity", "similarity_page", "watch"),
+    *("integrity", "regrade", "similarity", "visible_page", "watch"),
 }
 
 
 def ingredients(course: Course, name: str) -> dict[str, str]:
     """Return what decides the grades of a problem set: the name of each thing and its digest."""
     grader = Path(__file__).parent.glob("*.py")
-    packages = [package.rglob("*.py") for package in _reference_packages(course, name)]
+    packages = [package.rglob("*.py") for package in reference_packages(course, name)]
     libraries = [f"{library} {importlib.metadata.version(library)}" for library in _LIBRARIES]
     return {
         "notebook source": _digest([course.source(name)]),
@@ -68,16 +68,16 @@ def _in_order(files: Iterable[Path]) -> list[Path]:
     return sorted(set(files), key=lambda path: (path.parent.name, path.name, str(path)))
 
 
-def _reference_packages(course: Course, name: str) -> set[Path]:
+def reference_packages(course: Course, name: str) -> set[Path]:
     """Folders of the packages, beside the course, from which its checks import."""
-    checks = course.checks(name)
-    siblings = [
+    course.checks(name)
+    own = [
         module
-        for loaded, module in sys.modules.items()
-        if loaded.rpartition(".")[0] == checks.__package__ and module is not None
+        for module in list(sys.modules.values())
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(course.folder)
     ]
     found = set()
-    for module in siblings:
+    for module in own:
         for value in vars(module).values():
             origin = getattr(value, "__module__", None) or getattr(value, "__name__", "")
             top = sys.modules.get(str(origin).split(".")[0])

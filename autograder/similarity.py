@@ -1,0 +1,299 @@
+"""Find answers that resemble each other, or the package's source, more than chance explains.
+
+An answer becomes a sequence of tokens without comments, layout, the content of strings and the
+names that its author chose; of every few neighbouring runs of K tokens one hash is kept (winnowing:
+Schleimer, Wilkerson and Aiken 2003). Renaming and reformatting leave all hashes as they were,
+moving functions or statements around leaves most.
+
+How much a shared hash says depends on how many others have it: log(n / m) nats where m of n
+independent answers do. The course's own right answers count among these, and what stands in the
+released notebook weighs nothing, so the usual way to write a short function is no evidence, even in
+a class of two. What comes out is a reason to look, and no verdict.
+"""
+
+import ast
+import builtins
+import functools
+import keyword
+import math
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+K = 6
+"""Tokens in each hashed run."""
+WINDOW = 4
+"""Of so many neighbouring hashes one is kept, so every copy of K + WINDOW - 1 tokens shows."""
+
+MOST_LISTED = 200
+"""Pairs of students that are reported at most, the likest."""
+
+_SHARE = 0.6  # of what the poorer of two answers has, from which on an item counts
+_LEAST_ITEM = 5.0  # nats; below it an item is too short to say anything
+_CHANCE = 3.0  # nats beyond what the best of all pairs reaches by chance
+# One token stands in K runs, of which this many are kept on average: evidence counts it so often.
+_TIMES_COUNTED = 2 * K / (WINDOW + 1)
+_LEAST_HASHES = 8  # shorter functions of the package are what everybody writes
+
+_MAX_CHARACTERS = 100_000
+_KEPT_WORDS = frozenset(keyword.kwlist) | frozenset(dir(builtins))
+_TOKEN = re.compile(
+    r'(?P<string>(?:\b[rbfuRBFU]{1,2})?(?:"""(?:\\[\s\S]|(?!""")[^\\])*(?:"""|\Z)'
+    r"|'''(?:\\[\s\S]|(?!''')[^\\])*(?:'''|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'(?:\\.|[^'\\\n])*'?))"
+    r"|(?P<skip>#[^\n]*|\\\n)|(?P<line>\n)|(?P<name>[^\W\d]\w*)|(?P<other>\d[\w.]*|[^\s\w])"
+)
+
+
+@dataclass(frozen=True)
+class Print:
+    """The fingerprint of one piece of code: each kept hash, and the lines where it stands."""
+
+    lines: Mapping[int, frozenset[int]]
+
+    @functools.cached_property
+    def hashes(self) -> frozenset[int]:
+        """The kept hashes."""
+        return frozenset(self.lines)
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two pieces of code that share more than chance explains.
+
+    Attributes:
+        left: the student's name.
+        right: another student's name, or that of a function of the package.
+        share: of the weight of the piece that has less, between 0 and 1.
+        evidence: weight of what they share, in nats.
+    """
+
+    item: str
+    left: str
+    right: str
+    share: float
+    evidence: float
+    shared: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """A student's answers that are like those of another, or like the package; likest item first.
+
+    Attributes:
+        right: the other student; empty where the answers are like the package.
+    """
+
+    left: str
+    right: str
+    matches: tuple[Match, ...]
+
+    @property
+    def evidence(self) -> float:
+        """In nats, of all items together."""
+        return sum(match.evidence for match in self.matches)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one item is compared with.
+
+    Attributes:
+        answers: each student's; of a set, all items have the same students.
+        solution: the course's own answer, which may well be like the package.
+        alternatives: right answers that were written independently of it.
+    """
+
+    item: str
+    answers: Mapping[str, str]
+    solution: str = ""
+    alternatives: Sequence[str] = ()
+
+
+def similar_students(items: Sequence[Material], released: str) -> tuple[Likeness, ...]:
+    """Find pairs of students whose answers are nearly the same, the likest first.
+
+    Args:
+        released: the code that stands in every student's notebook.
+    """
+    background = fingerprint_code(released).hashes
+    classes = [_Class(material, background) for material in items]
+    if not classes or not classes[0].names:
+        return ()
+    names = classes[0].names
+    total = np.zeros((len(names), len(names)), dtype=np.float32)
+    for one in classes:
+        total += one.evidence()
+    least = _beyond_chance(len(names) * (len(names) - 1) / 2)
+    pairs = np.argwhere(np.triu(total >= least, k=1))
+    order = np.argsort(-total[pairs[:, 0], pairs[:, 1]], kind="stable")
+    found = []
+    for i, j in pairs[order[:MOST_LISTED]]:
+        matches = [match for one in classes if (match := one.match(i, j)) is not None]
+        found.append(_likeness(names[i], names[j], matches))
+    return tuple(found)
+
+
+def like_package(
+    items: Iterable[Material], released: str, functions: Mapping[str, str]
+) -> tuple[Likeness, ...]:
+    """Find students whose answers hold functions of the package, or parts of them.
+
+    What the course's solution shares with the package counts for nothing, what its alternatives
+    share counts for little: that is what everybody writes. The class itself is not asked what is
+    usual, as all of it may have copied.
+    """
+    background = fingerprint_code(released).hashes
+    prints = {name: fingerprint_code(code) for name, code in functions.items()}
+    prints = {name: found for name, found in prints.items() if len(found.hashes) >= _LEAST_HASHES}
+    found: defaultdict[str, list[Match]] = defaultdict(list)
+    for material in items:
+        for match in _copies(material, background, prints):
+            found[match.left].append(match)
+    least = _beyond_chance(len(prints))
+    likenesses = [_likeness(student, "", matches) for student, matches in found.items()]
+    likenesses = [likeness for likeness in likenesses if likeness.evidence >= least]
+    return tuple(sorted(likenesses, key=lambda likeness: -likeness.evidence))
+
+
+def package_functions(sources: Iterable[str]) -> dict[str, str]:
+    """Return the source of every function and method in some files, by name."""
+    found = {}
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                found[node.name] = ast.get_source_segment(source, node) or ""
+    return found
+
+
+@functools.lru_cache(maxsize=100_000)
+def fingerprint_code(code: str) -> Print:
+    """Return the fingerprint of Python source, also of such as does not compile."""
+    tokens = list(_normal_tokens(code[:_MAX_CHARACTERS]))
+    words = [word for word, _ in tokens]
+    hashes = [zlib.crc32("\0".join(words[i : i + K]).encode()) for i in range(len(words) - K + 1)]
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for start in range(min(1, len(hashes)) and max(1, len(hashes) - WINDOW + 1)):
+        window = hashes[start : start + WINDOW]
+        least = min(window)
+        # The last of equal ones, so that of a run of equal hashes few are kept.
+        at = start + len(window) - 1 - window[::-1].index(least)
+        found[least].update(line for _, line in tokens[at : at + K])
+    return Print({value: frozenset(lines) for value, lines in found.items()})
+
+
+def _normal_tokens(code: str) -> Iterator[tuple[str, int]]:
+    """Yield each token that computes something, and its line, counted from 0."""
+    line, depth, starts, after_dot = 0, 0, True, False
+    for match in _TOKEN.finditer(code):
+        kind, text = match.lastgroup, match[0]
+        if kind == "line":
+            starts = starts or depth == 0
+        elif kind == "string":
+            if not (starts and _ends_line(code, match.end())):  # one that stands alone explains
+                yield "s", line
+                starts = False
+        elif kind == "name":
+            yield (text if after_dot or text in _KEPT_WORDS else "v"), line
+            starts = False
+        elif kind == "other":
+            depth = max(0, depth + (text in "([{") - (text in ")]}"))
+            yield text, line
+            starts = False
+        after_dot = text == "."
+        line += text.count("\n")
+
+
+def _ends_line(code: str, at: int) -> bool:
+    rest = code[at : at + 200].lstrip(" \t")
+    return rest[:1] in ("", "\n", "#", "\r")
+
+
+# ------------------------------------------------------------------ how much is shared
+def _weight(n: int, m: int) -> float:
+    return math.log((n + 1) / (m + 1))
+
+
+def _likeness(left: str, right: str, matches: Iterable[Match]) -> Likeness:
+    return Likeness(left, right, tuple(sorted(matches, key=lambda match: -match.evidence)))
+
+
+def _beyond_chance(n_compared: float) -> float:
+    """Evidence that none of so many comparisons should reach, were all answers independent."""
+    return _TIMES_COUNTED * (math.log(max(1.0, n_compared)) + _CHANCE)
+
+
+class _Class:
+    """The answers of a class to one item."""
+
+    def __init__(self, material: Material, background: frozenset[int]) -> None:
+        self._item = material.item
+        self.names = list(material.answers)
+        self._prints = [
+            fingerprint_code(material.answers[name]).hashes - background for name in self.names
+        ]
+        known = [fingerprint_code(c).hashes for c in (material.solution, *material.alternatives)]
+        counts = Counter(value for found in (*self._prints, *known) for value in found)
+        # Of a pair that shares a hash, both have it: how many of the others do?
+        n_others = len(self._prints) + len(known) - 2
+        self._weights = {v: _weight(max(n_others, m - 2), max(m, 2) - 2) for v, m in counts.items()}
+        self._own = np.array([self._total(found) for found in self._prints], dtype=np.float32)
+
+    def evidence(self) -> Any:
+        """For each pair of students, the nats that they share; 0 where that is no match."""
+        holders: defaultdict[int, list[int]] = defaultdict(list)
+        for index, found in enumerate(self._prints):
+            for value in found:
+                holders[value].append(index)
+        shared = np.zeros((len(self.names), len(self.names)), dtype=np.float32)
+        for value, having in holders.items():
+            if len(having) > 1:
+                shared[np.ix_(having, having)] += self._weights[value]
+        enough = (shared >= _SHARE * np.minimum.outer(self._own, self._own)) & (
+            shared >= _LEAST_ITEM
+        )
+        return np.where(enough, shared, 0)
+
+    def match(self, i: int, j: int) -> Match | None:
+        """What two students share, or None where it is not enough."""
+        both = self._prints[i] & self._prints[j]
+        evidence, least = self._total(both), float(min(self._own[i], self._own[j]))
+        if evidence < max(_LEAST_ITEM, _SHARE * least):
+            return None
+        share = min(1.0, evidence / least)
+        return Match(self._item, self.names[i], self.names[j], share, evidence, both)
+
+    def _total(self, hashes: Iterable[int]) -> float:
+        return math.fsum(self._weights[value] for value in hashes)
+
+
+def _copies(
+    material: Material, background: frozenset[int], functions: Mapping[str, Print]
+) -> Iterator[Match]:
+    common = Counter(v for code in material.alternatives for v in fingerprint_code(code).hashes)
+    background |= fingerprint_code(material.solution).hashes
+
+    def total(hashes: Iterable[int]) -> float:
+        return math.fsum(_weight(len(material.alternatives) + 1, common[v]) for v in hashes)
+
+    rest = {name: found.hashes - background for name, found in functions.items()}
+    weights = {name: total(hashes) for name, hashes in rest.items()}
+    for student, code in material.answers.items():
+        mine = fingerprint_code(code).hashes - background
+        own, best = total(mine), None
+        for name, function in rest.items():
+            shared = mine & function
+            if len(shared) < _LEAST_HASHES / 2:
+                continue
+            evidence, least = total(shared), min(own, weights[name])
+            if evidence >= max(_LEAST_ITEM, _SHARE * least, best.evidence if best else 0.0):
+                share = min(1.0, evidence / least)
+                best = Match(material.item, student, name, share, evidence, shared)
+        if best is not None:
+            yield best

@@ -64,7 +64,7 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
 
 # ---------------------------------------------------------------- checks
-.PHONY: test test-fast test-gpu lint types links bench
+.PHONY: test test-fast test-gpu lint types links bench bench-gpu
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver
 	@$(MAKE) --no-print-directory lint types
@@ -88,10 +88,15 @@ types: $(STAMP)  ## mypy: strict on autograder
 links: $(STAMP)  ## Check the book's links to other sites (needs the internet)
 	@$(BIN)/jupyter-book build book --path-output . --config _config.yml --builder linkcheck
 
-bench: $(STAMP)  ## Benchmarks; DATA=<folder of corpora> adds those that need one
+bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds those that need one
+	@$(if $(DATA),COURSE_DATA=$(DATA)) $(BIN)/python -m benchmarks.peers --record benchmarks/results/peers.json
 	@$(BIN)/python benchmarks/ladder.py
 	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
 		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
+
+bench-gpu: $(STAMP)  ## The peers on a CUDA device
+	@$(BIN)/python -m benchmarks.peers --device cuda --only gpt lstm generation attention \
+		--record benchmarks/results/peers_gpu.json
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

@@ -1,0 +1,331 @@
+"""The package beside the libraries that people use otherwise: one table of ratios.
+
+    python -m benchmarks.peers [--only gpt lstm ...] [--device cpu] [--record FILE]
+
+Ratios below 1 say that ours takes less time. Peers that are not installed are named and left out.
+"""
+
+import argparse
+import importlib.util
+import random
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from benchmarks.plain_gpt import PlainGPT
+from benchmarks.side_by_side import Ratio, compare, provenance, record, table
+from course_pkg.generation import generate
+from course_pkg.layers.attention import attend
+from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
+from course_pkg.models.ngram import NGram
+from course_pkg.models.recurrent import RecurrentLM
+from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.text.byte_pair import BytePairTokenizer
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.training.optim import clip_global_norm
+
+Contest = Callable[[torch.device, int], Iterator[Ratio]]
+
+
+def gpt(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """One update of a GPT: forward, backward, clip, AdamW; the shape of nanoGPT's recipes."""
+    is_gpu = device.type == "cuda"
+    config = gpt_small_gpu(8192, 256) if is_gpu else gpt_small_cpu(8192, 64)
+    batch_size = 64 if is_gpu else 12
+    ids = torch.randint(config.vocab_size, (batch_size, config.context_length + 1), device=device)
+    text, targets = ids[:, :-1], ids[:, 1:]
+
+    def update(model: nn.Module, loss_of: Callable[[], torch.Tensor]) -> Callable[[], None]:
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            loss_of().backward()
+            clip_global_norm(model.parameters(), 1.0)
+            optimizer.step()
+
+        return step
+
+    own = GPT(config).to(device)
+    ours = update(own, lambda: own(text, targets)[1])
+    sizes = (config.d_model, config.n_heads, config.n_layers)
+    plain = PlainGPT(config.vocab_size, config.context_length, *sizes).to(device)
+    subject = f"GPT update, {config.n_layers} x {config.d_model}, {batch_size} x {len(text[0])}"
+    yield compare(
+        subject,
+        "plain torch (nanoGPT's layout)",
+        ours,
+        update(plain, lambda: plain(text, targets)),
+        aim=1.0,
+        n_rounds=n_rounds,
+        device=device,
+    )
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    theirs = GPT2LMHeadModel(_gpt2_config(GPT2Config, config)).to(device)
+    yield compare(
+        subject,
+        "transformers",
+        ours,
+        update(theirs, lambda: theirs(text, labels=text).loss),
+        aim=0.9,
+        n_rounds=n_rounds,
+        device=device,
+    )
+
+
+def _gpt2_config(kind: type, config: TransformerConfig) -> object:
+    return kind(
+        vocab_size=config.vocab_size,
+        n_positions=config.context_length,
+        n_embd=config.d_model,
+        n_head=config.n_heads,
+        n_layer=config.n_layers,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+
+
+def lstm(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """One update of an LSTM language model of Zaremba's small size."""
+    V, width, n_layers, T, B = 10_000, 200, 2, 20, 20
+    ids = torch.randint(V, (B, T + 1), device=device)
+
+    class Library(nn.Module):
+        """The same model by `nn.LSTM`."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(V, width)
+            self.lstm = nn.LSTM(width, width, n_layers, batch_first=True)
+            self.output = nn.Linear(width, V)
+
+        def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+            logits = self.output(self.lstm(self.embedding(ids))[0])
+            return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    def update(model: nn.Module, loss_of: Callable[[], torch.Tensor]) -> Callable[[], None]:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            loss_of().backward()
+            clip_global_norm(model.parameters(), 5.0)
+            optimizer.step()
+
+        return step
+
+    library = Library().to(device)
+    theirs = update(library, lambda: library(ids[:, :-1], ids[:, 1:]))
+    for name, fused, aim in (("library kernel", True, 1.02), ("readable cell", False, 1.2)):
+        model = RecurrentLM(V, width, width, n_layers, fused=fused).to(device)
+        ours = update(model, lambda model=model: model(ids[:, :-1], ids[:, 1:])[1])
+        subject = f"LSTM update, {name}, {n_layers} x {width}, {B} x {T}"
+        yield compare(subject, "nn.LSTM", ours, theirs, aim=aim, n_rounds=n_rounds, device=device)
+
+
+def generation(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """Continue a prompt greedily: with a cache beside transformers', and beside our own without."""
+    from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    config = gpt2_small()
+    n_prompt, n_new = 256, 32
+    model = GPT(config).to(device).eval()
+    theirs = GPT2LMHeadModel(_gpt2_config(GPT2Config, config)).to(device).eval()
+    prompt = torch.randint(config.vocab_size, (1, n_prompt), device=device)
+
+    def library() -> None:
+        theirs.generate(
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            max_new_tokens=n_new,
+            min_new_tokens=n_new,
+            do_sample=False,
+            past_key_values=DynamicCache(),
+        )
+
+    def ours(use_cache: bool) -> Callable[[], torch.Tensor]:
+        return lambda: generate(model, prompt, n_new, temperature=0, use_cache=use_cache)
+
+    subject = f"GPT-2 small, {n_new} tokens after {n_prompt}, cached"
+    yield compare(
+        subject, "transformers", ours(True), library, aim=1.0, n_rounds=n_rounds, device=device
+    )
+    yield compare(
+        subject,
+        "ours without a cache",
+        ours(True),
+        ours(False),
+        aim=1 / 8,
+        n_rounds=min(n_rounds, 3),  # half a minute each on a CPU
+        device=device,
+    )
+
+
+def attention(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """Causal attention, the kernel beside the written-out path, against length."""
+    for T in (128, 512, 2048):
+        query, key, value = (torch.randn(1, 4, T, 32, device=device) for _ in range(3))
+
+        def run(fused: bool, q=query, k=key, v=value) -> Callable[[], torch.Tensor]:
+            return lambda: attend(q, k, v, is_causal=True, fused=fused)
+
+        yield compare(
+            f"causal attention, kernel, T = {T}",
+            "written out",
+            run(True),
+            run(False),
+            n_rounds=n_rounds,
+            device=device,
+        )
+
+
+def tokenization(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """Byte-pair encoding on real text, the largest at hand; one thread for both."""
+    import os
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    import tokenizers
+
+    try:
+        corpus = load_corpus("wikitext2", source="local")
+    except SourceUnavailableError:
+        corpus = load_corpus("wikipedia")
+    texts = corpus.train
+    n_mb = sum(len(text.encode()) for text in texts) / 1e6
+    V = 8000
+
+    def theirs() -> tokenizers.Tokenizer:
+        tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+        tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=V, initial_alphabet=alphabet, show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return tokenizer
+
+    yield compare(
+        f"BPE training, {n_mb:.1f} MB, {V:,} tokens",
+        "tokenizers",
+        lambda: BytePairTokenizer.train(texts, vocab_size=V),
+        theirs,
+        aim=1.2,
+        n_rounds=n_rounds,
+    )
+    own = BytePairTokenizer.train(texts, vocab_size=V)
+    fast = own.to_fast()
+    whole = "\n".join(corpus.test)[:1_000_000]
+    own.encode(whole)  # fill the cache of words: a tokenizer lives longer than one text
+    yield compare(
+        f"BPE encoding, {len(whole.encode()) / 1e6:.1f} MB, words cached",
+        "tokenizers",
+        lambda: own.encode(whole),
+        lambda: fast.encode(whole),
+        aim=1.0,
+        n_rounds=n_rounds,
+    )
+
+
+def ngrams(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
+    """Kneser-Ney trigrams: training, and scoring word by word, beside NLTK's."""
+    from nltk.lm import KneserNeyInterpolated
+    from nltk.lm.preprocessing import padded_everygram_pipeline
+
+    corpus = load_corpus("wikipedia")
+    sentences = [line for text in corpus.train for line in text.split(". ")][:2000]
+    tokenizer = WordTokenizer.train(sentences)
+    ids = [tokenizer.encode(sentence) for sentence in sentences]
+    words = [tokenizer.words(sentence) for sentence in sentences]
+
+    def ours() -> NGram:
+        return NGram.fit(ids, 3, tokenizer.vocab_size, tokenizer.eos_id)
+
+    def theirs() -> KneserNeyInterpolated:
+        model = KneserNeyInterpolated(3)
+        model.fit(*padded_everygram_pipeline(3, words))
+        return model
+
+    yield compare(
+        f"Kneser–Ney trigrams, training on {sum(map(len, words)):,} words",
+        "nltk.lm",
+        ours,
+        theirs,
+        n_rounds=min(n_rounds, 5),
+    )
+    model, library = ours(), theirs()
+    rng = random.Random(0)
+    drawn = [rng.choice([i for i in range(len(ids)) if len(ids[i]) > 3]) for _ in range(3)]
+    places = [(ids[i][:2], ids[i][2], words[i][:2], words[i][2]) for i in drawn]
+
+    def score_ours() -> None:
+        for context, target, _, _ in places:
+            history = torch.tensor([[tokenizer.eos_id, *context]])
+            float(model.next_log_probs(history)[0, target])
+
+    def score_theirs() -> None:
+        for _, _, context, target in places:
+            library.logscore(target, tuple(context))
+
+    yield compare(
+        f"Kneser–Ney trigrams, scoring {len(places)} words one by one",
+        "nltk.lm",
+        score_ours,
+        score_theirs,
+        n_rounds=min(n_rounds, 5),
+    )
+
+
+CONTESTS: dict[str, Contest] = {
+    "gpt": gpt,
+    "lstm": lstm,
+    "generation": generation,
+    "attention": attention,
+    "tokenization": tokenization,
+    "ngrams": ngrams,
+}
+_NEEDS = {"gpt": "transformers", "generation": "transformers", "ngrams": "nltk"}
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
+    """Run the contests and print one table; return its rows."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=list(CONTESTS), default=list(CONTESTS))
+    parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
+    parser.add_argument("--rounds", type=int, default=9, help="ratios for each row [9]")
+    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    options = parser.parse_args(arguments)
+    device = torch.device(options.device)
+    torch.manual_seed(0)
+    ratios: list[Ratio] = []
+    for name in options.only:
+        peer = _NEEDS.get(name)
+        if peer is not None and importlib.util.find_spec(peer) is None:
+            print(f"{name}: left out, {peer} is not installed", file=sys.stderr)
+            continue
+        for ratio in CONTESTS[name](device, options.rounds):
+            print(f"{ratio.ratio:6.2f}  {ratio.subject}, beside {ratio.peer}", file=sys.stderr)
+            ratios.append(ratio)
+    print(table(ratios))
+    if options.record:
+        words = sys.argv[1:] if arguments is None else arguments
+        command = shlex.join(["python", "-m", "benchmarks.peers", *words])
+        record(options.record, ratios, provenance(command, device))
+    return ratios
+
+
+if __name__ == "__main__":
+    main()

@@ -77,6 +77,7 @@ class Bait:
 def bait() -> Iterator[Bait]:
     """Plant a gradebook and three listeners."""
     with (
+        contextlib.ExitStack() as ends,
         tempfile.TemporaryDirectory(prefix="bait-") as name,
         socket.socket() as tcp,
         socket.socket(socket.AF_UNIX) as with_path,
@@ -84,17 +85,19 @@ def bait() -> Iterator[Bait]:
     ):
         folder = Path(name)
         folder.chmod(0o777)
+        opened = os.open(folder, os.O_PATH)
+        ends.callback(os.close, opened)
         gradebook = folder / "gradebook.db"
         gradebook.write_text(_SECRET)
         gradebook.chmod(0o666)
         os.utime(gradebook, (1e9, 1e9))
         tcp.bind(("127.0.0.1", 0))
-        with_path.bind(f"{name}/socket")
+        with_path.bind(f"/proc/self/fd/{opened}/socket")  # the path itself may be too long
         (folder / "socket").chmod(0o666)
-        without.bind(f"\0{name}")
+        without.bind(f"\0{folder.name}")
         for listener in (tcp, with_path, without):
             listener.listen()
-        yield Bait(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{name}"))
+        yield Bait(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
 
 
 def prove(execute: Execute) -> str:

@@ -110,7 +110,8 @@ def test_nothing_of_one_submission_is_left_for_the_next(sandbox):
     )
     look = (
         "import os, torch, builtins, tempfile\n"
-        "print('FOUND', os.listdir('.'), os.path.exists('/dev/shm/left-behind'), os.path.exists('/tmp/left-behind'),\n"
+        "print('FOUND', os.listdir('.'),\n"
+        "      *(os.path.exists(f'{d}/left-behind') for d in ('/tmp', '/dev/shm')),\n"
         "      os.listdir(tempfile.gettempdir()),\n"
         "      hasattr(builtins, 'left'), hasattr(torch, 'left'), 'LEFT' in os.environ,\n"
         "      hasattr(get_ipython(), 'left'))"

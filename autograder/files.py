@@ -27,6 +27,14 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
+def write_if_new(path: Path, data: bytes) -> None:
+    """Write a file as `write_atomically` does, unless it already holds just this."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == data:
+            return
+    write_atomically(path, data)
+
+
 def read_untrusted(path: Path, max_bytes: int) -> bytes:
     """Read a plain file that somebody else put there.
 

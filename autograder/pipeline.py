@@ -19,9 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder import dashboard, feedback, release
+from autograder.checks import ProblemSet
 from autograder.collection import Delivery, collect, read_notebook
 from autograder.course import Course
-from autograder.files import write_atomically
+from autograder.files import write_atomically, write_if_new
 from autograder.fingerprint import ingredients, part_digests
 from autograder.gradebook import Gradebook, formgrader_notebook
 from autograder.grader import Confinement, Task, targets
@@ -31,7 +32,7 @@ from autograder.layouts import Layout
 from autograder.notebooks import as_text
 from autograder.policy import read_policy
 from autograder.processes import Job, grade_all
-from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
+from autograder.records import Grade, HandGrade, State, Submission, SubmissionRefused, Timing
 from autograder.regrade import PART, Change, change_between
 from autograder.submission import Mended, mend
 
@@ -194,23 +195,9 @@ def write_outputs(course: Course, name: str, grades: Sequence[Grade], settings: 
     layout = feedback.Layout.of(problem_set, built.student)
     with Gradebook(settings.url) as book:
         book.register(name, built.recorded, read_policy(course, name).due)
-        mended = {}
-        for grade in grades:
-            mended[grade.student] = _mended(journal, grade, built, targets(problem_set))
-            found = mended[grade.student]
-            book.record(grade, found.blank if found else frozenset())
+        given, pages = book.hand_grades(name), _Pages(settings.out, problem_set, built)
+        book.record(name, ((grade, pages.write(grade, given)) for grade in grades))
         by_hand = book.hand_grades(name)
-    for grade in grades:
-        found = mended.pop(grade.student)
-        # nbgrader's layout, so that its release_feedback and formgrader find the files.
-        place = Path(grade.student, name)
-        html = feedback.student_page(layout, grade, found, by_hand.get(grade.student, {}))
-        write_atomically(settings.out / "feedback" / place / f"{name}.html", html.encode())
-        if found is not None:
-            notebook = as_text(formgrader_notebook(found.notebook, grade))
-            write_atomically(
-                settings.out / "autograded" / place / f"{name}.ipynb", notebook.encode()
-            )
     # Apart from the students' pages, whose folder may be published as it is.
     page, changes = settings.out / "dashboard" / name / "index.html", journal.changes()
     write_atomically(page, dashboard.class_page(layout, grades, by_hand, len(changes)).encode())
@@ -219,17 +206,40 @@ def write_outputs(course: Course, name: str, grades: Sequence[Grade], settings: 
     return page
 
 
-def _mended(
-    journal: Journal, grade: Grade, built: release.Release, answers: Mapping[str, str]
-) -> Mended | None:
-    """Mend the received copy once more; None where there never was a readable notebook."""
-    if not grade.sha256:
-        return None
-    notebook = journal.submission(grade.student, grade.sha256).notebook
-    try:
-        return mend(notebook, built.student, answers)
-    except SubmissionRefused:
-        return None
+class _Pages:
+    """Writes what is made for each student: one at a time, so a class need not fit in memory."""
+
+    def __init__(self, out: Path, problem_set: ProblemSet, built: release.Release) -> None:
+        self._out = out
+        self._name = problem_set.name
+        self._journal = Journal(out, problem_set.name)
+        self._layout = feedback.Layout.of(problem_set, built.student)
+        self._released = built.student
+        self._targets = targets(problem_set)
+
+    def write(self, grade: Grade, by_hand: Mapping[str, Mapping[str, HandGrade]]) -> frozenset[str]:
+        """Write feedback and formgrader's notebook; return which items were left blank."""
+        mended = self._mended(grade)
+        # nbgrader's layout, so that its release_feedback and formgrader find the files.
+        place = Path(grade.student, self._name)
+        given = by_hand.get(grade.student, {})
+        html = feedback.student_page(self._layout, grade, mended, given)
+        write_if_new(self._out / "feedback" / place / f"{self._name}.html", html.encode())
+        if mended is None:
+            return frozenset()
+        notebook = as_text(formgrader_notebook(mended.notebook, grade))
+        write_if_new(self._out / "autograded" / place / f"{self._name}.ipynb", notebook.encode())
+        return mended.blank
+
+    def _mended(self, grade: Grade) -> Mended | None:
+        """Mend the received copy once more; None where there never was a readable notebook."""
+        if not grade.sha256:
+            return None
+        notebook = self._journal.submission(grade.student, grade.sha256).notebook
+        try:
+            return mend(notebook, self._released, self._targets)
+        except SubmissionRefused:
+            return None
 
 
 # ------------------------------------------------------------------ what is to be done

@@ -301,7 +301,7 @@ def test_final_score_is_nbgraders_with_hand_grades_and_penalty(tmp_path, toy_cou
     grade = Grade("ada", "toy", State.GRADED, "ab" * 32, 7, verdicts)
     with Gradebook(url) as book:
         book.register("toy", release.build(toy_course.source("toy")).recorded)
-        book.record(grade, frozenset())
+        book.record(grade.problem_set, [(grade, frozenset())])
         (waiting,) = book.final_scores("toy")
         assert [(item.name, item.waiting) for item in waiting.items] == [
             ("toy_double", False),

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from autograder.files import read_untrusted, write_atomically
+from autograder.files import read_untrusted, write_atomically, write_if_new
 from autograder.records import GraderError
 
 
@@ -12,6 +12,16 @@ def test_write_atomically_replaces_the_file_whole(tmp_path):
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_file_that_holds_the_same_is_not_written_again(tmp_path):
+    path = tmp_path / "file.txt"
+    write_if_new(path, b"same")
+    first = path.stat().st_ino
+    write_if_new(path, b"same")
+    assert path.stat().st_ino == first
+    write_if_new(path, b"other")
+    assert path.read_bytes() == b"other"
 
 
 def test_write_atomically_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from nbgrader import api
 
 from autograder import release
-from autograder.gradebook import Gradebook, formgrader_notebook, in_words
+from autograder.gradebook import _AT_ONCE, Gradebook, formgrader_notebook, in_words
 from autograder.records import (
     Grade,
     GraderError,
@@ -95,7 +95,7 @@ def test_registered_set_matches_what_nbgrader_would_record(url, book, recorded, 
 
 
 def test_record_writes_scores_and_asks_for_a_person_only_where_one_is_needed(url, book):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     assert _rows(url) == {
         "toy_double": (20.0, None, False),
         "toy_mean": (30.0, None, False),
@@ -104,14 +104,14 @@ def test_record_writes_scores_and_asks_for_a_person_only_where_one_is_needed(url
 
 
 def test_blank_answer_needs_no_person(url, book):
-    book.record(GRADE, frozenset({"toy_essay"}))
+    book.record("toy", [(GRADE, frozenset({"toy_essay"}))])
     assert _rows(url)["toy_essay"] == (0.0, None, False)
 
 
 def test_hand_given_points_survive_regrading(url, book):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     _give(url, "toy_essay", 7.5, "Nice.")
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     assert _rows(url)["toy_essay"] == (None, 7.5, False)
     given = book.hand_grades("toy")["ada"]
     assert (given["toy_essay"].points, given["toy_essay"].comment) == (7.5, "Nice.")
@@ -119,33 +119,35 @@ def test_hand_given_points_survive_regrading(url, book):
 
 
 def test_person_looks_again_where_the_machine_changed_its_mind(url, book):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     _give(url, "toy_double", 55)
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     assert _rows(url)["toy_double"] == (20.0, 55.0, False)
     better = dataclasses.replace(DOUBLE, points=60.0)
-    book.record(dataclasses.replace(GRADE, verdicts=(better, MEAN)), frozenset())
+    book.record("toy", [(dataclasses.replace(GRADE, verdicts=(better, MEAN)), frozenset())])
     assert _rows(url)["toy_double"] == (60.0, 55.0, True)
 
 
 def test_refused_submission_has_no_points_and_is_shown_to_a_person(url, book):
     none = tuple(dataclasses.replace(v, points=0.0, parts=()) for v in GRADE.verdicts)
-    book.record(dataclasses.replace(GRADE, state=State.REFUSED, verdicts=none), frozenset())
+    book.record(
+        "toy", [(dataclasses.replace(GRADE, state=State.REFUSED, verdicts=none), frozenset())]
+    )
     assert set(_rows(url).values()) == {(0.0, None, True)}
 
 
 def test_fault_of_the_course_keeps_an_earlier_score(url, book):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     faulty = dataclasses.replace(DOUBLE, points=60.0, fault="the check broke")
     fault = dataclasses.replace(GRADE, state=State.GRADER_FAULT, verdicts=(faulty, MEAN))
-    book.record(fault, frozenset())
+    book.record("toy", [(fault, frozenset())])
     assert _rows(url)["toy_double"] == (20.0, None, True)
-    book.record(dataclasses.replace(fault, student="bo"), frozenset())
+    book.record("toy", [(dataclasses.replace(fault, student="bo"), frozenset())])
     assert _rows(url, "bo")["toy_double"] == (60.0, None, True)
 
 
 def test_item_added_later_reaches_submissions_that_were_recorded_before(url, book, toy_course):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     path = toy_course.source("toy")
     extra = (
         '\n# %% nbgrader={"grade": true, "grade_id": "toy_extra", "locked": true, "points": 5, '
@@ -154,12 +156,14 @@ def test_item_added_later_reaches_submissions_that_were_recorded_before(url, boo
     path.write_text(path.read_text() + extra)
     book.register("toy", release.build(path).recorded)
     verdict = Verdict("toy_extra", 5.0, 5.0, ())
-    book.record(dataclasses.replace(GRADE, verdicts=(*GRADE.verdicts, verdict)), frozenset())
+    book.record(
+        "toy", [(dataclasses.replace(GRADE, verdicts=(*GRADE.verdicts, verdict)), frozenset())]
+    )
     assert _rows(url)["toy_extra"] == (5.0, None, False)
 
 
 def test_item_removed_later_disappears_unless_a_person_has_graded_it(url, book, recorded):
-    book.record(GRADE, frozenset())
+    book.record("toy", [(GRADE, frozenset())])
     shorter = nbformat.from_dict(recorded)
     shorter.cells = [cell for cell in recorded.cells if cell.id != "toy_essay"]
     _give(url, "toy_essay", 7)
@@ -174,7 +178,7 @@ def test_comment_says_what_is_wrong_and_carries_no_markup(url, book):
     part = PartVerdict("values", False, 1.0, "<script>alert(1)</script>")
     verdict = dataclasses.replace(DOUBLE, points=0.0, parts=(part,))
     grade = dataclasses.replace(GRADE, verdicts=(verdict, MEAN))
-    book.record(grade, frozenset({"toy_mean"}))
+    book.record("toy", [(grade, frozenset({"toy_mean"}))])
     with api.Gradebook(url) as theirs:
         notebook = theirs.find_submission_notebook("toy", "toy", "ada")
         comments = {row.name: row.auto_comment for row in notebook.comments}
@@ -187,8 +191,8 @@ def test_comment_says_what_is_wrong_and_carries_no_markup(url, book):
 def test_csv_has_nbgraders_columns_and_no_formula(url, book, tmp_path):
     from nbgrader.plugins import CsvExportPlugin
 
-    book.record(GRADE, frozenset())
-    book.record(dataclasses.replace(GRADE, student='=HYPERLINK("x"),"'), frozenset())
+    book.record("toy", [(GRADE, frozenset())])
+    book.record("toy", [(dataclasses.replace(GRADE, student='=HYPERLINK("x"),"'), frozenset())])
     rows = list(csv.DictReader(io.StringIO(book.export_csv("toy"))))
     assert [row["student_id"] for row in rows] == ['\'=HYPERLINK("x"),"', "ada"]
     plugin = CsvExportPlugin(to=str(tmp_path / "theirs.csv"), student=["ada"])
@@ -244,3 +248,14 @@ def test_new_gradebook_is_made_whole_or_not_at_all(url, tmp_path, monkeypatch):
     with pytest.raises(GraderError, match="alembic"), Gradebook(url):
         pass
     assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_class_of_more_than_one_transaction_is_recorded_whole_and_again(url, book):
+    students = [f"student-{number:03d}" for number in range(2 * _AT_ONCE + 1)]
+    marked = [(dataclasses.replace(GRADE, student=student), frozenset()) for student in students]
+    book.record("toy", marked[:3])
+    for _ in range(2):
+        book.record("toy", marked)
+        scores = book.final_scores("toy")
+        assert [score.student for score in scores] == students
+        assert {score.points for score in scores} == {GRADE.points}

@@ -4,8 +4,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from autograder.collection import Delivery
 from autograder.course import Course, find_course
-from autograder.records import Grade, GraderError, SandboxUnavailable, State
+from autograder.handover import export, gradescope
+from autograder.layouts import Layout
+from autograder.records import Grade, GraderError, State
+from autograder.terminal import FINDINGS, NO_SANDBOX, out_option, printable, said_plainly
 
-ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4
-_OUT = Path("_build/course")
 _MOST_ROWS = 40
 _COLOURS = {
     State.GRADED: "green",
@@ -34,34 +35,12 @@ Typical course:
   python -m autograder release ps1               make their notebook
   python -m autograder grade ps1 --submissions downloads/ps1
   python -m autograder explain ps1 ada ps1_perplexity
-  python -m autograder export ps1 > ps1.csv
+  python -m autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
 Exit codes: 0 done; 1 it could not be done, the message says why; 2 wrong usage;
 3 student code cannot be isolated here; 4 done, but something needs your attention.
 """
-
-
-def _said_plainly(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn our own errors into one line and an exit code; let bugs show their traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except SandboxUnavailable as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(NO_SANDBOX)
-        except GraderError as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(ERROR)
-
-    return run
-
-
-def _printable(text: str) -> Text:
-    """Make text that a student may have chosen harmless to a terminal."""
-    return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
 
 
 @click.group(epilog=_EPILOG, context_settings={"max_content_width": 100})
@@ -82,9 +61,6 @@ def main(context: click.Context, folder: Path | None) -> None:
     context.obj = folder
 
 
-_out = click.option(
-    "--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Output folder."
-)
 _names = click.argument("names", metavar="SET...", nargs=-1)
 _all = click.option("--all", "every", is_flag=True, help="Every set of the course.")
 
@@ -98,9 +74,9 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
 @main.command()
 @_names
 @_all
-@_out
+@out_option
 @click.pass_obj
-@_said_plainly
+@said_plainly
 def release(folder: Path | None, names: tuple[str, ...], every: bool, out: Path) -> None:
     """Make the student notebook, the solution and nbgrader's source of problem sets.
 
@@ -124,16 +100,24 @@ def release(folder: Path | None, names: tuple[str, ...], every: bool, out: Path)
 
 
 @main.command(
-    epilog="\b\nExample:\n  python -m autograder grade ps1 --submissions downloads/ps1 --jobs 2"
+    epilog="\b\nExamples:\n  python -m autograder grade ps1 --submissions downloads/ps1 --jobs 2\n"
+    "  python -m autograder grade ps1 --submissions submissions.zip       from Canvas or Moodle\n"
+    "  python -m autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound"
 )
 @click.argument("name", metavar="SET")
 @click.option(
     "--submissions",
     type=click.Path(path_type=Path),
     required=True,
-    help="Folder: <student>.ipynb, <student>/*.ipynb, or nbgrader's submitted/<student>/<set>/.",
+    help="Folder or zip file: <student>.ipynb, <student>/*.ipynb, nbgrader's submitted/ or its "
+    "exchange's inbound/, or what Canvas or Moodle download.",
 )
-@_out
+@click.option(
+    "--layout",
+    type=click.Choice([layout.value for layout in Layout]),
+    help="How the submissions are named.  [default: recognised by their names, and said]",
+)
+@out_option
 @click.option(
     "--db", default="", help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]"
 )
@@ -152,11 +136,12 @@ def release(folder: Path | None, names: tuple[str, ...], every: bool, out: Path)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 @click.pass_obj
-@_said_plainly
+@said_plainly
 def grade(
     folder: Path | None,
     name: str,
     submissions: Path,
+    layout: str | None,
     out: Path,
     db: str,
     jobs: int,
@@ -174,7 +159,8 @@ def grade(
     from autograder.pipeline import Settings, Watcher, grade_class
 
     course = find_course(folder)
-    settings = Settings(out, db, jobs, resume, Confinement(trusted=no_sandbox))
+    read_as = Layout(layout) if layout else None
+    settings = Settings(out, db, jobs, resume, Confinement(trusted=no_sandbox), read_as)
     console = _console(stderr=as_json)
     with _progress(console) as bar:
         line = bar.add_task("reading")
@@ -188,7 +174,12 @@ def grade(
             words = ", ".join(f"{n} {state.value}" for state, n in counts.items() if n)
             bar.update(line, advance=1, description=words)
 
-        result = grade_class(course, name, submissions, settings, Watcher(received, graded))
+        def found(delivery: Delivery) -> None:
+            console.print(f"read as: {delivery.layout.words}")
+            for remark in delivery.remarks:
+                console.print(printable(remark))
+
+        result = grade_class(course, name, submissions, settings, Watcher(received, graded, found))
     if as_json:
         click.echo(json.dumps(_plain(result), indent=1))
     else:
@@ -200,10 +191,10 @@ def grade(
 @click.argument("name", metavar="SET")
 @click.argument("student")
 @click.argument("item")
-@_out
+@out_option
 @click.option("--no-sandbox", is_flag=True, help="See `grade`.")
 @click.pass_obj
-@_said_plainly
+@said_plainly
 def explain(
     folder: Path | None, name: str, student: str, item: str, out: Path, no_sandbox: bool
 ) -> None:
@@ -237,7 +228,7 @@ def explain(
 @_all
 @click.option("--mutants/--no-mutants", default=True, show_default=True, help="The longest part.")
 @click.pass_obj
-@_said_plainly
+@said_plainly
 def check(folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool) -> None:
     """Prove that problem sets judge well, before a student meets them.
 
@@ -261,27 +252,12 @@ def check(folder: Path | None, names: tuple[str, ...], every: bool, mutants: boo
     sys.exit(FINDINGS if broken else 0)
 
 
-@main.command()
-@click.argument("name", metavar="SET")
-@click.option("--format", "form", type=click.Choice(["csv"]), default="csv", show_default=True)
-@_out
-@click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
-@click.pass_obj
-@_said_plainly
-def export(folder: Path | None, name: str, form: str, out: Path, db: str) -> None:
-    """Print the grades of a set, points given by hand included, in nbgrader's own columns."""
-    from autograder.gradebook import Gradebook
-    from autograder.pipeline import Settings
-
-    find_course(folder).source(name)
-    if not db and not (out / "gradebook.db").exists():
-        raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
-    with Gradebook(Settings(out, db).url) as book:
-        click.echo(book.export_csv(name), nl=False)
+main.add_command(export)
+main.add_command(gradescope)
 
 
 @main.command()
-@_said_plainly
+@said_plainly
 def doctor() -> None:
     """Try out whether this machine keeps student code away from everything else."""
     from autograder.doctor import examine
@@ -341,9 +317,9 @@ def _print_grades(console: Console, result: Any, out: Path) -> None:
     for row in shown:
         points = f"{row.points:g} of {row.max_points:g}" if row.verdicts else "open"
         state = Text(row.state.value, style=_COLOURS[row.state])
-        noticed = _printable("; ".join(row.reasons))
+        noticed = printable("; ".join(row.reasons))
         noticed.truncate(160, overflow="ellipsis")
-        table.add_row(_printable(row.student), points, state, noticed)
+        table.add_row(printable(row.student), points, state, noticed)
     console.print(table)
     counts = " + ".join(f"{result.states[state]} {state.value}" for state in State)
     console.print(f"\n{len(result.grades)} received = {counts}")
@@ -353,7 +329,7 @@ def _print_grades(console: Console, result: Any, out: Path) -> None:
     )
     for change in result.changes:
         words = f"changed: {change.before:g} -> {change.after:g} points"
-        console.print(_printable(f"{change.student}: {words}"))
+        console.print(printable(f"{change.student}: {words}"))
     for isolation in sorted({grade.isolation for grade in result.grades if grade.isolation}):
         console.print(f"isolation: {isolation}")
     console.print(f"\nThe class    {result.page.resolve()}", soft_wrap=True)
@@ -372,9 +348,9 @@ def _print_verdict(console: Console, check: Any, verdict: Any, recorded: Any) ->
         mark = "holds" if part.holds else "FAILS"
         console.print(f"\n{mark}  {part.part}: {says.get(part.part, '')}", markup=False)
         if part.message:
-            console.print(_printable(f"       to the student: {part.message}"))
+            console.print(printable(f"       to the student: {part.message}"))
         for line in part.staff_note.splitlines():
-            console.print(_printable(f"       {line}"), soft_wrap=True)
+            console.print(printable(f"       {line}"), soft_wrap=True)
     if verdict.misconception is not None:
         found = verdict.misconception
         console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)

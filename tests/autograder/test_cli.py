@@ -1,13 +1,16 @@
 import csv
 import io
 import json
+import zipfile
 
 import pytest
 from click.testing import CliRunner
 
 from autograder import __main__ as cli
 from autograder import grader
+from autograder.notebooks import as_text
 from autograder.records import SandboxUnavailable
+from autograder.terminal import ERROR, FINDINGS, NO_SANDBOX
 
 
 @pytest.fixture
@@ -33,7 +36,9 @@ def graded(run, hand_in, toys, tmp_path, without_sandbox):
     return out, folder, result
 
 
-@pytest.mark.parametrize("command", ["release", "grade", "explain", "check", "export", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["release", "grade", "explain", "check", "export", "gradescope", "doctor"]
+)
 def test_help_teaches_every_command(run, command):
     overview = run("--help").stdout
     assert command in overview and "Exit codes: 0 done" in overview
@@ -51,7 +56,7 @@ def test_release_writes_the_three_versions(run, tmp_path):
 def test_release_refuses_a_set_that_does_not_agree_with_its_checks(run, toy_course, tmp_path):
     path = toy_course.source("toy")
     path.write_text(path.read_text().replace('"points": 60', '"points": 50'))
-    result = run("release", "--all", "--out", tmp_path / "out", expect=cli.FINDINGS)
+    result = run("release", "--all", "--out", tmp_path / "out", expect=FINDINGS)
     assert "toy: toy_double: 50 points in the notebook, 60 in its check" in result.stderr
     assert not (tmp_path / "out").exists()
 
@@ -62,7 +67,7 @@ def test_wrong_usage_is_said(run, words):
 
 
 def test_unknown_set_is_one_clear_line(run, toy_course):
-    found = run("release", "ps9", expect=cli.ERROR).stderr
+    found = run("release", "ps9", expect=ERROR).stderr
     assert found == f"error: no problem set 'ps9' in {toy_course.folder}; it has: toy\n"
 
 
@@ -99,7 +104,7 @@ def test_grade_prints_json_for_scripts(run, graded):
 
 
 def test_grade_rejects_a_missing_folder(run, tmp_path):
-    result = run("grade", "toy", "--submissions", tmp_path / "nowhere", expect=cli.ERROR)
+    result = run("grade", "toy", "--submissions", tmp_path / "nowhere", expect=ERROR)
     assert result.stderr.startswith("error: no folder of submissions at")
     assert len(result.stderr.splitlines()) == 1
 
@@ -111,7 +116,7 @@ def test_grade_refuses_where_nothing_isolates(run, hand_in, toys, tmp_path, monk
     monkeypatch.setattr(grader, "Sandbox", unavailable)
     folder = hand_in("ada", double=toys.double)
     result = run(
-        "grade", "toy", "--submissions", folder, "--out", tmp_path / "out", expect=cli.NO_SANDBOX
+        "grade", "toy", "--submissions", folder, "--out", tmp_path / "out", expect=NO_SANDBOX
     )
     assert "apt-get install bubblewrap" in result.stderr
 
@@ -135,7 +140,7 @@ def test_explain_shows_what_the_student_may_not_see(run, graded):
 )
 def test_explain_rejects_what_it_does_not_know(run, graded, student, item, message):
     out, *_ = graded
-    result = run("explain", "toy", student, item, "--out", out, expect=cli.ERROR)
+    result = run("explain", "toy", student, item, "--out", out, expect=ERROR)
     assert message in result.stderr
 
 
@@ -150,8 +155,77 @@ def test_export_prints_nbgraders_columns(run, graded):
 
 
 def test_export_rejects_a_class_that_was_never_graded(run, tmp_path):
-    result = run("export", "toy", "--out", tmp_path, expect=cli.ERROR)
+    result = run("export", "toy", "--out", tmp_path, expect=ERROR)
     assert "grade a class first" in result.stderr
+
+
+def test_grade_says_how_it_read_the_submissions(run, toys, toy_course, tmp_path, without_sandbox):
+    path = tmp_path / "submissions.zip"
+    notebook = as_text(toys.answer(toy_course, double=toys.double))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("lovelaceada_LATE_12345_678_toy-1.ipynb", notebook)
+    out = tmp_path / "out"
+    assert (
+        "read as: Canvas archive" in run("grade", "toy", "--submissions", path, "--out", out).stdout
+    )
+    roster = tmp_path / "gradebook.csv"
+    roster.write_text(
+        "\ufeffStudent;ID;SIS Login ID;Section;Toy set (9)\n    Points Possible;;;;100\n"
+        '"Lovelace, Ada";12345;ada@uni.example;A;\n"Turing, Alan";12346;alan;A;\n'
+    )
+    words = ("export", "toy", "--out", out, "--format", "canvas", "--roster", roster)
+    made = run(*words, expect=FINDINGS)
+    assert list(csv.DictReader(io.StringIO(made.stdout)))[1] == {
+        "Student": "Lovelace, Ada",
+        "ID": "12345",
+        "SIS Login ID": "ada@uni.example",
+        "Section": "A",
+        "Toy set (9)": "60",
+    }
+    assert "note: 1 in gradebook.csv without a grade here: Turing, Alan" in made.stderr
+
+
+def test_grade_takes_a_layout_at_its_word(run, toys, toy_course, tmp_path, without_sandbox):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    name = "lovelaceada_12345_678_toy"
+    (folder / f"{name}.ipynb").write_text(as_text(toys.answer(toy_course)))
+    words = ("grade", "toy", "--submissions", folder, "--out", tmp_path / "out", "--layout")
+    result = run(*words, "plain")
+    assert name in result.stdout and "read as: a notebook or a folder for each" in result.stdout
+    assert "'--layout': 'blackboard' is not one of" in run(*words, "blackboard", expect=2).stderr
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle-worksheet"])
+def test_export_asks_for_the_roster_it_needs(run, graded, form):
+    out, *_ = graded
+    result = run("export", "toy", "--out", out, "--format", form, expect=ERROR)
+    assert f"--format {form} needs --roster" in result.stderr
+
+
+def test_export_fills_in_moodle_s_worksheet(run, graded, tmp_path):
+    out, *_ = graded
+    path = tmp_path / "worksheet.csv"
+    path.write_text("Identifier,Email address,Grade,Feedback comments\nParticipant 5,BO,,\n")
+    words = ("export", "toy", "--out", out, "--format", "moodle-worksheet", "--roster", path)
+    made = run(*words, "--comments", expect=FINDINGS)
+    (row,) = csv.DictReader(io.StringIO(made.stdout))
+    assert row["Grade"] == "50"
+    assert row["Feedback comments"].startswith("toy_double: 20 points of 60<br>toy_mean: 30 points")
+    assert "ada (90 of 100 points) was not entered: not in worksheet.csv" in made.stderr
+    (row,) = csv.DictReader(io.StringIO(run(*words, expect=FINDINGS).stdout))
+    assert row["Feedback comments"] == ""
+
+
+def test_export_for_moodle_s_gradebook_names_people_by_the_chosen_column(run, graded):
+    out, *_ = graded
+    words = ("export", "toy", "--out", out, "--format", "moodle", "--identifier", "Username")
+    rows = list(csv.DictReader(io.StringIO(run(*words, expect=FINDINGS).stdout)))
+    assert [(row["Username"], row["Toy set"]) for row in rows] == [
+        ("ada", "90"),
+        ("bo", "50"),
+        ("cy [red]", "0"),
+    ]
 
 
 def test_names_cannot_command_the_terminal(run, hand_in, toys, tmp_path, without_sandbox):

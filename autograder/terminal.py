@@ -1,0 +1,50 @@
+"""What every command shares: exit codes, errors in one line, text that cannot harm a terminal."""
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from autograder.records import GraderError, SandboxUnavailable
+
+ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("_build/course"),
+    show_default=True,
+    help="Output folder.",
+)
+
+
+def said_plainly(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn our own errors into one line and an exit code; let bugs show their traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except SandboxUnavailable as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(NO_SANDBOX)
+        except GraderError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(ERROR)
+
+    return run
+
+
+def printable(text: str) -> Text:
+    """Make text that a student may have chosen harmless to a terminal."""
+    return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
+
+
+def note(lines: Iterable[str]) -> None:
+    """Say something beside the result, which scripts read from stdout."""
+    for line in lines:
+        click.echo(f"note: {printable(line).plain}", err=True)

@@ -21,8 +21,11 @@ from typing import Any
 from autograder.checks import Check, Part
 from autograder.course import Course
 
-# Files of the grader that only show what was decided, or do what grading never asks for.
+# Files of the grader that only show what was decided, do what grading never asks for, or find
+# submissions, whose bytes count by themselves.
 _PRESENTATION = {
+    *("archives", "collection", "exports", "gradescope", "gradescope_run", "handover", "layouts"),
+    *("rosters", "tables", "terminal"),
     *("__init__", "__main__", "dashboard", "doctor", "feedback", "gradebook", "journal"),
     *("mutants", "pages", "plain_nbgrader", "planning", "policy", "quality", "quality_report"),
     *("integrity", "regrade", "similarity", "visible_page", "watch"),

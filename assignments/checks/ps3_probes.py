@@ -23,7 +23,9 @@ def call(implementation, inputs):
     forbidden = [name for name in used if name in inputs["forbidden"]]
     if forbidden:
         return forbidden[0]
-    return result if inputs["take"] is None else result[inputs["take"]]
+    if inputs["take"] is not None:
+        return result[inputs["take"]]
+    return tuple(result) if isinstance(result, tuple) else result
 
 
 def differentiate(implementation, inputs):
@@ -78,6 +80,7 @@ def call_elsewhere(implementation, inputs):
     finally:
         torch.set_default_dtype(before)
     untouched = torch.equal(state, torch.get_rng_state())
+    result = tuple(result) if isinstance(result, tuple) else result  # a named one is right too
     return result, arguments, kept, untouched
 
 
@@ -118,11 +121,22 @@ def score_starts(implementation, inputs):
 
 
 def derive(implementation, inputs):
-    """Return a gradient made without autograd, which does not run here."""
+    """Return a gradient made without autograd, which does not run here, nor torch.func."""
     import torch
 
-    with torch.inference_mode():
-        return implementation(*inputs["arguments"]).clone()
+    used = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.append(getattr(function, "__name__", ""))
+            if any(repr(arg).startswith("GradTracking") for arg in args):
+                used.append("autograd")
+            return function(*args, **(kwargs or {}))
+
+    with torch.inference_mode(), Watch():
+        result = implementation(*inputs["arguments"]).clone()
+    forbidden = [name for name in used if name in ("cross_entropy", "nll_loss", "autograd")]
+    return forbidden[0] if forbidden else result
 
 
 def derive_elsewhere(implementation, inputs):
@@ -165,7 +179,7 @@ def train(implementation, inputs):
         seen.append([None if param.grad is None else param.grad.clone() for param in params])
         with torch.no_grad():
             for param in params:
-                if param.grad is not None:
+                if inputs["rate"] and param.grad is not None:
                     param -= inputs["rate"] * param.grad
                 param.grad = None
 
@@ -196,9 +210,11 @@ def clip(implementation, inputs):
 
 
 def clip_and_measure(implementation, inputs):
-    """Return the norm and what became of the tensors."""
-    handed_in = list(inputs["gradients"])
-    return float(implementation(inputs["gradients"], inputs["max_norm"])), handed_in
+    """Return the norm, what became of the tensors, and where the list has none."""
+    gradients = inputs["gradients"]
+    handed_in = list(gradients)
+    norm = float(implementation(gradients, inputs["max_norm"]))
+    return norm, handed_in, [gradient is None for gradient in gradients]
 
 
 def clip_elsewhere(implementation, inputs):

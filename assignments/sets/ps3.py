@@ -347,7 +347,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_cross_e
 # - For a row that counts, $\partial\,\text{loss} / \partial z_j = (p_j - [\,j = \text{target}\,]) / n$, with $p$ the softmax of the row and $n$ the number of rows that count. Try to derive it.
 # - A row that does not count has a gradient of zeros. If no row counts, all are zeros.
 # - `torch.softmax` is allowed here, and it is stable.
-# - Not allowed: `backward` or `torch.autograd`. The grader calls your function under `torch.inference_mode()`, where they do not run.
+# - Not allowed: torch's own `cross_entropy` and `nll_loss`, and whatever derives for you: `backward`, `torch.autograd`, `torch.func`. The grader calls your function under `torch.inference_mode()`, where autograd does not run.
 #
 # **By hand.** The two rows of task 3, with targets 1 and 0, and $n = 2$:
 #
@@ -623,8 +623,8 @@ def linear_training(pieces, hidden=0.0, rate=0.0):
     def update():
         assert weight.grad is not None, "update comes after backward"
         gradients.append(weight.grad.item())
-        with torch.no_grad():
-            weight.sub_(rate * weight.grad)
+        if rate:
+            weight.data -= rate * weight.grad
         weight.grad = None
 
     state = (torch.tensor([[hidden]]),)
@@ -885,6 +885,8 @@ for name, cell in {"Elman": ElmanCell, "LSTM": LSTMCell}.items():
     print(f"{name:5} clipped {n_clipped} gradients of {len(pieces)}")
 
 # %% tags=["workshop"]
+from IPython.display import display
+
 from course_pkg.plots import lines, show
 
 for losses in (window_losses, *recurrent_losses.values()):
@@ -893,7 +895,7 @@ for losses in (window_losses, *recurrent_losses.values()):
     agree = "agree" if gap < 1e-6 else f"differ by up to {gap:.3g}"
     at_last = sum(yours[-20:]) / 20
     print(f"{name:12} {yours[0]:.2f} nats at first, {at_last:.2f} at last; both copies {agree}")
-    show(
+    picture = show(
         lines(
             {name: (range(1, len(pieces) + 1), losses) for name, losses in losses.items()},
             x_label="piece",
@@ -903,6 +905,7 @@ for losses in (window_losses, *recurrent_losses.values()):
         alt=f"Training loss against the number of pieces read, for {name} and its twin of the "
         "package: both lie on one curve, which falls steeply at first.",
     )
+    display(picture)
 
 # %% [markdown]
 # What you should see: one curve in each figure where there are two, because your copy and the package's agree. At the end (the mean of the last 20 pieces) the window is at 0.77 nats, the Elman network at 0.72 and the LSTM at 0.73: both recurrent networks have passed the window, which sees four words and never more. The LSTM starts slowest; its gates must first learn what to keep. It is clipped far less often than the Elman network.

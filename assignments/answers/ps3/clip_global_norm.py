@@ -121,6 +121,16 @@ def stop_at_none(gradients, max_norm):
     return norm
 
 
+def drop_none(gradients, max_norm):
+    """Missing gradients are taken out of the caller's list."""
+    gradients[:] = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient *= max_norm / norm
+    return norm
+
+
 def sum_of_absolute_values(gradients, max_norm):
     """Absolute values are summed up instead of squares."""
     present = [gradient for gradient in gradients if gradient is not None]
@@ -248,6 +258,11 @@ MISTAKES = mistakes(
         stop_at_none,
         "At the first None you stop, and all gradients after it are forgotten. Pass over it and "
         "go on.",
+    ),
+    (
+        drop_none,
+        "You take every None out of the caller's list, so its places no longer fit the weights. "
+        "Pass over None, and leave the list as it is.",
     ),
     (
         sum_of_absolute_values,

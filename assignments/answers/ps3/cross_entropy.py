@@ -143,6 +143,15 @@ def shift_in_place(logits, targets, ignore_index):
     return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
 
 
+def stay_in_float64(logits, targets, ignore_index):
+    """The loss is float64, whatever the dtype of the scores."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts].double(), targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
 def by_gather(logits, targets, ignore_index):
     """Gathers a harmless id where nothing counts, and masks afterwards."""
     counts = targets != ignore_index
@@ -269,6 +278,11 @@ MISTAKES = mistakes(
         shift_in_place,
         "The loss is right, but you subtract the maximum from the caller's own tensor. Make a new "
         "one: `a - b` instead of `a -= b`.",
+    ),
+    (
+        stay_in_float64,
+        "The loss is right, but it is float64 where the scores are float32. You may compute in any "
+        "dtype: return to that of the scores at the end.",
     ),
 )
 

@@ -101,6 +101,16 @@ def by_autograd(logits, targets, ignore_index):
     return leaf.grad / max(int(counts.sum()), 1)
 
 
+def by_transform(logits, targets, ignore_index):
+    """The derivative is asked of torch.func."""
+
+    def loss(scores):
+        return F.cross_entropy(scores, targets, ignore_index=ignore_index, reduction="sum")
+
+    counts = targets != ignore_index
+    return torch.func.grad(loss)(logits) / max(int(counts.sum()), 1)
+
+
 def nan_without_targets(logits, targets, ignore_index):
     """Without any row that counts all gradients are 0 / 0."""
     rows = (targets != ignore_index).nonzero().squeeze(-1)
@@ -222,6 +232,11 @@ MISTAKES = mistakes(
         by_autograd,
         "You ask autograd for the derivative. The task is to write down the formula, and the "
         "grader calls you where autograd does not run.",
+    ),
+    (
+        by_transform,
+        "You let torch.func find the derivative. It is right, of course; but the task is to write "
+        "down the formula: the probabilities, minus 1 at the target.",
     ),
     (
         nan_without_targets,

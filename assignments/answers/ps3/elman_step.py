@@ -77,6 +77,12 @@ def overwrite_the_state(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
     return after
 
 
+def state_cut(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    """No gradient flows into the state before."""
+    before = hidden.detach()
+    return torch.tanh(inputs @ weight_ih.T + bias_ih + before @ weight_hh.T + bias_hh)
+
+
 def by_linear(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
     """Two linear layers of torch."""
     return (F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)).tanh()
@@ -167,6 +173,11 @@ MISTAKES = mistakes(
         overwrite_the_state,
         "The new state is right, but you have written it into the tensor of the old one, which the "
         "caller still needs.",
+    ),
+    (
+        state_cut,
+        "The value is right, but you detach the state before. So no step could learn from the next "
+        "one. Where a graph is cut is decided outside, not in the step.",
     ),
 )
 

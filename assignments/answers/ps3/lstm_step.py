@@ -134,6 +134,16 @@ def every_fourth_number(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
     return torch.sigmoid(out) * torch.tanh(memory), memory
 
 
+def squashed_memory_carried(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The memory that is carried on has gone through the tanh."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    memory = torch.tanh(memory)
+    return torch.sigmoid(out) * memory, memory
+
+
 def library_cell(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
     """Torch's own cell is called."""
     cell = nn.LSTMCell(inputs.shape[1], state[0].shape[1], device="meta")
@@ -277,6 +287,11 @@ MISTAKES = mistakes(
         gated_memory_carried,
         "You return a memory that has gone through the output gate. The gate decides what is "
         "shown; the memory itself is carried on whole.",
+    ),
+    (
+        squashed_memory_carried,
+        "You carry the memory on after its tanh. The tanh belongs only to what is shown: a memory "
+        "that is squashed at every step fades, and so does its gradient.",
     ),
     (
         every_fourth_number,

@@ -28,7 +28,7 @@ _PRESENTATION = {
     *("rosters", "tables", "terminal"),
     *("__init__", "__main__", "dashboard", "doctor", "feedback", "gradebook", "journal"),
     *("mutants", "pages", "plain_nbgrader", "planning", "policy", "quality", "quality_report"),
-    *("integrity", "regrade", "similarity", "visible_page", "watch"),
+    *("classroom", "classroom_report", "integrity", "regrade", "similarity", "watch"),
 }
 
 

@@ -9,57 +9,30 @@ follow the course's policy in every run. So a run that is killed at any moment l
 next one skips students whose record bears the same key, and writes the outputs of all.
 """
 
-import hashlib
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder import dashboard, feedback, release
 from autograder.checks import ProblemSet
-from autograder.collection import Delivery, collect, read_notebook
+from autograder.collection import Delivery, collect
 from autograder.course import Course
 from autograder.files import write_atomically, write_if_new
-from autograder.fingerprint import ingredients, part_digests
 from autograder.gradebook import Gradebook, formgrader_notebook
-from autograder.grader import Confinement, Task, targets
+from autograder.grader import Task, targets
 from autograder.journal import Journal, Record
-from autograder.judge import submission_seed
-from autograder.layouts import Layout
 from autograder.notebooks import as_text
 from autograder.policy import read_policy
 from autograder.processes import Job, grade_all
-from autograder.records import Grade, HandGrade, State, Submission, SubmissionRefused, Timing
-from autograder.regrade import PART, Change, change_between
+from autograder.receiving import Received, Settings, receive
+from autograder.records import Grade, GraderError, HandGrade, State, SubmissionRefused
+from autograder.regrade import Change, change_between
 from autograder.submission import Mended, mend
 
-
-@dataclass(frozen=True)
-class Settings:
-    """How a class is graded.
-
-    Attributes:
-        out: folder below which everything is written.
-        database: address of nbgrader's gradebook; empty for a SQLite file in `out`.
-        jobs: processes that grade at the same time.
-        resume: take over records that were made from the same things.
-        layout: how the submissions are named; recognised by their names if None.
-    """
-
-    out: Path
-    database: str = ""
-    jobs: int = 1
-    resume: bool = True
-    confinement: Confinement = field(default_factory=Confinement)
-    layout: Layout | None = None
-
-    @property
-    def url(self) -> str:
-        """Address of the gradebook."""
-        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"
+__all__ = ["Settings", "grade_class", "write_outputs", "write_pages"]
 
 
 @dataclass(frozen=True)
@@ -87,16 +60,6 @@ class ClassResult:
         return Counter(grade.state for grade in self.grades)
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What would be done with one submission: "grade", "take over" or "refuse", and why."""
-
-    student: str
-    action: str
-    reason: str
-    timing: Timing
-
-
 @dataclass
 class Watcher:
     """Who wants to hear how a run goes on; every method may be replaced."""
@@ -112,7 +75,7 @@ def grade_class(
     submissions: Path,
     settings: Settings,
     watcher: Watcher | None = None,
-    held: Collection[Path] = (),
+    held: Container[Path] = (),
 ) -> ClassResult:
     """Grade every submission in a folder and write all outputs.
 
@@ -130,7 +93,7 @@ def grade_class(
     with journal.only_writer():
         delivery = collect(submissions, name, settings.layout)
         watcher.found(delivery)
-        received = _receive(course, name, delivery, journal, settings, held)
+        received = receive(course, name, delivery, journal, settings, held)
         watcher.received(len(received))
         ledger = _Ledger(journal)
         tasks: list[Task] = []
@@ -144,7 +107,7 @@ def grade_class(
         for task, grade in grade_all(job, tasks, settings.jobs):
             watcher.graded(ledger.enter(by_key[task.key], grade), False)
         grades = tuple(sorted(ledger.grades, key=lambda grade: grade.student))
-        page = write_outputs(course, name, grades, settings)
+        page = write_outputs(course, name, grades, settings).page
     return ClassResult(
         problem_set=name,
         grades=grades,
@@ -156,40 +119,49 @@ def grade_class(
     )
 
 
-def plan(course: Course, name: str, submissions: Path, settings: Settings) -> tuple[Planned, ...]:
-    """Say what `grade_class` would do with each submission; write nothing, run nothing.
+def write_pages(course: Course, names: Sequence[str], settings: Settings) -> Path:
+    """Write all outputs of some sets again, and a page that leads to them; return that page.
+
+    Made from records and received copies alone: nothing is run, for example after hand grading.
 
     Raises:
-        GraderError: as `grade_class`.
+        GraderError: if nothing was graded there.
     """
-    journal = Journal(settings.out, name)
-    released = release.build(course.source(name)).student
-    answers = targets(course.problem_set(name))
-    planned = []
-    delivery = collect(submissions, name, settings.layout)
-    for one in _look_at(course, name, delivery, journal, settings):
-        task, refusal = one.task, one.task.refusal
-        if not refusal:
-            try:
-                mend(task.submission.notebook, released, answers)
-            except SubmissionRefused as error:
-                refusal = str(error)
-        student, timing = task.submission.student, one.timing
-        if one.takes_over(settings.resume):
-            planned.append(Planned(student, "take over", "nothing has changed", timing))
-        elif refusal:
-            planned.append(Planned(student, "refuse", refusal, timing))
-        else:
-            planned.append(Planned(student, "grade", _why(one, settings.resume), timing))
-    return tuple(planned)
+    classes = []
+    for name in names:
+        journal = Journal(settings.out, name)
+        with journal.only_writer():
+            records = [journal.read(student) for student in journal.students()]
+            grades = [record.grade for record in records if record is not None]
+            if grades:
+                classes.append(write_outputs(course, name, grades, settings))
+    if not classes:
+        raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
+    page = settings.out / "dashboard" / "index.html"
+    overview = dashboard.overview_page([(one.layout, one.grades, one.by_hand) for one in classes])
+    write_atomically(page, overview.encode())
+    return page if len(names) > 1 else classes[0].page
 
 
-def write_outputs(course: Course, name: str, grades: Sequence[Grade], settings: Settings) -> Path:
-    """Write gradebook, formgrader's notebooks and feedback; return the instructor's page.
+@dataclass(frozen=True)
+class Outputs:
+    """What was written about a class, and what it says.
 
-    Made from records and received copies alone, so it may be repeated at any time, for example
-    after hand grading.
+    Attributes:
+        by_hand: for each student, what people gave for each cell.
+        page: the instructor's page.
     """
+
+    layout: feedback.Layout
+    grades: Sequence[Grade]
+    by_hand: Mapping[str, Mapping[str, HandGrade]]
+    page: Path
+
+
+def write_outputs(
+    course: Course, name: str, grades: Sequence[Grade], settings: Settings
+) -> Outputs:
+    """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
     problem_set, built = course.problem_set(name), release.build(course.source(name))
     journal = Journal(settings.out, name)
     layout = feedback.Layout.of(problem_set, built.student)
@@ -203,7 +175,7 @@ def write_outputs(course: Course, name: str, grades: Sequence[Grade], settings: 
     write_atomically(page, dashboard.class_page(layout, grades, by_hand, len(changes)).encode())
     history = dashboard.changes_page(layout, changes)
     write_atomically(page.with_name("changes.html"), history.encode())
-    return page
+    return Outputs(layout, grades, by_hand, page)
 
 
 class _Pages:
@@ -242,31 +214,7 @@ class _Pages:
             return None
 
 
-# ------------------------------------------------------------------ what is to be done
-@dataclass(frozen=True)
-class _Received:
-    """One submission, what its grade will be made from, and what an earlier run made of it."""
-
-    task: Task
-    timing: Timing
-    made_from: Mapping[str, str]
-    earlier: Record | None
-    held: bool = False
-
-    @property
-    def earlier_grade(self) -> Grade:
-        """The grade to take over; only asked for where there is one."""
-        assert self.earlier is not None
-        return self.earlier.grade
-
-    def takes_over(self, resume: bool) -> bool:
-        """Whether an earlier grade stands; a fault of the grader deserves another try."""
-        if self.earlier is None or self.held:
-            return self.held and self.earlier is not None
-        fault = self.earlier.grade.state is State.GRADER_FAULT
-        return resume and self.earlier.key == self.task.key and not fault
-
-
+# ------------------------------------------------------------------ what is recorded
 class _Ledger:
     """Writes grades into the journal and notes which of them have changed."""
 
@@ -275,7 +223,7 @@ class _Ledger:
         self.grades: list[Grade] = []
         self.changes: list[Change] = []
 
-    def enter(self, one: _Received, grade: Grade) -> Grade:
+    def enter(self, one: Received, grade: Grade) -> Grade:
         """Record a grade, with the times and the penalty that hold today."""
         if one.held:
             self.grades.append(grade)
@@ -293,84 +241,7 @@ class _Ledger:
         return grade
 
 
-def _receive(
-    course: Course,
-    name: str,
-    delivery: Delivery,
-    journal: Journal,
-    settings: Settings,
-    held: Collection[Path],
-) -> list[_Received]:
-    """Copy every submission in before anything runs; a student is there even if the file is not."""
-    journal.make_salt()
-    received = []
-    for one in _look_at(course, name, delivery, journal, settings, held):
-        if one.task.submission.sha256:
-            journal.keep(one.task.submission.notebook)
-            one = replace(one, task=one.task.without_bytes())
-        if not one.held or one.earlier is not None:
-            received.append(one)
-    return received
-
-
-def _look_at(
-    course: Course,
-    name: str,
-    delivery: Delivery,
-    journal: Journal,
-    settings: Settings,
-    held: Collection[Path] = (),
-) -> Iterator[_Received]:
-    """Read every submission, and what an earlier run recorded of it; write nothing."""
-    decides = ingredients(course, name) | {"limits": repr(settings.confinement)}
-    parts = {f"{PART}{name}": digest for name, digest in part_digests(course, name).items()}
-    policy, now = read_policy(course, name), datetime.now(UTC)
-    released = release.build(course.source(name)).student
-    points = feedback.Layout.of(course.problem_set(name), released).points
-    for found in delivery:
-        is_held = found.path in held
-        data, refusal = b"", "it is still being copied" if is_held else ""
-        if not is_held:
-            try:
-                data = read_notebook(found)
-            except SubmissionRefused as error:
-                refusal = str(error)
-        digest = hashlib.sha256(data).hexdigest() if not refusal else ""
-        seed = submission_seed(journal.salt(), found.student, name)
-        reasons = found.reasons if found.path is not None else ()
-        key = json.dumps([found.student, digest, refusal, reasons, seed, decides])
-        task = Task(
-            Submission(found.student, name, data, digest),
-            hashlib.sha256(key.encode()).hexdigest(),
-            seed,
-            reasons,
-            refusal,
-        )
-        own = {"submission": digest or refusal, "questions": str(seed)}
-        timing = policy.timing(found, points, now)
-        earlier = journal.read(found.student)
-        yield _Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
-
-
-def _why(one: _Received, resume: bool) -> str:
-    """Say why a submission is graded though something is recorded for its student."""
-    if one.earlier is None:
-        return "it is new"
-    if one.earlier.key == one.task.key:
-        return "the grader had failed" if resume else "asked to grade again"
-    names = {name.partition(":")[0].removeprefix(PART) for name in _changed_names(one)}
-    return f"changed since it was graded: {', '.join(sorted(names))}"
-
-
-def _changed_names(one: _Received) -> list[str]:
-    """Names of what the earlier grade was made from and is different now."""
-    before = one.earlier.made_from if one.earlier is not None else {}
-    return [
-        name for name in {**before, **one.made_from} if before.get(name) != one.made_from.get(name)
-    ]
-
-
-def _unused_extensions(course: Course, name: str, received: Sequence[_Received]) -> Iterator[str]:
+def _unused_extensions(course: Course, name: str, received: Sequence[Received]) -> Iterator[str]:
     here = {one.task.submission.student for one in received}
     for student in read_policy(course, name).extensions:
         if student not in here:

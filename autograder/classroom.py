@@ -1,0 +1,256 @@
+"""Commands about a class: grade it, watch a folder, explain a point, look at all of it."""
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from autograder.course import Course, find_course
+from autograder.layouts import Layout
+from autograder.records import GraderError, State
+from autograder.terminal import FINDINGS, note, out_option, printable, said_plainly
+
+_database = click.option(
+    "--db", default="", help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]"
+)
+_as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."
+)
+_trusting = click.option(
+    "--no-sandbox",
+    is_flag=True,
+    help="Run student code with your own rights: it can read, change and delete whatever you can. "
+    "Only for people whom you trust; every grade so made says so.",
+)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  python -m autograder grade ps1 --submissions downloads/ps1 --jobs 2\n"
+    "  python -m autograder grade ps1 --submissions submissions.zip         from Canvas or Moodle\n"
+    "  python -m autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound\n"
+    "  python -m autograder grade ps1 --submissions downloads/ps1 --dry-run\n"
+    "  python -m autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C"
+)
+@click.argument("name", metavar="SET")
+@click.option(
+    "--submissions",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder or zip file: <student>.ipynb, <student>/*.ipynb, nbgrader's submitted/ or its "
+    "exchange's inbound/, or what Canvas or Moodle download.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice([layout.value for layout in Layout]),
+    help="How the submissions are named.  [default: recognised by their names, and said]",
+)
+@out_option
+@_database
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--resume/--again",
+    default=True,
+    show_default=True,
+    help="Take over what was graded under the same conditions, or grade all of it again.",
+)
+@_trusting
+@click.option("--watch", is_flag=True, help="Go on grading what arrives, until Ctrl-C.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be graded and why; run and write nothing."
+)
+@_as_json
+@click.pass_obj
+@said_plainly
+def grade(
+    folder: Path | None,
+    name: str,
+    submissions: Path,
+    layout: str | None,
+    out: Path,
+    db: str,
+    jobs: int,
+    resume: bool,
+    no_sandbox: bool,
+    watch: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Grade every submission in a folder.
+
+    Each student ends in exactly one state: graded, graded with problems (something in the notebook
+    was mended), refused (no notebook could be read) or grader fault (ours, and tried again next
+    time). Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
+
+    Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
+    differs from the one recorded before, it says whose and why. With --json, --watch prints one
+    line for each round.
+    """
+    from autograder.grader import Confinement
+    from autograder.receiving import Settings
+
+    if watch and (dry_run or not resume):
+        raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
+    course, read_as = find_course(folder), Layout(layout) if layout else None
+    settings = Settings(out, db, jobs, resume, Confinement(trusted=no_sandbox), read_as)
+    if dry_run:
+        sys.exit(_show_plan(course, name, submissions, settings, as_json))
+    if watch:
+        sys.exit(_watch(course, name, submissions, settings, as_json))
+    sys.exit(_grade_once(course, name, submissions, settings, as_json))
+
+
+def _grade_once(
+    course: Course, name: str, submissions: Path, settings: Any, as_json: bool, held: Any = ()
+) -> int:
+    from autograder import classroom_report as report
+    from autograder.pipeline import grade_class
+
+    console = report.new_console(stderr=as_json)
+    with report.progress_bar(console) as bar:
+        watcher = report.bar_watcher(bar)
+
+        def found(delivery: Any) -> None:
+            console.print(f"read as: {delivery.layout.words}")
+            for remark in delivery.remarks:
+                console.print(printable(remark))
+
+        watcher.found = found
+        result = grade_class(course, name, submissions, settings, watcher, held)
+    if as_json:
+        click.echo(json.dumps(report.plain_result(result), indent=None if held else 1))
+    else:
+        report.print_result(console, result, settings.out)
+    return FINDINGS if result.states[State.GRADER_FAULT] else 0
+
+
+def _show_plan(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+    from autograder import classroom_report as report
+    from autograder.receiving import plan
+
+    planned = plan(course, name, submissions, settings)
+    if as_json:
+        click.echo(json.dumps(report.plain_plan(planned), indent=1))
+    else:
+        report.print_plan(report.new_console(), planned)
+    return FINDINGS if any(one.action == "refuse" for one in planned) else 0
+
+
+def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+    from autograder.collection import collect
+    from autograder.watch import Patience, rounds
+
+    if not submissions.is_dir():
+        raise GraderError(f"{submissions} is no folder; --watch needs one to which files come")
+    note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
+    codes = {0}
+    try:
+        look = lambda: collect(submissions, name, settings.layout)  # noqa: E731
+        for held in rounds(look, Patience(), time.monotonic, time.sleep):
+            codes.add(_grade_once(course, name, submissions, settings, as_json, held))
+    except KeyboardInterrupt:
+        note(["stopped"])
+    return max(codes)
+
+
+@click.command()
+@click.argument("name", metavar="SET")
+@click.argument("student")
+@click.argument("item")
+@out_option
+@_trusting
+@_as_json
+@click.pass_obj
+@said_plainly
+def explain(
+    folder: Path | None,
+    name: str,
+    student: str,
+    item: str,
+    out: Path,
+    no_sandbox: bool,
+    as_json: bool,
+) -> None:
+    """Show how one verdict came about: inputs, what was expected, what was observed.
+
+    Runs the received notebook once more with the questions that this student was asked. For you,
+    not for students: it shows hidden inputs and expected values.
+    """
+    from autograder import classroom_report as report
+    from autograder.grader import Confinement, Grader
+    from autograder.journal import Journal
+
+    course, journal = find_course(folder), Journal(out, name)
+    checks = {check.item: check for check in course.problem_set(name).checks}
+    if item not in checks:
+        raise GraderError(f"no item {item!r} in {name}; it has: {', '.join(checks)}")
+    record = journal.read(student)
+    if record is None:
+        known = ", ".join(journal.students()) or "nobody"
+        raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
+    if not record.grade.sha256:
+        raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
+    with Grader(course, name, Confinement(trusted=no_sandbox)) as grader:
+        kept = journal.submission(student, record.grade.sha256)
+        verdict = grader.explain(kept, record.grade.seed, item)
+    recorded = next((old for old in record.grade.verdicts if old.item == item), None)
+    if as_json:
+        points = recorded.points if recorded is not None else None
+        click.echo(json.dumps({"recorded_points": points, **asdict(verdict)}, indent=1))
+    else:
+        report.print_verdict(report.new_console(), checks[item], verdict, recorded)
+
+
+@click.command()
+@click.argument("names", metavar="SET...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
+@out_option
+@_database
+@_as_json
+@click.pass_obj
+@said_plainly
+def dashboard(
+    folder: Path | None, names: tuple[str, ...], every: bool, out: Path, db: str, as_json: bool
+) -> None:
+    """Write the pages of graded classes again, for example after grading by hand.
+
+    Runs nothing: all is made from the records. Several sets get a page of the whole course, too.
+    """
+    from autograder.pipeline import write_pages
+    from autograder.receiving import Settings
+
+    if every == bool(names):
+        raise click.UsageError("name at least one problem set, or say --all")
+    course = find_course(folder)
+    chosen = course.sets() if every else names
+    for name in chosen:
+        course.source(name)
+    page = write_pages(course, chosen, Settings(out, db)).resolve()
+    click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
+
+
+@click.command()
+@click.argument("name", metavar="SET")
+@out_option
+@_as_json
+@click.pass_obj
+@said_plainly
+def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
+    """Find answers that are nearly the same, and such as hold source of the package.
+
+    Names, comments and layout make no difference, and what is usual counts for little. The page
+    shows both sides; it is a reason to look and no verdict. Exit code 4 if there is anything to
+    look at.
+    """
+    from autograder import classroom_report as report
+    from autograder.integrity import examine
+
+    found = examine(find_course(folder), name, out)
+    if as_json:
+        click.echo(json.dumps(report.plain_report(found), indent=1))
+    else:
+        report.print_report(report.new_console(), found)
+    sys.exit(FINDINGS if found.pairs or found.copies else 0)

@@ -157,12 +157,15 @@ def _needs(course: Course, name: str) -> _Needs:
         reason = run.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise GraderError(f"the checks of {name} do not load by themselves: {reason[0]}")
     loaded = json.loads(run.stdout.splitlines()[-1])
-    files = {Path(file).resolve() for file in loaded["files"]}
+    # Some libraries make modules up and name files that do not exist.
+    files = {path.resolve() for path in map(Path, loaded["files"]) if path.is_absolute()}
     installed = {Path(folder).resolve() for folder in sys.path if "-packages" in folder}
-    beside = {path for path in files if path.is_relative_to(root)}
+    beside = {path for path in files if path.is_relative_to(root) and path.is_file()}
     own = {path for path in beside if not any(map(path.is_relative_to, installed))}
     of_module = importlib.metadata.packages_distributions()
-    packages = {dist for module in loaded["modules"] for dist in of_module.get(module, ())}
+    packed = {path.relative_to(root).parts[0] for path in own} | {_HERE.name}
+    foreign = set(loaded["modules"]) - packed
+    packages = {package for module in foreign for package in of_module.get(module, ())}
     packages |= {*_INSIDE, *_declared(root)}
     return _Needs(tuple(sorted(own)), tuple(sorted(set(_pinned(packages)))))
 
@@ -183,10 +186,8 @@ def _pinned(packages: Iterable[str]) -> Iterator[str]:
             found = importlib.metadata.distribution(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-        # An editable install is this project itself, which is packed as files.
-        if (found.read_text("direct_url.json") or "").find('"editable"') < 0:
-            name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
-            yield f"{name}=={found.version.partition('+')[0]}"
+        name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
+        yield f"{name}=={found.version.partition('+')[0]}"
 
 
 def _requirements_text(requirements: Iterable[str]) -> str:

@@ -153,6 +153,7 @@ def test_package_holds_what_gradescope_asks_for_and_only_this_set(package):
     for library in ("torch==", "numpy==", "ipython==", "nbgrader==", "jupytext=="):
         assert f"\n{library}" in requirements
     assert "+cpu" not in requirements and "pytest" not in requirements
+    assert "language-models-by-hand" not in requirements  # it goes along as files
 
 
 @pytest.mark.slow

@@ -105,17 +105,25 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
     n_entries = 0
     while waiting:
         above = waiting.pop()
-        with os.scandir(root.joinpath(*above)) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                n_entries += 1
-                if n_entries > _MAX_ENTRIES:
-                    raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
-                if _is_hidden(entry.name):
-                    continue
-                found = _in_directory(entry, (*above, entry.name))
-                if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
-                    waiting.append(found.parts)
-                yield found
+        try:
+            with os.scandir(root.joinpath(*above)) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            reason = f"{'/'.join(above) or root} cannot be listed: {error.strerror}"
+            if not above:
+                raise GraderError(reason) from None
+            yield Delivered(above, root.joinpath(*above), is_folder=True, refusal=reason)
+            continue
+        n_entries += len(entries)
+        if n_entries > _MAX_ENTRIES:
+            raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
+        for entry in entries:
+            if _is_hidden(entry.name):
+                continue
+            found = _in_directory(entry, (*above, entry.name))
+            if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
+                waiting.append(found.parts)
+            yield found
 
 
 def _in_directory(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Delivered:

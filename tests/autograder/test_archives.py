@@ -239,6 +239,26 @@ def test_folder_with_too_many_entries_is_refused(tmp_path, monkeypatch):
         contents(tmp_path)
 
 
+def test_folder_that_cannot_be_listed_is_a_student_with_a_reason(tmp_path, monkeypatch):
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "bo.ipynb").write_bytes(NOTEBOOK)
+    scandir = os.scandir
+
+    def denied(path):
+        if path.name == "ada":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    assert _outcomes(tmp_path) == {
+        "ada": "ada cannot be listed: Permission denied",
+        "bo": NOTEBOOK,
+    }
+    monkeypatch.setattr(os, "scandir", lambda path: denied(tmp_path / "ada"))
+    with pytest.raises(GraderError, match="cannot be listed: Permission denied"):
+        contents(tmp_path)
+
+
 _hostile_names = st.lists(
     st.one_of(
         st.text(min_size=1, max_size=30),

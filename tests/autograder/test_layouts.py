@@ -1,7 +1,11 @@
 """Which layout a delivery has, and whose each file is, from names as the platforms write them."""
 
+import os
+import sys
+import unicodedata
 import zipfile
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -180,6 +184,54 @@ def test_exchange_grades_the_newest_and_says_how_many_it_passed_over(delivered):
     assert found.remarks == ("1 student handed in again; 1 earlier submission was not graded",)
 
 
+@pytest.mark.slow
+def test_exchange_and_collected_folder_match_what_nbgrader_writes(tmp_path, monkeypatch):
+    """nbgrader's own submit, twice, and its own collect: the same file and time by either way."""
+    from nbgrader.auth import Authenticator
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.exchange.default import (
+        ExchangeCollect,
+        ExchangeReleaseAssignment,
+        ExchangeSubmit,
+    )
+    from traitlets.config import Config
+
+    config = Config()
+    config.Exchange.root = str(_made(tmp_path / "exchange"))
+    config.Exchange.cache = str(tmp_path / "cache")
+    config.CourseDirectory.root = str(_make(tmp_path / "course", "release/ps1/ps1.ipynb"))
+    config.CourseDirectory.course_id, config.CourseDirectory.assignment_id = "lm", "ps1"
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    def run(step):
+        step(
+            coursedir=CourseDirectory(config=config),
+            authenticator=Authenticator(config=config),
+            config=config,
+        ).start()
+
+    run(ExchangeReleaseAssignment)
+    monkeypatch.chdir(_make(tmp_path / "ada", "ps1/ps1.ipynb"))
+    for text in ("first", "second"):
+        (tmp_path / "ada" / "ps1" / "ps1.ipynb").write_text(text)
+        run(ExchangeSubmit)
+    run(ExchangeCollect)
+    inbound = collect(tmp_path / "exchange" / "lm" / "inbound", "ps1")
+    submitted = collect(tmp_path / "course", "ps1")
+    assert (inbound.layout, submitted.layout) == (Layout.EXCHANGE, Layout.NBGRADER)
+    (newest,), (collected,) = inbound, submitted
+    assert read_notebook(newest) == read_notebook(collected) == b"second"
+    assert newest.student == collected.student
+    assert newest.submitted_at == collected.submitted_at is not None
+    assert len(inbound.remarks) == 1
+
+
+def _made(folder):
+    folder.mkdir()
+    folder.chmod(0o777)  # as nbgrader demands of an exchange
+    return folder
+
+
 def test_exchange_of_other_sets_only_says_which(delivered):
     with pytest.raises(
         GraderError, match=r"no submission of ps1 in this exchange; it has: ps2, ps3"
@@ -280,8 +332,6 @@ def test_time_rejects_what_is_none(text):
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_student_names_stay_apart_short_and_the_same_twice(one, other):
-    import unicodedata
-
     names = student_name(one), student_name(other)
     assert all(len(name.encode()) <= 120 for name in names)
     same = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+
+from autograder.course import find_course
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,6 +46,24 @@ def test_fingerprint_covers_data_and_ignores_compiled_files(extension, package):
     assert extension("cache").fingerprint(package) == before
     (package / "course_pkg" / "table.json").write_text("{}")
     assert extension("cache").fingerprint(package) != before
+
+
+def test_catalogue_shows_every_mistake_and_its_hint(extension):
+    course = find_course(ROOT / "assignments")
+    mistakes = extension("mistakes")
+    for name in course.sets():
+        for check in course.problem_set(name).checks:
+            rows = [row.astext() for row in mistakes.table(check).findall(nodes.row)]
+            assert len(rows) == 1 + len(check.mistakes)
+            for row, mistake in zip(rows[1:], check.mistakes, strict=True):
+                assert row == f"{mistake.name}\n\n{mistake.hint}"
+            assert check.target in mistakes.title(check).astext()
+
+
+def test_guide_shows_the_catalogue_of_every_set():
+    guide = (ROOT / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
+    for name in find_course(ROOT / "assignments").sets():
+        assert f"```{{mistakes}} {name}\n```" in guide
 
 
 def test_reference_pages_follow_the_modules(extension, package, tmp_path):

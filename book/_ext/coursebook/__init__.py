@@ -5,6 +5,7 @@ cache       executed cells are kept as long as the code they ran on is the same
 api         one reference page per module of course_pkg, found by looking
 docstrings  docstrings are plain text with `code`, read without surprises
 quiz        the `{quiz}` directive
+mistakes    the `{mistakes}` directive: what the checks of a problem set know
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
 mending     repairs to the finished pages that the theme gives no option for
@@ -13,11 +14,12 @@ timing      seconds of each page against its budget, and tracebacks
 
 from sphinx.application import Sphinx
 
-from . import api, assets, cache, code_links, docstrings, mending, notebooks, quiz, timing
+from . import api, assets, cache, code_links, docstrings, mending, mistakes, notebooks, quiz, timing
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
-    for part in (assets, cache, api, docstrings, quiz, code_links, notebooks, mending, timing):
+    own = (quiz, mistakes)
+    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, mending, timing):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

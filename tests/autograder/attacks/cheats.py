@@ -39,9 +39,11 @@ for f in gc.get_objects():
     "patched random generators": {
         "random generators": """
 import random, numpy, torch
-torch.randn = torch.rand = lambda *a, **k: torch.zeros(1)
+torch.randn = torch.rand = lambda *size, **k: torch.zeros(*size)
 random.random = lambda: 0.0
-numpy.random.default_rng = lambda *a: None
+class Still:
+    def normal(self, *a, size=(), **k): return numpy.zeros(size)
+numpy.random.default_rng = lambda *a: Still()
 """,
         "seeds that do nothing": """
 import random, numpy, torch
@@ -191,8 +193,10 @@ sys.displayhook = print
 get_ipython().showtraceback = lambda *a, **k: None
 """,
         "cell runner": """
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+done = ExecutionResult(ExecutionInfo("", False, True, False, None))
 shell = get_ipython()
-shell.run_cell = shell.run_code = lambda *a, **k: 1 / 0
+shell.run_cell = shell.run_code = lambda *a, **k: done
 shell.user_ns["probe"] = lambda *a: True
 """,
         "display hooks": """

@@ -1,0 +1,103 @@
+"""What students hand in stays text on every page, and files beside a notebook stay unread."""
+
+import html.parser
+
+from autograder.pipeline import Settings, grade_class
+
+PAYLOADS = {
+    "script": "<script data-owned>alert(1)</script>",
+    "event": "<img data-owned src=x onerror=alert(1)>",
+    "out of an attribute": "\" data-owned onmouseover=alert(1) x=\"' data-owned x='",
+    "out of an element": "</pre></code></textarea></style></script><p data-owned>",
+    "vector image": "<svg data-owned onload=alert(1)><animate onbegin=alert(1)></svg>",
+    "link": "[x](javascript:alert(1)) <a data-owned href=javascript:alert(1)>x</a>",
+    "frame": "<iframe data-owned srcdoc='<script>alert(1)</script>'></iframe>",
+    "style": "<style data-owned>*{display:none}</style><link data-owned rel=stylesheet href=//x>",
+    "refresh": "<meta data-owned http-equiv=refresh content='0;url=//x'><base data-owned href=//x>",
+    "form": "<form data-owned action=//x><input data-owned name=points value=100></form>",
+    "template": "{{ 7 * 191 }} {% print(7 * 191) %} ${7 * 191} <%= 7 * 191 %>",
+    "comment": "<!-- <p data-owned> --!><p data-owned>",
+    "half an element": "<p data-owned ",
+    "other letters": "\u202e\uff1cscript data-owned\uff1e \x00<scr\x00ipt data-owned>",
+    "markup of mathematics": "$$\\href{javascript:alert(1)}{x}$$ $\\class{data-owned}{x}$",
+}
+
+
+class Owned(html.parser.HTMLParser):
+    """Collects what a browser would act upon."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.words = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            acts = name == "data-owned" or name.startswith("on")
+            if acts or str(value).strip().lower().startswith("javascript:"):
+                self.found.append((tag, name, value))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def grade(course, folder, tmp_path):
+    return grade_class(course, "toy", folder, Settings(tmp_path / "out"))
+
+
+def test_no_page_of_a_class_holds_what_a_student_injects(
+    toys, toy_course, hand_in, tmp_path, without_sandbox
+):
+    for number, payload in enumerate(PAYLOADS.values()):
+        clean, name = payload.replace("\0", ""), payload.replace("/", "|").replace("\0", "")
+        raises = f"raise ValueError({payload!r})\n"
+        hand_in(f"essay{number}", double=toys.double, mean=toys.mean, essay=payload)
+        hand_in(f"code{number}", double=f"{toys.double}\n# {clean}", mean=toys.mean)
+        hand_in(f"error{number}", double=raises + toys.double, mean=raises)
+        hand_in(f"broken{number}", payload.encode())
+        folder = hand_in(f"{number}{name}"[:80], double=toys.square)
+    result = grade(toy_course, folder, tmp_path)
+    assert len(result.grades) == 5 * len(PAYLOADS)
+    pages = list((tmp_path / "out").rglob("*.html"))
+    assert len(pages) > 5 * len(PAYLOADS)
+    for page in pages:
+        parsed = Owned(page.read_text())
+        assert parsed.found == [], page
+        assert "1337" not in "".join(parsed.words), page  # 7 * 191
+
+
+def test_reader_of_pages_sees_what_is_injected():
+    for payload in PAYLOADS.values():
+        harmless = "{{" in payload or "\uff1c" in payload or "$$" in payload
+        assert bool(Owned(f'<p class="{payload}">{payload}</p>').found) or harmless
+
+
+BESIDE = {
+    "torch.py": "raise SystemExit(0)",
+    "json.py": "raise SystemExit(0)",
+    "sitecustomize.py": "raise SystemExit(0)",
+    "usercustomize.py": "raise SystemExit(0)",
+    "ipython_config.py": "raise SystemExit(0)",
+    "nbgrader_config.py": "raise SystemExit(0)",
+    "conftest.py": "raise SystemExit(0)",
+    "kernel.json": '{"argv": ["/bin/false"]}',
+    "gradebook.db": "mine",
+    "toy.json": '{"points": 100}',
+}
+
+
+def test_files_beside_the_notebook_are_not_looked_at(
+    toys, toy_course, hand_in, tmp_path, without_sandbox, monkeypatch
+):
+    for student, (name, text) in enumerate(BESIDE.items()):
+        folder = hand_in(f"{student}", double=toys.square, mean=toys.mean)
+        (folder / f"{student}").mkdir()
+        (folder / f"{student}.ipynb").rename(folder / f"{student}" / "toy.ipynb")
+        (folder / f"{student}" / name).write_text(text)
+    monkeypatch.chdir(folder / "0")
+    grades = grade(toy_course, folder, tmp_path).grades
+    # A third of the points of what is wrong is earned, as it would be without the files.
+    assert {grade.points for grade in grades} == {50.0} and len(grades) == len(BESIDE)
+    for student, (name, text) in enumerate(BESIDE.items()):
+        assert (folder / f"{student}" / name).read_text() == text

@@ -1,0 +1,27 @@
+"""The wall as an ordinary user builds it: the same attacks, run once more without being root."""
+
+import os
+
+import pytest
+
+from tests.autograder.users import NOBODY, run_tests
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.sandbox,
+    pytest.mark.skipif(os.getuid() != 0, reason="these tests run as an ordinary user already"),
+]
+
+
+def test_attacks_are_stopped_where_an_ordinary_user_grades():
+    printed = run_tests(NOBODY, "tests/autograder/test_attacks.py", AUTOGRADER_TIER="A")
+    assert "skipped" not in printed
+
+
+def test_attacks_are_stopped_where_an_ordinary_user_has_no_namespaces():
+    printed = run_tests(NOBODY, "tests/autograder/test_attacks.py", AUTOGRADER_TIER="B")
+    assert "1 skipped" in printed  # the data loader with processes of its own
+
+
+def test_every_canary_is_stopped_where_an_ordinary_user_asks():
+    run_tests(NOBODY, "tests/autograder/test_doctor.py", "tests/autograder/test_confine.py")

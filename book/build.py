@@ -7,6 +7,7 @@ cells took and the traceback of each cell that failed.
 import argparse
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -15,6 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Whatever a page may show or run: its text, the code behind it, and the packages below both.
+INPUTS = ("book", "course_pkg", "assignments", "autograder", "benchmarks", "third_party")
+INPUT_FILES = ("_config.yml", "pyproject.toml", "requirements.txt", "constraints.txt")
 
 
 @contextlib.contextmanager
@@ -39,6 +43,25 @@ def build(book: Path, output: Path, *, every_page: bool) -> int:
     return subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
 
 
+def state(book: Path, output: Path) -> str:
+    """Digest of all that goes into the book and of which files came out, to tell if either changed.
+
+    Pages that the build itself generates are left out, since they follow from the rest.
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    files = [path for name in INPUTS for path in (ROOT / name).rglob("*")]
+    files += [ROOT / name for name in INPUT_FILES]
+    if book != ROOT / "book":
+        files += book.rglob("*")
+    for path in sorted(files):
+        is_made = "__pycache__" in path.parts or path.is_relative_to(ROOT / "book" / "back" / "api")
+        if path.is_file() and not is_made:
+            digest.update(f"{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    for path in sorted((output / "_build" / "html").rglob("*")):
+        digest.update(f"{path}\0{path.stat().st_size if path.is_file() else 0}\0".encode())
+    return digest.hexdigest()
+
+
 def pack(output: Path) -> Path:
     """Zip the site; unpacked, it is read from the file system, search included."""
     stem = output / "_build" / "language-models-by-hand"
@@ -53,8 +76,17 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT, help="where _build goes")
     parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    stamp = args.output / "_build" / "built-from"
     with alone(args.output):
-        status = build(args.book, args.output, every_page=args.all)
+        done = stamp.read_text(encoding="utf-8") if stamp.exists() and not args.all else ""
+        if done == state(args.book, args.output):
+            print("nothing has changed since the last build (--all builds all the same)")
+            status = 0
+        else:
+            stamp.unlink(missing_ok=True)
+            status = build(args.book, args.output, every_page=args.all)
+            if status == 0:
+                stamp.write_text(state(args.book, args.output), encoding="utf-8")
     if status == 0:
         print(f"the book: {args.output / '_build' / 'html' / 'index.html'}")
         if args.zip:

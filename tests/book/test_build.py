@@ -83,13 +83,28 @@ def test_cells_run_again_only_when_their_code_changes(book_of, tmp_path, old, ne
     assert marker.read_text().count("x") == runs
 
 
+def test_unchanged_book_is_not_built_again(book_of, tmp_path):
+    page = tmp_path / "_build" / "html" / "page.html"
+    assert "nothing has changed" not in book_of({"page": cell("2 + 2")}).stdout
+    assert "nothing has changed" in book_of({"page": cell("2 + 2")}).stdout
+    page.unlink()
+    assert "nothing has changed" not in book_of({"page": cell("2 + 2")}).stdout
+    assert page.exists()
+    assert "nothing has changed" not in book_of({"page": cell("2 + 3")}).stdout
+
+
+def test_failed_build_is_tried_again(book_of):
+    for _ in range(2):
+        assert book_of({"page": PAGE % "See {ref}`nowhere-at-all`."}).returncode != 0
+
+
 def test_names_stay_linked_when_an_unchanged_page_is_built_again(book_of, tmp_path):
     pages = {
         "page": cell("from course_pkg import plots\n\nplots.moving_average([1.0], 1)"),
         "reference": "# Reference\n\n```{eval-rst}\n.. automodule:: course_pkg.plots\n```\n",
     }
-    for _ in range(2):
-        result = book_of(pages)
+    for word in ("", "A word more.\n"):
+        result = book_of({**pages, "other": f"# Another page\n\n{word}"})
         assert result.returncode == 0, result.stdout + result.stderr
         html = (tmp_path / "_build" / "html" / "page.html").read_text()
         assert "reference.html#course_pkg.plots.moving_average" in html

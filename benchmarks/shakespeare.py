@@ -1,0 +1,137 @@
+"""Character-level Shakespeare: counting against a small GPT, beside the published figures.
+
+    COURSE_DATA=DIR python -m benchmarks.shakespeare [--recipe cpu] [--device cpu] [--record FILE]
+
+The text is the million characters of Karpathy's char-rnn; the first 90 % are trained on, and nats a
+character of the rest are reported. The recipes are the two of nanoGPT's README, with its sizes,
+steps and learning rate: "cpu" takes three minutes of one core, "gpu" is for a GPU. Published:
+1.88 for the CPU recipe (its own code, run again: 1.886), 1.4697 for the GPU recipe. DIR must have
+tinyshakespeare/input.txt.
+"""
+
+import argparse
+import json
+import math
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from benchmarks.side_by_side import provenance
+from course_pkg.evaluation import evaluate
+from course_pkg.models.gpt import GPT, gpt_small_cpu, gpt_small_gpu
+from course_pkg.models.ngram import NGram
+from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.recipes.reports import mean_loss
+from course_pkg.text.batches import window_batches
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.tokenization import CharTokenizer
+from course_pkg.training.trainer import Trainer, TrainerConfig
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One of nanoGPT's recipes."""
+
+    structure: TransformerConfig
+    batch_size: int
+    n_steps: int
+    dropout: float
+    published: float
+
+
+def settings(vocab_size: int) -> dict[str, Setting]:
+    """Return the recipes of nanoGPT's README for this text."""
+    return {
+        "cpu": Setting(gpt_small_cpu(vocab_size, 64), 12, 2000, 0.0, 1.88),
+        "gpu": Setting(gpt_small_gpu(vocab_size, 256), 64, 5000, 0.2, 1.4697),
+    }
+
+
+def split() -> tuple[CharTokenizer, Tensor, Tensor]:
+    """Return the tokenizer, the first 90 % of the text as ids, and the rest."""
+    corpus = load_corpus("tinyshakespeare", source="local")
+    train, rest = corpus.train[0], corpus.valid[0] + corpus.test[0]
+    tokenizer = CharTokenizer.train([train, rest])
+    return tokenizer, *(torch.tensor(tokenizer.encode(text)) for text in (train, rest))
+
+
+def count(tokenizer: CharTokenizer, train: Tensor, rest: Tensor, order: int) -> float:
+    """Return the nats a character of a Kneser-Ney model, the text being one long line."""
+    model = NGram.fit([train.tolist()], order, tokenizer.vocab_size, tokenizer.eos_id)
+    scored = evaluate(model, [rest.tolist()], eos_id=tokenizer.eos_id)
+    return scored.nats_per_token
+
+
+def train_gpt(setting: Setting, train: Tensor, rest: Tensor, device: str) -> tuple[float, float]:
+    """Return the best nats a character on the rest, and the CPU seconds (wall on a GPU)."""
+    is_gpu = device.startswith("cuda")
+    clock = time.perf_counter if is_gpu else time.process_time
+    T = setting.structure.context_length
+    generator = torch.Generator().manual_seed(1337)
+    model = GPT(setting.structure, dropout=setting.dropout, generator=generator)
+
+    def report(trained: torch.nn.Module) -> dict[str, float]:
+        loss = mean_loss(trained, iter(window_batches(rest, T, 128, seed=0)))
+        print(f"  {loss:.4f}", flush=True)
+        return {"loss_on_rest": loss}
+
+    config = TrainerConfig(
+        n_steps=setting.n_steps,
+        lr=1e-3,
+        n_warmup=100,
+        fused=True,
+        compile=is_gpu,
+        precision="bfloat16" if is_gpu else "float32",
+        log_every=50,
+        evaluate_every=250,
+        checkpoint_every=setting.n_steps,
+    )
+    batches = window_batches(train, T, setting.batch_size, seed=1337)
+    started = clock()
+    history = Trainer(model, batches, config, evaluate=report, device=device).train()
+    seconds = clock() - started
+    return min(entry["loss_on_rest"] for entry in history if "loss_on_rest" in entry), seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print ours beside the published figures and, on request, record them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--recipe", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
+    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    options = parser.parse_args(arguments)
+    tokenizer, train, rest = split()
+    setting = settings(tokenizer.vocab_size)[options.recipe]
+    print(f"{len(train):,} characters to learn from, {len(rest):,} to predict")
+    counted = {order: count(tokenizer, train, rest, order) for order in (3, 5, 7)}
+    for order, nats in counted.items():
+        print(f"{order}-gram, modified Kneser–Ney: {nats:.4f} nats a character")
+    loss, seconds = train_gpt(setting, train, rest, options.device)
+    print(
+        f"GPT, {options.recipe} recipe: {loss:.4f} nats a character after {seconds:.0f} seconds; "
+        f"published {setting.published} (perplexity {math.exp(loss):.3f})"
+    )
+    if options.record:
+        command = shlex.join(["python", "-m", "benchmarks.shakespeare", *sys.argv[1:]])
+        content = {
+            **provenance(command, torch.device(options.device)),
+            "what": "nats a character on the last 10 % of tinyshakespeare",
+            "ngrams": counted,
+            "recipe": options.recipe,
+            "gpt": loss,
+            "gpt_seconds": round(seconds, 1),
+            "published": setting.published,
+        }
+        options.record.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

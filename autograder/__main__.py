@@ -116,10 +116,32 @@ for command in (grade, explain, dashboard, similarity, export, gradescope):
     main.add_command(command)
 
 
-@main.command()
+@main.command(
+    epilog="""\b
+What it prints:
+  not here      a better tier that this machine does not have, and why
+  stopped       an attack that got nowhere
+  GOT THROUGH   an attack that reached something: do not grade here
+and, where there is no tier at all, what to install. Exit code 0: grade; 3: do not.
+
+\b
+The tiers, best first; grading takes the best that holds and names it in every report:
+  A  full namespaces: bubblewrap (Debian, Ubuntu: apt-get install bubblewrap, 0.8 or newer)
+  B  where namespaces are forbidden, as in many containers: a user of its own for student code if
+     you are root, else Landlock alone (Linux 6.12 or newer); with seccomp. Student code then has no
+     sockets, so data loaders with processes of their own fail; and Python must be readable by all.
+"""
+)
 @said_plainly
 def doctor() -> None:
-    """Try out whether this machine keeps student code away from everything else."""
+    """Try out whether this machine keeps student code away from everything else.
+
+    Opens the sandbox as grading does and attacks it from inside: reads and writes files, opens
+    connections, signals processes, takes processes, memory and disk without end. Nothing has to be
+    believed about versions and options. The harmless attacks, on things planted for them, run again
+    whenever a sandbox is opened for grading; those that could hurt run only here, and only after
+    every harmless one was stopped. Takes about a minute.
+    """
     from autograder.doctor import examine
 
     sys.exit(0 if examine() else NO_SANDBOX)

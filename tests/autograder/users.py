@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 """Where the tests run as root: a user that every Linux has and that may do nothing."""
 
+TIERS_MATTER = "not patched and not equal and not hostile and not never and not slow"
+"""Chooses the attacks that a tier must stop; what the others try to sell is judged outside."""
+
 TWIN = f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
 _ENOUGH = "import pytest, torch, IPython, hypothesis"
 

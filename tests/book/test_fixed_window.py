@@ -1,0 +1,159 @@
+"""The chapter on the fixed window: its derivations on other numbers, its solutions, its rows."""
+
+import json
+import math
+import re
+import statistics
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_pkg.models.window import FixedWindowLM
+from course_pkg.recorded import recorded
+from course_pkg.results import RECORDED, read_results
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.tokenization import WordTokenizer
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
+RECORD = json.loads((ROOT / "benchmarks" / "results" / "window.json").read_text())
+
+
+def test_gradient_by_the_scores_is_what_was_said_minus_what_came(rng):
+    z, y, epsilon = torch.randn(7, dtype=torch.float64, generator=rng), 3, 1e-6
+
+    def loss(scores: torch.Tensor) -> float:
+        return math.log(sum(math.exp(s) for s in scores.tolist())) - float(scores[y])
+
+    p = z.exp() / z.exp().sum()
+    for i in range(7):
+        step = torch.zeros(7, dtype=torch.float64)
+        step[i] = epsilon
+        difference = (loss(z + step) - loss(z - step)) / (2 * epsilon)
+        # 1e-8: rounding of the loss, 1e-16, over the step
+        assert difference == pytest.approx(float(p[i]) - (i == y), abs=1e-8)
+
+
+@pytest.mark.parametrize(("rate", "shrinks"), [(0.3, True), (1.9, True), (2.1, False)])
+def test_steps_in_a_valley_shrink_below_two_over_the_curvature_only(rate, shrinks):
+    curvature = 5.0
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    for _ in range(20):
+        (gradient,) = torch.autograd.grad(curvature * x * x / 2, x)
+        x = (x - rate / curvature * gradient).detach().requires_grad_()
+    assert (abs(x.item()) < 1) == shrinks
+
+
+def test_bias_alone_has_no_gradient_at_relative_frequencies():
+    counts = torch.tensor([5.0, 1.0, 3.0, 2.0], dtype=torch.float64)
+    targets = torch.repeat_interleave(torch.arange(4), counts.long())
+    b = (counts / counts.sum()).log().requires_grad_()
+    torch.nn.functional.cross_entropy(b.expand(len(targets), 4), targets).backward()
+    assert b.grad.abs().max() < 1e-12  # rounding of float64
+    (moved,) = torch.autograd.grad(
+        torch.nn.functional.cross_entropy((b + torch.arange(4)).expand(11, 4), targets), b
+    )
+    assert moved.abs().max() > 0.01
+
+
+def test_worked_exercise_counts_the_parameters_of_the_model():
+    def n_parameters(window: int, has_direct: bool = False) -> int:
+        model = FixedWindowLM(18_000, window, 100, 60, eos_id=0, has_direct=has_direct)
+        return sum(weight.numel() for weight in model.parameters())
+
+    assert n_parameters(5) == 2_928_060
+    assert n_parameters(10) - n_parameters(5) == 30_000
+    assert n_parameters(5, has_direct=True) - n_parameters(5) == 9_000_000
+    assert "2{,}928{,}060" in PAGE
+
+
+def test_every_exercise_has_a_folded_solution():
+    exercises = re.findall(r"^```+\{exercise\}.*\n:label: (\S+)", PAGE, re.MULTILINE)
+    solutions = re.findall(r"^```+\{solution\} (\S+)\n:class: dropdown", PAGE, re.MULTILINE)
+    assert len(exercises) >= 5
+    assert solutions == exercises
+
+
+def test_recorded_rows_are_those_of_the_benchmark():
+    rows = {
+        row.model: row for row in read_results(recorded("fixed_window")) if row.source == RECORDED
+    }
+    assert set(rows) == {"window of 4", "window of 4, mixed with 5-gram"}
+    for row, key in zip(rows.values(), ("window of 4", "both"), strict=True):
+        assert row.perplexity == RECORD["rows"][key]["test_perplexity"]
+        assert row.bits_per_byte == RECORD["rows"][key]["bits_per_byte"]
+
+
+def test_benchmark_counts_as_the_chapter_on_n_grams_does():
+    """The same vocabulary, splits and smoothing: the 5-gram of both has one perplexity."""
+    of_ngrams = next(
+        row
+        for row in read_results(recorded("ngrams"))
+        if (row.model, row.corpus) == ("5-gram", "wikipedia")
+    )
+    assert RECORD["rows"]["5-gram"]["test_perplexity"] == pytest.approx(of_ngrams.perplexity)
+    # Sorting words by their history splits the mean of all words into means of the groups.
+    for row in RECORD["rows"].values():
+        groups = zip(row["nats_by_known_history"], RECORD["share_by_known_history"], strict=True)
+        mean = sum(nats * share for nats, share in groups)
+        assert mean == pytest.approx(math.log(row["test_perplexity"]), abs=1e-9)  # rounding
+
+
+def test_half_of_the_vocabulary_is_as_rare_as_the_page_says():
+    corpus = load_corpus("wikipedia")
+    words = WordTokenizer.train(corpus.train, min_count=3)
+    counts = Counter(i for text in corpus.train for i in words.encode(text))
+    assert statistics.median(counts.values()) == 7
+    assert "Half of the vocabulary occurs seven times or less" in PAGE
+
+
+def test_votes_of_single_places_cannot_tell_same_from_other():
+    """The exercise's four sentences: no direct connections fit them, a hidden layer does."""
+    ids = torch.tensor([[1, 1], [2, 2], [1, 2], [2, 1]])
+    targets = torch.tensor([[-100, 3], [-100, 3], [-100, 4], [-100, 4]])
+    losses = {}
+    for has_hidden in (False, True):
+        generator = torch.Generator().manual_seed(0)
+        model = FixedWindowLM(5, 2, 3, 6, eos_id=0, has_direct=True, generator=generator)
+        if not has_hidden:
+            torch.nn.init.zeros_(model.output.weight)
+            model.output.weight.requires_grad_(False)
+        optimizer = torch.optim.Adam([w for w in model.parameters() if w.requires_grad], lr=0.05)
+        for _ in range(300):
+            optimizer.zero_grad()
+            loss = model(ids, targets)[1]
+            loss.backward()
+            optimizer.step()
+        losses[has_hidden] = loss.item()
+    assert losses[False] == pytest.approx(math.log(2), abs=0.01)  # a fair coin is the optimum
+    assert losses[True] < 0.05
+
+
+@pytest.mark.slow
+def test_solutions_print_what_the_page_says(capsys):
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    needed = ("stories = load_corpus", "def batches_of", "def new_model", "def train(", "phrases(")
+    names: dict[str, object] = {}
+    for cell in cells:
+        if "def gradient_of" in cell:  # the definitions, without the experiment below them
+            cell = cell[: cell.index("def gradient_of")]
+        if "def new_model" in cell:
+            cell = cell[: cell.index("RATES")]
+        if any(name in cell for name in needed):
+            exec(re.sub(r"^:tags:.*\n", "", cell), names)
+    exec("networks = {4: train(train_ids, window=4)}", names)
+    capsys.readouterr()
+    page = PAGE[PAGE.index("## Exercises") :]
+    for solution in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(solution, names)
+    lines = capsys.readouterr().out.splitlines()
+    errors = [float(line.split()[1]) for line in lines[:4]]
+    assert errors[1] < errors[0] / 100 and errors[1] < errors[3] / 100
+    votes, full = (float(line.split()[1]) for line in lines[4:6])
+    gap, without_order = map(float, lines[6:8])
+    # rounded on the page; training magnifies the rounding of another machine
+    assert (votes, full) == pytest.approx((2.03, 2.03), rel=0.02)
+    assert gap > 0.95
+    assert without_order == pytest.approx(2.12, rel=0.03)

@@ -6,6 +6,7 @@ the wall, everything is as in grading: the same probes, the same format of what 
 
 import copy
 import dataclasses
+import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import get_context
@@ -21,18 +22,26 @@ Answer = Callable[[], Mapping[str, Any]]
 
 
 def observe(
-    requests: Sequence[ProbeRequest], answer: Answer, seconds: float, tests: str = ""
+    requests: Sequence[ProbeRequest],
+    answer: Answer,
+    seconds: float,
+    tests: str = "",
+    cpu_seconds: int | None = None,
 ) -> tuple[tuple[Observation, ...], str | None]:
     """Ask an answer every request, in a process that is killed when its time is over.
 
     Args:
+        seconds: of wall time.
         tests: source to run in the answer's namespace after the probes.
+        cpu_seconds: of computing; None sets no limit.
 
     Returns:
         The observations, and the first complaint of `tests`, None if there is none.
     """
     *values, complaint = _in_process(
-        lambda send: _serve(send, requests, answer, tests), len(requests) + 1, seconds
+        lambda send: _serve(send, requests, answer, tests, cpu_seconds),
+        len(requests) + 1,
+        seconds,
     )
     observations = tuple(
         Observation(request.item, request.part, request.case, value)
@@ -62,8 +71,14 @@ def _in_process(
 
 
 def _serve(
-    send: Callable[[object], None], requests: Sequence[ProbeRequest], answer: Answer, tests: str
+    send: Callable[[object], None],
+    requests: Sequence[ProbeRequest],
+    answer: Answer,
+    tests: str,
+    cpu_seconds: int | None,
 ) -> None:
+    if cpu_seconds is not None:  # a fork starts to count at 0
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     try:
         namespace = answer()
     except BaseException as error:

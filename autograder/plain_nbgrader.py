@@ -6,6 +6,7 @@ checks across the wall, and never runs this file.
 """
 
 import contextlib
+import dataclasses
 import io
 from collections.abc import Mapping
 from typing import Any
@@ -47,6 +48,8 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
 
 
 def _observe(request: ProbeRequest, namespace: Mapping[str, Any]) -> Observation:
+    # As in the sandbox, every request brings inputs of its own: some tasks change their arguments.
+    request = dataclasses.replace(request, inputs=wire.normal_form(request.inputs))
     # nbgrader gives no points to a cell that has written one line to stderr.
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         value = probe_or_failure(request, namespace)

@@ -36,7 +36,9 @@ LEAST_MISTAKES = 6
 LEAST_ALTERNATIVES = 4
 LEAST_MUTATION_SCORE = 0.98
 SEEDS = (0, 1, 2)
-MUTANT_SECONDS = 5.0
+# What stops a mutant that never ends is CPU time, which a busy machine does not spend faster.
+MUTANT_CPU_SECONDS = 3
+MUTANT_SECONDS = 60.0
 
 Namespace = dict[str, Any]
 
@@ -234,7 +236,7 @@ def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
             exec(compile(source, "<mutant>", "exec"), namespace)
             return namespace
 
-        verdicts, _ = _judge(nameless, answer, [seed], limit=MUTANT_SECONDS)
+        verdicts, _ = _judge(nameless, answer, [seed], is_mutant=True)
         yield Trial(check.item, "mutant", mutant.change, _share(verdicts[0]), _failed(verdicts))
 
 
@@ -243,13 +245,15 @@ def _judge(
     answer: Answer,
     seeds: Sequence[int],
     tests: str = "",
-    limit: float | None = None,
+    *,
+    is_mutant: bool = False,
 ) -> tuple[list[Verdict], str | None]:
     """Judge an answer once for every seed, and run the visible tests, in one process."""
     asked = [case_requests(check, seed) for seed in seeds]
     requests = [request for batch in asked for request in batch]
-    seconds = limit or check.seconds * (len(seeds) + 1)
-    observations, complaint = observe(requests, answer, seconds, tests)
+    seconds = MUTANT_SECONDS if is_mutant else check.seconds * (len(seeds) + 1)
+    cpu_seconds = MUTANT_CPU_SECONDS if is_mutant else None
+    observations, complaint = observe(requests, answer, seconds, tests, cpu_seconds)
     waiting = iter(observations)
     verdicts = [
         judge_check(check, seed, tuple(next(waiting) for _ in batch))

@@ -1,10 +1,14 @@
-"""Run a notebook's cells here, without a kernel."""
+"""Run a notebook's cells, and ask answers what the checks ask, in this process."""
 
+import dataclasses
 from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder import wire
 from autograder.notebooks import is_ungraded_work
+from autograder.probing import probe_or_failure
+from autograder.records import Failure, ProbeRequest
 
 
 def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, Any]]:
@@ -18,3 +22,13 @@ def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, A
             except Exception as error:
                 errors[cell.id] = error
     return errors, namespace
+
+
+def ask(request: ProbeRequest, answer: Any) -> Any:
+    """Probe an answer on inputs of its own, which it may change; return what it gives, or why not.
+
+    What comes back has been on the wire, unless it is a Failure.
+    """
+    own = dataclasses.replace(request, inputs=wire.normal_form(request.inputs))
+    value = probe_or_failure(own, {request.target: answer})
+    return value if isinstance(value, Failure) else wire.normal_form(value)

@@ -1,6 +1,7 @@
 """Probing in plain processes: whatever an answer does, there is one observation a request."""
 
 import os
+import time
 
 import pytest
 
@@ -61,6 +62,20 @@ def test_observe_ends_what_never_ends():
     values, complaint = _values(lambda: {"f": forever}, seconds=0.3)
     assert [value.kind for value in values] == ["timeout", "timeout"]
     assert complaint == "no answer within the time limit"
+
+
+def test_observe_ends_what_computes_too_long_but_lets_it_wait():
+    def forever(numbers):
+        while True:
+            pass
+
+    def patient(numbers):
+        time.sleep(1.2)
+        return sum(numbers)
+
+    for f, kinds in ((forever, ["crash", "crash"]), (patient, [])):
+        observations, _ = observe(_requests(3), lambda f=f: {"f": f}, 300.0, cpu_seconds=1)
+        assert [o.value.kind for o in observations if isinstance(o.value, Failure)] == kinds
 
 
 @pytest.mark.parametrize(

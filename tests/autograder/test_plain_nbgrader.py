@@ -46,6 +46,14 @@ def test_wrong_answer_raises_since_nbgrader_may_take_0_for_full_marks(namespace)
         score("toy", "toy_double", namespace)
 
 
+def test_answer_that_changes_its_arguments_is_judged_alike_twice():
+    def double_in_place(numbers):
+        numbers[:] = _double(numbers)
+        return numbers
+
+    assert [score("toy", "toy_double", {"double": double_in_place}) for _ in range(2)] == [60, 60]
+
+
 def test_noise_of_the_answer_does_not_reach_stderr(capsys):
     def noisy(numbers):
         print("careful", file=sys.stderr)

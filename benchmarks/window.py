@@ -45,7 +45,7 @@ def train_window(
     stream = pack_documents(words.train, eos_id)
     counts = torch.bincount(stream[1:], minlength=vocab_size).float()
     with torch.no_grad():  # start as the unigram model, which costs nothing to know
-        model.output.bias.copy_((counts / counts.sum()).log())
+        model.output.bias.copy_((counts.clamp(min=1) / counts.sum()).log())
         model.output.weight.mul_(0.1)
         model.embedding.weight.mul_(0.1)  # so that what is large later has been learned
     batches = window_batches(stream, LENGTH, BATCH_SIZE, seed=0)

@@ -39,7 +39,11 @@ class ServerDiedError(Exception):
 
 
 class Dialogue:
-    """Questions to one process in the sandbox and its answers."""
+    """Questions to one process in the sandbox and its answers.
+
+    Attributes:
+        cpu_seconds: what the process and all below it have used, known when it has ended.
+    """
 
     def __init__(
         self, talk: socket.socket, output: int, leash: int, control: socket.socket, keep: int
@@ -50,6 +54,7 @@ class Dialogue:
         self.control = control
         self.keep = keep
         self.status: int | None = None
+        self.cpu_seconds = 0.0
         self._printed = bytearray()
         self._n_printed = 0
         self._n_total = 0
@@ -115,6 +120,7 @@ class Dialogue:
                 self.status = NOT_CONFINED
             else:
                 self.status = int(report["status"])
+                self.cpu_seconds = float(report["cpu_seconds"])
         if self.status == NOT_CONFINED:
             raise ServerDiedError
         return self.status

@@ -1,0 +1,427 @@
+"""How many submissions a minute: this grader beside `nbgrader autograde`, and where time goes.
+
+    python benchmarks/grading_throughput.py [--n 200] [--nbgrader 10] [--record FILE]
+    python benchmarks/grading_throughput.py --soak 1000 [--record FILE]
+
+Both graders get the same submissions, made from the recorded right and wrong answers of a set, on
+the same cores, one after the other in one run; nbgrader a first few of them, as it takes seconds
+for each. otter-grader is not compared: it needs tests in a format of its own.
+
+Ours is the command as it is: sandbox, judge, records, gradebook, feedback, with its start. CPU is
+what this machine's kernel charges, so it counts when neighbours are busy; wall time does not.
+"""
+
+import argparse
+import copy
+import importlib.metadata
+import json
+import os
+import platform
+import random
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from assignments.sample_class.make import as_answer  # noqa: E402
+from autograder import feedback, grader, pipeline, release  # noqa: E402
+from autograder.checks import Check  # noqa: E402
+from autograder.course import COURSE_VARIABLE, Course  # noqa: E402
+from autograder.dialogue import Dialogue  # noqa: E402
+from autograder.gradebook import Gradebook  # noqa: E402
+from autograder.journal import Journal  # noqa: E402
+from autograder.judge import case_requests  # noqa: E402
+from autograder.notebooks import as_text  # noqa: E402
+from autograder.probing import probe_or_failure  # noqa: E402
+from autograder.sandbox import Sandbox  # noqa: E402
+from autograder.submission import mend  # noqa: E402
+
+SETS = {
+    "attention": Course(ROOT / "benchmarks" / "small_course"),
+    "ps1": Course(ROOT / "assignments"),
+}
+_RIGHT, _ALTERNATIVE, _WRONG, _BLANK = 70, 80, 95, 100  # per cent of the answers, added up
+_POLL_SECONDS = 0.2
+
+
+# ------------------------------------------------------------------ a class
+def write_class(course: Course, name: str, folder: Path, n_students: int, seed: int = 0) -> None:
+    """Write notebooks of a class: most answers right, some by another way, some wrong or blank.
+
+    One file in fifty is damaged: cut off, empty, or of a student who ended the process.
+    """
+    built, problem_set = release.build(course.source(name)), course.problem_set(name)
+    solution = {cell.id: cell.source for cell in built.solution.cells}
+    rng = random.Random(seed)
+    folder.mkdir(parents=True)
+    for number in range(n_students):
+        notebook = copy.deepcopy(built.student)
+        answers = {f"{check.item}_answer": _answer(check, rng) for check in problem_set.checks}
+        for cell in notebook.cells:
+            known = {"solution": solution.get(cell.id), "blank": cell.source}
+            answer = answers.get(cell.id, "blank")
+            cell.source = known.get(answer, answer)
+        text = as_text(notebook)
+        if number % 50 == 49:
+            exits = text.replace("import torch", "import os; os._exit(0)", 1)
+            text = (text[:3000], "", exits)[number // 50 % 3]
+        (folder / f"student-{number:05d}.ipynb").write_text(text)
+
+
+def _answer(check: Check, rng: random.Random) -> str:
+    choice = rng.randrange(_BLANK)
+    if choice < _RIGHT:
+        return "solution"
+    if choice < _ALTERNATIVE:
+        return as_answer(check, rng.choice(check.alternatives).implementation)
+    if choice < _WRONG:
+        return as_answer(check, rng.choice(check.mistakes).implementation)
+    return "blank"
+
+
+# ------------------------------------------------------------------ watching from outside
+@dataclass
+class Peak:
+    """Most memory seen, in bytes: of the grader's processes, and of one submission's own."""
+
+    grader: int = 0
+    submission: int = 0
+
+
+class Watch(threading.Thread):
+    """Looks at a process and all below it until it has ended.
+
+    The grader's own processes count whole. In the sandbox, whose server shares its memory with
+    every submission, only pages that a submission's processes have to themselves count.
+    """
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid = pid
+        self.peak = Peak()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while os.path.exists(f"/proc/{self.pid}"):
+            children = _children()
+            graders: list[int] = [self.pid]
+            rooms: list[int] = []
+            for pid in graders:
+                for child in children.get(pid, []):
+                    (rooms if _name(child) == "bwrap" else graders).append(child)
+            whole = sum(_kilobytes(pid, "status", "VmRSS:") for pid in graders) << 10
+            self.peak.grader = max(self.peak.grader, whole)
+            for room in rooms:
+                below = [pid for depth, pid in _below(room, children, 0) if depth > 2]
+                own = sum(_kilobytes(pid, "smaps_rollup", "Private_Dirty:") for pid in below) << 10
+                self.peak.submission = max(self.peak.submission, own)
+            time.sleep(_POLL_SECONDS)
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (parent := _kilobytes(int(entry), "status", "PPid:")):
+            found.setdefault(parent, []).append(int(entry))
+    return found
+
+
+def _below(pid: int, children: dict[int, list[int]], depth: int) -> Iterator[tuple[int, int]]:
+    """Yield depth and number of every process below one; bubblewrap itself may be two of them."""
+    for child in children.get(pid, []):
+        yield depth + (_name(child) != "bwrap"), child
+        yield from _below(child, children, depth + (_name(child) != "bwrap"))
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _kilobytes(pid: int, file: str, field_name: str) -> int:
+    try:
+        found = re.search(rf"^{field_name}\s+(\d+)", Path(f"/proc/{pid}/{file}").read_text(), re.M)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+# ------------------------------------------------------------------ whole commands
+@dataclass(frozen=True)
+class Timed:
+    """One command's cost."""
+
+    n: int
+    wall_seconds: float
+    peak: Peak
+
+    @property
+    def per_minute(self) -> float:
+        """Submissions a minute."""
+        return 60 * self.n / self.wall_seconds
+
+
+def grade_ours(name: str, folder: Path, out: Path, n: int, jobs: int) -> Timed:
+    """Grade a class by the command that instructors type."""
+    command = [sys.executable, "-m", "autograder", f"--course={SETS[name].folder}", "grade", name]
+    command += [f"--submissions={folder}", f"--out={out}", f"--jobs={jobs}"]
+    return _timed(command, ROOT, n)
+
+
+def grade_with_nbgrader(name: str, folder: Path, place: Path, n: int) -> Timed:
+    """Autograde the first `n` submissions that nbgrader can read, by its own command."""
+    release.write(release.build(SETS[name].source(name)), place)
+    readable = [path for path in sorted(folder.iterdir()) if path.stat().st_size > 3000]
+    for path in readable[:n]:
+        target = place / "submitted" / path.stem / name / f"{name}.ipynb"
+        target.parent.mkdir(parents=True)
+        target.write_bytes(path.read_bytes())
+    for step in ("generate_assignment", "autograde"):
+        programs = Path(sys.executable).parent
+        command = [str(programs / "nbgrader"), step, name, f"--course-dir={place}", "--force"]
+        took = _timed(command, place, n)
+    return took
+
+
+def _timed(command: Sequence[str], folder: Path, n: int) -> Timed:
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "1",
+        COURSE_VARIABLE: str(SETS["attention"].folder),
+        "PYTHONPATH": str(ROOT),
+    }
+    started = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    watch = Watch(process.pid)
+    watch.start()
+    output = process.communicate()[0].decode(errors="replace")
+    if process.returncode != 0:
+        sys.exit(f"{shlex.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
+    return Timed(n, time.monotonic() - started, watch.peak)
+
+
+# ------------------------------------------------------------------ where the CPU goes
+@dataclass
+class Stages:
+    """CPU seconds of each stage, taken around the functions that do it; inner ones not twice."""
+
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _open: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        """Count the CPU time of a block for a stage, but for what inner stages take."""
+        started = time.process_time()
+        self._open.append(0.0)
+        try:
+            yield
+        finally:
+            took = time.process_time() - started
+            self.seconds[name] += took - self._open.pop()
+            if self._open:
+                self._open[-1] += took
+
+    def around(self, owner: Any, function: str, name: str) -> Callable[[], None]:
+        """Measure every call of a function; return what takes the measuring away."""
+        plain = getattr(owner, function)
+
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            with self.measure(name):
+                return plain(*args, **kwargs)
+
+        setattr(owner, function, measured)
+        return lambda: setattr(owner, function, plain)
+
+
+_STAGES = (
+    (pipeline, "_receive", "read"),
+    (grader, "mend", "mend"),
+    (pipeline, "mend", "mend"),
+    (Sandbox, "run", "sandbox, our side"),
+    (grader, "case_requests", "judge"),
+    (grader, "judge_check", "judge"),
+    (Journal, "write", "record"),
+    (Gradebook, "record", "gradebook"),
+    (feedback, "student_page", "feedback"),
+    (pipeline, "formgrader_notebook", "feedback"),
+    (pipeline, "as_text", "feedback"),
+    (pipeline, "write_if_new", "feedback"),
+)
+
+
+def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float]:
+    """Grade a class in this process; return CPU milliseconds for each submission, by stage."""
+    stages = Stages()
+    undo = [stages.around(*stage) for stage in _STAGES]
+    end = Dialogue.end
+
+    def ended(dialogue: Dialogue) -> int:
+        status = end(dialogue)
+        stages.seconds["sandbox, inside"] += dialogue.cpu_seconds
+        dialogue.cpu_seconds = 0.0
+        return status
+
+    Dialogue.end = ended  # type: ignore
+    try:
+        started = time.process_time()
+        pipeline.grade_class(SETS[name], name, folder, pipeline.Settings(out))
+        everything = time.process_time() - started
+    finally:
+        Dialogue.end = end  # type: ignore
+        for take_away in undo:
+            take_away()
+    outside = sum(stages.seconds.values()) - stages.seconds["sandbox, inside"]
+    stages.seconds["everything else, start included"] = everything - outside
+    stages.seconds["of it the students' own code"] = _own_code(name, folder)
+    return {stage: 1e3 * seconds / n for stage, seconds in stages.seconds.items()}
+
+
+def _own_code(name: str, folder: Path) -> float:
+    """CPU seconds of the cells and probes alone, in a process that nothing surrounds."""
+    course = SETS[name]
+    problem_set, released = course.problem_set(name), release.build(course.source(name)).student
+    requests = [ask for check in problem_set.checks for ask in case_requests(check, 1)]
+    targets = grader.targets(problem_set)
+    total = 0.0
+    for path in sorted(folder.iterdir()):
+        data = path.read_bytes()
+        if len(data) <= 3000 or b"os._exit" in data:
+            continue
+        cells = mend(data, released, targets).cells
+        started = time.process_time()
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        for cell in cells:
+            exec(cell, namespace)
+        for request in requests:
+            probe_or_failure(request, namespace)
+        total += time.process_time() - started
+    return total
+
+
+# ------------------------------------------------------------------ what is measured
+def compare(n: int, n_nbgrader: int, jobs: int, scratch: Path) -> dict[str, Any]:
+    """Measure both sets; nbgrader on the small one."""
+    result: dict[str, Any] = {}
+    for name, course in SETS.items():
+        folder = scratch / name / "class"
+        write_class(course, name, folder, n)
+        ours = grade_ours(name, folder, scratch / name / "out", n, jobs)
+        stages = cost_by_stage(name, folder, scratch / name / "stages", n)
+        found = {
+            "submissions": n,
+            "processes": jobs,
+            "wall_seconds": ours.wall_seconds,
+            "submissions_per_minute": ours.per_minute,
+            "cpu_ms_each": stages,
+            "megabytes_of_the_grader": ours.peak.grader / 1e6,
+            "megabytes_of_one_submission": ours.peak.submission / 1e6,
+        }
+        _print_set(name, found)
+        if name == "attention" and n_nbgrader:
+            theirs = grade_with_nbgrader(name, folder, scratch / "nbgrader", n_nbgrader)
+            found["nbgrader_submissions"] = n_nbgrader
+            found["nbgrader_submissions_per_minute"] = theirs.per_minute
+            found["ratio"] = ours.per_minute / theirs.per_minute
+            print(f"  nbgrader autograde: {theirs.per_minute:.1f} a minute; ", end="")
+            print(f"ours {found['ratio']:.1f} times as many\n", flush=True)
+        result[name] = found
+    return result
+
+
+def soak(name: str, n: int, jobs: int, scratch: Path) -> dict[str, Any]:
+    """Grade a tenth of a class and the class; every submission ends in exactly one state."""
+    result: dict[str, Any] = {"set": name, "processes": jobs, "runs": []}
+    for size in (n // 10, n):
+        folder, out = scratch / f"{size}" / "class", scratch / f"{size}" / "out"
+        write_class(SETS[name], name, folder, size)
+        took = grade_ours(name, folder, out, size, jobs)
+        journal = Journal(out, name)
+        states = Counter(
+            record.grade.state.value for s in journal.students() if (record := journal.read(s))
+        )
+        if sum(states.values()) != size:
+            sys.exit(f"{size} submissions, but {dict(states)} are recorded")
+        run = {
+            "submissions": size,
+            "states": dict(states),
+            "wall_seconds": took.wall_seconds,
+            "megabytes_of_the_grader": took.peak.grader / 1e6,
+            "megabytes_of_one_submission": took.peak.submission / 1e6,
+        }
+        result["runs"].append(run)
+        print(f"{size:6} of {name}: {took.wall_seconds:.0f} s, {dict(states)}, ", end="")
+        print(f"{took.peak.grader / 1e6:.0f} MB", flush=True)
+    small, large = result["runs"]
+    grown = large["megabytes_of_the_grader"] - small["megabytes_of_the_grader"]
+    result["kilobytes_more_per_submission"] = 1e3 * grown / (n - n // 10)
+    print(f"memory grows by {result['kilobytes_more_per_submission']:.1f} KB a submission")
+    return result
+
+
+def _print_set(name: str, found: dict[str, Any]) -> None:
+    print(f"{name}: {found['submissions']} submissions, {found['processes']} processes")
+    print(f"  {found['wall_seconds']:.1f} s, {found['submissions_per_minute']:.0f} a minute")
+    print(
+        f"  memory: {found['megabytes_of_the_grader']:.0f} MB of the grader's processes, "
+        f"{found['megabytes_of_one_submission']:.1f} MB of a submission's own"
+    )
+    for stage, milliseconds in sorted(found["cpu_ms_each"].items(), key=lambda pair: -pair[1]):
+        print(f"  {milliseconds:8.1f} ms CPU  {stage}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what was measured and, on request, record it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--n", type=int, default=200, help="submissions of each set")
+    parser.add_argument(
+        "--nbgrader", type=int, default=10, help="submissions for nbgrader; 0: none"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="processes of this grader")
+    parser.add_argument("--soak", type=int, help="grade so many, and check that none is lost")
+    parser.add_argument("--set", default="ps1", choices=SETS, help="the set to soak")
+    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    options = parser.parse_args(arguments)
+
+    with tempfile.TemporaryDirectory(prefix="grading-") as scratch:
+        if options.soak:
+            result = soak(options.set, options.soak, options.jobs, Path(scratch))
+        else:
+            result = compare(options.n, options.nbgrader, options.jobs, Path(scratch))
+    if options.record:
+        record = result | {
+            "what": "submissions graded, and what one costs",
+            "command": shlex.join(["python", "benchmarks/grading_throughput.py", *sys.argv[1:]]),
+            "date": datetime.now(UTC).date().isoformat(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, load "
+            f"{os.getloadavg()[1]:.1f} (others' work included)",
+            "peak_megabytes_of_this_process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            / 1e3,
+            "versions": {"python": platform.python_version()}
+            | {name: importlib.metadata.version(name) for name in ("torch", "nbgrader")},
+        }
+        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        print(f"recorded in {options.record}")
+
+
+if __name__ == "__main__":
+    main()

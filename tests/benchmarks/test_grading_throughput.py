@@ -1,0 +1,65 @@
+"""The benchmark's own class and course: what it measures must be what it says."""
+
+import hashlib
+
+import pytest
+
+from autograder import grader, release
+from autograder.judge import case_requests, judge_check
+from autograder.probing import probe_or_failure
+from autograder.records import Observation, SubmissionRefused
+from autograder.submission import mend
+from benchmarks import grading_throughput as benchmark
+
+COURSE = benchmark.SETS["attention"]
+
+
+def _points(check, implementation, seed=3):
+    seen = [
+        Observation(
+            ask.item, ask.part, ask.case, probe_or_failure(ask, {check.target: implementation})
+        )
+        for ask in case_requests(check, seed)
+    ]
+    return judge_check(check, seed, seen)
+
+
+@pytest.mark.parametrize("check", COURSE.problem_set("attention").checks, ids=lambda c: c.item)
+def test_small_course_tells_right_from_wrong(check):
+    for right in check.alternatives:
+        assert _points(check, right.implementation).points == check.points
+    for wrong in check.mistakes:
+        verdict = _points(check, wrong.implementation)
+        assert verdict.points < check.points and verdict.misconception.name == wrong.name
+
+
+def test_small_course_is_a_sound_release():
+    built = release.build(COURSE.source("attention"))
+    assert release.lint(built, COURSE.problem_set("attention")) == ()
+
+
+def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
+    digests = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        benchmark.write_class(COURSE, "attention", folder, 150)
+        data = [path.read_bytes() for path in sorted(folder.iterdir())]
+        digests.append(hashlib.sha256(b"".join(data)).hexdigest())
+    assert digests[0] == digests[1] and len(data) == 150
+    released = release.build(COURSE.source("attention")).student
+    targets = grader.targets(COURSE.problem_set("attention"))
+    refused = 0
+    for text in data:
+        try:
+            mend(text, released, targets)
+        except SubmissionRefused:
+            refused += 1
+    assert refused == 2 and b"os._exit" in data[149]
+
+
+def test_stages_count_no_time_twice():
+    stages = benchmark.Stages()
+    with stages.measure("outer"):
+        sum(range(200_000))
+        with stages.measure("inner"):
+            sum(range(2_000_000))
+    assert 0 < stages.seconds["outer"] < stages.seconds["inner"]

@@ -10,13 +10,17 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from assignments.sample_class import make
 from autograder.course import find_course
 from autograder.judge import case_requests
 from autograder.notebooks import is_autograded, is_ungraded_work
+from autograder.pipeline import Settings, grade_class
+from autograder.plain_nbgrader import score
 from autograder.quality import check_set
 from autograder.records import Failure
 from autograder.release import build, leaks, lint
@@ -108,6 +112,29 @@ def test_what_students_read_of_a_part_is_one_sentence(name, check):
         assert len(part.says) < 110, part.says
         sizes = [case.size for case in part.draw(np.random.default_rng(1))]
         assert len(set(sizes)) == len(sizes), (part.name, sizes)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_plain_nbgrader_and_the_sandbox_give_the_same_points(made, tmp_path):
+    """In a notebook of right answers and typical mistakes; nbgrader asks in its own kernel."""
+    notebook = dict(make.students(COURSE, made.name))["typical-mistakes-2"]
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada.ipynb").write_bytes(notebook)
+    settings = Settings(tmp_path / "out")
+    (grade,) = grade_class(COURSE, made.name, tmp_path / "class", settings).grades
+    cells = nbformat.reads(notebook.decode(), 4)
+    tests = {cell.id for cell in cells.cells if is_autograded(cell)}
+    cells.cells = [cell for cell in cells.cells if cell.id not in tests]
+    _, namespace = run_cells(cells)
+    plain = {}
+    for verdict in grade.verdicts:
+        try:
+            plain[verdict.item] = score(made.name, verdict.item, namespace)
+        except AssertionError:  # how it says that no point was earned
+            plain[verdict.item] = 0
+    assert plain == {verdict.item: verdict.points for verdict in grade.verdicts}
+    assert 0 < grade.points < sum(check.points for check in made.checks.checks)
 
 
 # -- the notebook ----------------------------------------------------------------------------------

@@ -125,8 +125,13 @@ def print_result(console: Console, result: ClassResult, out: Path) -> None:
 
 
 def _late(timing: Timing) -> list[str]:
-    late = f"{duration(timing.seconds_late)} late: -{timing.penalty:g} points"
-    return [*([late] if timing.seconds_late else []), *([timing.note] if timing.note else [])]
+    """What to say of a time; that nobody knows it is said once for all such submissions."""
+    words = []
+    if timing.seconds_late:
+        words.append(f"{duration(timing.seconds_late)} late: -{timing.penalty:g} points")
+    if timing.note and timing.source:
+        words.append(timing.note)
+    return words
 
 
 def print_changes(console: Console, result: ClassResult) -> None:

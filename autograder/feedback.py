@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from autograder.checks import ProblemSet
 from autograder.notebooks import grading, is_answer, is_graded
 from autograder.pages import render
-from autograder.records import Grade, HandGrade, State, Verdict
+from autograder.records import Difference, Grade, HandGrade, State, Verdict
 from autograder.submission import Mended
 
 _SHOWN_CHARACTERS = 20_000
@@ -78,8 +78,10 @@ def student_page(
         by_hand: what people gave for each cell.
     """
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
+    shown = {found.item: _shown(found) for found in grade.differences}
     rows = [
         _student_row(item, verdicts.get(item.name), mended, by_hand.get(item.name))
+        | {"difference": shown.get(item.name)}
         for item in layout.items
     ]
     known = [row for row in rows if row["points"] is not None]
@@ -125,6 +127,38 @@ def _student_row(
         "blank": blank,
         "code": code[:_SHOWN_CHARACTERS],
         "is_code": not item.by_hand,
+    }
+
+
+def _shown(found: Difference) -> dict[str, Any]:
+    """What the page says about a difference; numbers of one axis are drawn, too."""
+    pair = (found.found, found.expected)
+    plot = _plot(*pair) if all(isinstance(side, tuple) for side in pair) else None
+    texts = [_numbers(side) if isinstance(side, tuple) else side for side in pair]
+    return {"asked": found.asked, "found": texts[0], "expected": texts[1], "plot": plot}
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return f"[{', '.join(f'{value:.4g}' for value in values)}]"
+
+
+def _plot(found: Any, expected: Any) -> dict[str, Any] | None:
+    """Return where the numbers of both sides stand in a drawing of 400 by 120."""
+    if len(found) != len(expected):
+        return None
+    low, high = min(*found, *expected), max(*found, *expected)
+    height = (high - low) or 1.0
+    across = [20 + 360 * place / (len(found) - 1) for place in range(len(found))]
+    up = [
+        [round(110 - 100 * (value - low) / height, 1) for value in side]
+        for side in (found, expected)
+    ]
+    gaps = [abs(a - b) for a, b in zip(found, expected, strict=True)]
+    return {
+        "found": list(zip(across, up[0], strict=True)),
+        "expected": list(zip(across, up[1], strict=True)),
+        "largest": max(gaps),
+        "place": gaps.index(max(gaps)),
     }
 
 

@@ -22,6 +22,7 @@ from urllib.parse import quote
 from autograder.files import write_atomically
 from autograder.records import (
     CellResult,
+    Difference,
     Grade,
     GraderError,
     Misconception,
@@ -185,9 +186,16 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "verdicts": tuple(map(_verdict_from_plain, plain["verdicts"])),
             "reasons": tuple(plain["reasons"]),
             "cells": tuple(CellResult(**cell) for cell in plain["cells"]),
+            "differences": tuple(map(_difference_from_plain, plain["differences"])),
             "timing": Timing(**plain["timing"]),
         }
     )
+
+
+def _difference_from_plain(plain: dict[str, Any]) -> Difference:
+    values = {key: plain[key] for key in ("found", "expected")}
+    numbers = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    return Difference(**plain | numbers)
 
 
 def _verdict_from_plain(plain: dict[str, Any]) -> Verdict:

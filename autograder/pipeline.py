@@ -115,7 +115,7 @@ def grade_class(
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
         seconds=time.monotonic() - started,
         page=page,
-        notices=tuple(_unused_extensions(course, name, received)),
+        notices=tuple(_notices(course, name, received)),
     )
 
 
@@ -241,8 +241,15 @@ class _Ledger:
         return grade
 
 
-def _unused_extensions(course: Course, name: str, received: Sequence[Received]) -> Iterator[str]:
+def _notices(course: Course, name: str, received: Sequence[Received]) -> Iterator[str]:
+    """What is to be said about due dates, once for the whole class."""
     here = {one.task.submission.student for one in received}
     for student in read_policy(course, name).extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
+    unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)
+    if unknown:
+        yield (
+            f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "
+            "handed in: of these no points were taken"
+        )

@@ -151,6 +151,21 @@ class HandGrade:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """The first claim of an item's visible test that an answer does not meet.
+
+    Attributes:
+        asked: the expression of the test whose value is another than claimed.
+        found: what the student's code makes of it; several numbers, or one text.
+    """
+
+    item: str
+    asked: str
+    found: str | tuple[float, ...]
+    expected: str | tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Timing:
     """When a submission came, against its due date. Times are ISO 8601 with an offset from UTC.
 
@@ -189,6 +204,7 @@ class Grade:
     Attributes:
         reasons: what was mended, ignored or refused, for the instructor and the student.
         isolation: what kept the student's code away from the grader, in words.
+        differences: on inputs that stand in the released notebook, never on hidden ones.
         timing: by the course's policy; never part of what decides `verdicts`.
     """
 
@@ -202,6 +218,7 @@ class Grade:
     isolation: str = ""
     seconds: float = 0.0
     cells: tuple[CellResult, ...] = field(default=(), repr=False)
+    differences: tuple[Difference, ...] = ()
     timing: Timing = field(default_factory=Timing)
 
     @property

@@ -3,10 +3,11 @@
 
 import functools
 import html.parser
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from nbformat import NotebookNode
@@ -285,3 +286,59 @@ class Page(html.parser.HTMLParser):
 def read_page() -> type[Page]:
     """Read an HTML page as a browser would: its tags, attributes, text and words."""
     return Page
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium that logs its console."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromedriver = shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        pytest.skip("chromium and chromedriver are not installed (Debian: chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    own = f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", own):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=chromedriver)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def look() -> Callable[..., Any]:
+    """Open a page as somebody with this theme and this screen does."""
+
+    def open_page(browser: Any, page: Path, theme: str = "light", width: int = 1280) -> Any:
+        media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        browser.get_log("browser")
+        browser.get(page.as_uri())
+        return browser
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def complaints() -> Callable[[Any], list[str]]:
+    """List what the console said, what axe-core finds, and whether the page is too wide."""
+
+    def find(browser: Any) -> list[str]:
+        said = [entry["message"] for entry in browser.get_log("browser")]
+        root = "document.documentElement"
+        if browser.execute_script(f"return {root}.scrollWidth > {root}.clientWidth"):
+            said.append("the page is wider than the screen")
+        axe = Path(__file__).parents[2] / "third_party" / "axe-core" / "axe.min.js"
+        browser.set_script_timeout(60)
+        browser.execute_script(axe.read_text(encoding="utf-8"))
+        found = browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then((r) => done(r.violations));"
+        )
+        return said + [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+    return find

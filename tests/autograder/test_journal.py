@@ -8,6 +8,7 @@ import pytest
 from autograder.journal import Journal, Record, file_name
 from autograder.records import (
     CellResult,
+    Difference,
     Grade,
     GraderError,
     Misconception,
@@ -36,6 +37,7 @@ GRADE = Grade(
     reasons=("the locked cell toy_mean was moved; it was put back",),
     isolation="none",
     seconds=0.25,
+    differences=(Difference("toy_double", "double([1])", (1.0, 2.5), "[2]"),),
     timing=Timing("2027-01-02T03:04:05+00:00", "a list", penalty=10.0),
     cells=(CellResult(0, "ü\ud800\x1b[0m", None), CellResult(1, "", "NameError: x")),
 )

@@ -222,6 +222,18 @@ def test_class_gets_raw_points_penalty_and_final_points(late_class):
     )
 
 
+@pytest.mark.usefixtures("without_sandbox")
+def test_unknown_times_are_said_once_for_the_class(toy_course, hand_in, tmp_path):
+    hand_in("ada", b"{")
+    folder = hand_in("bo", b"{")
+    (toy_course.folder / "course.toml").write_text(POLICY.replace("extensions", "# extensions"))
+    result = grade_class(toy_course, "toy", folder, Settings(tmp_path / "out"))
+    assert result.notices == (
+        "toy has a due date, but nobody knows when 2 of 2 were handed in: of these no points were "
+        "taken",
+    )
+
+
 def test_changed_policy_changes_points_without_running_anything(late_class, monkeypatch):
     late_class("")
 

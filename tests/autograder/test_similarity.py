@@ -305,3 +305,10 @@ def test_report_escapes_what_students_wrote_and_gives_no_verdict(report, read_pa
 def test_report_of_a_class_that_was_never_graded_is_an_error(toy_course, tmp_path):
     with pytest.raises(GraderError, match="no readable submission to toy"):
         examine(toy_course, "toy", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_report_is_accessible_silent_and_fits(report, browser, look, complaints, theme, width):
+    assert complaints(look(browser, report.page, theme, width)) == []

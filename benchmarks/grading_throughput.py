@@ -252,7 +252,7 @@ class Stages:
 
 
 _STAGES = (
-    (pipeline, "_receive", "read"),
+    (pipeline, "receive", "read"),
     (grader, "mend", "mend"),
     (pipeline, "mend", "mend"),
     (Sandbox, "run", "sandbox, our side"),

@@ -157,10 +157,11 @@ def test_moodle_folders_of_one_student_belong_together(delivered):
     }
 
 
-def test_moodle_name_inside_a_canvas_archive_changes_nothing(delivered):
-    file = "eve_13_14_x_3_assignsubmission_file_y.ipynb"
-    assert delivered(*CANVAS, file).layout is Layout.CANVAS
-    assert delivered(file).layout is Layout.CANVAS
+@pytest.mark.parametrize("others", [CANVAS, ()])
+def test_moodle_name_inside_a_canvas_archive_changes_nothing(delivered, others):
+    found = delivered(*others, "eve_13_14_x_3_assignsubmission_file_y.ipynb")
+    assert found.layout is Layout.CANVAS
+    assert "eve_13" in _read(found)
 
 
 def test_exchange_grades_the_newest_and_says_how_many_it_passed_over(delivered):

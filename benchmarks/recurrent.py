@@ -1,6 +1,6 @@
 """Train an LSTM on the words of Wikipedia and mix it with the n-gram model that it has to beat.
 
-    python benchmarks/recurrent.py [--n-epochs 8] [--device cpu] [--record FILE]
+    python -m benchmarks.recurrent [--n-epochs 3] [--device cpu] [--record FILE]
 
 The vocabulary, the splits and the smoothing are those of the chapter on n-grams. The LSTM reads the
 training articles as parallel streams, by truncated backpropagation, and keeps the weights of the
@@ -30,7 +30,7 @@ from course_pkg.text.spelling import Spelling
 from course_pkg.text.tokenization import WordTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
-WIDTH, DROPOUT, LENGTH, BATCH_SIZE, LR = 128, 0.4, 35, 20, 3e-3
+WIDTH, DROPOUT, LENGTH, BATCH_SIZE, LR = 128, 0.25, 35, 10, 3e-3
 MIN_COUNT = 3
 
 Documents = list[list[int]]
@@ -86,7 +86,11 @@ def train_lstm(words: Words, n_epochs: int, device: str = "cpu") -> tuple[Recurr
         is_tied=True,
         generator=torch.Generator().manual_seed(0),
     )
-    batches = stream_batches(pack_documents(words.train, eos_id), LENGTH, BATCH_SIZE)
+    stream = pack_documents(words.train, eos_id)
+    counts = torch.bincount(stream[1:], minlength=vocab_size).float()
+    with torch.no_grad():  # start near the unigram model, which costs nothing to know
+        model.output.bias.copy_((counts.clamp(min=1) / counts.sum()).log())
+    batches = stream_batches(stream, LENGTH, BATCH_SIZE)
     best: dict[str, object] = {"perplexity": float("inf")}
     reached: list[float] = []
 
@@ -95,6 +99,7 @@ def train_lstm(words: Words, n_epochs: int, device: str = "cpu") -> tuple[Recurr
         reached.append(perplexity)
         if perplexity < best["perplexity"]:
             best.update(perplexity=perplexity, weights=copy.deepcopy(trained.model.state_dict()))
+        print(f"epoch {len(reached)}: validation perplexity {perplexity:.1f}", flush=True)
         return {"perplexity": perplexity}
 
     config = TrainerConfig(
@@ -102,6 +107,7 @@ def train_lstm(words: Words, n_epochs: int, device: str = "cpu") -> tuple[Recurr
         lr=LR,
         n_warmup=len(batches) // 5,
         weight_decay=0.1,
+        precision="bfloat16",  # twice as fast where the processor knows it
         log_every=len(batches),
         evaluate_every=len(batches),
         checkpoint_every=n_epochs * len(batches),
@@ -156,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--n-epochs", type=int, default=8, help="passes over the training text")
+    parser.add_argument("--n-epochs", type=int, default=3, help="passes over the training text")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
@@ -173,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             **figures,
             "n_epochs": options.n_epochs,
             "cpu_seconds": round(time.process_time() - started),
-            "command": "python benchmarks/recurrent.py",
+            "command": "python -m benchmarks.recurrent",
             "date": datetime.now(UTC).date().isoformat(),
             "machine": f"{platform.machine()}, {options.device}, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},

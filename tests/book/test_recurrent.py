@@ -1,6 +1,8 @@
 """The chapter on recurrent networks: the gradient's figure against torch."""
 
+import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,12 @@ import torch
 from torch import Tensor
 
 from course_pkg import views
+from course_pkg.layers.recurrent import set_spectral_radius
+from course_pkg.recorded import recorded
+from course_pkg.results import RECORDED, read_results
 
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "chapters" / "recurrent.md").read_text(encoding="utf-8")
 R, T = 3, 11
 
 
@@ -148,3 +154,58 @@ def test_gradient_figure_makes_its_point_at_rest_and_follows_the_keyboard(page):
     )
     assert slider.get_attribute("max") == "1"
     assert page.get_log("browser") == []
+
+
+def test_every_exercise_has_a_folded_solution():
+    exercises = re.findall(r"^```+\{exercise\}.*\n:label: (\S+)", PAGE, re.MULTILINE)
+    solutions = re.findall(
+        r"^```+\{solution(?:-start)?\} (\S+)\n:class: dropdown", PAGE, re.MULTILINE
+    )
+    assert len(exercises) >= 5
+    assert solutions == exercises
+
+
+def test_recorded_wikipedia_rows_are_those_of_the_benchmark():
+    benchmark = json.loads((ROOT / "benchmarks" / "results" / "recurrent.json").read_text())
+    rows = {r.model: r for r in read_results(recorded("recurrent")) if r.corpus == "wikipedia"}
+    assert set(rows) == {"LSTM", "LSTM and 5-gram"}
+    for name, row in rows.items():
+        assert row.source == RECORDED
+        assert row.perplexity == benchmark["rows"][name]["test_perplexity"]
+        assert row.bits_per_byte == benchmark["rows"][name]["bits_per_byte"]
+
+
+def test_power_of_a_matrix_is_the_sum_over_its_eigenvectors_that_the_page_derives():
+    weight, _, gradient = system()
+    values, columns = torch.linalg.eig(weight)
+    rows = torch.linalg.inv(columns)
+    k = 7
+    by_parts = sum(
+        (gradient.to(columns.dtype) @ columns[:, i]) * values[i] ** k * rows[i] for i in range(R)
+    )
+    expected = gradient @ torch.linalg.matrix_power(weight, k)
+    assert torch.allclose(by_parts.real, expected, rtol=0, atol=1e-10)
+    assert by_parts.imag.abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("radius", [0.8, 1.2])
+def test_gradient_length_follows_the_spectral_radius(radius):
+    weight, _, gradient = system()
+    set_spectral_radius(weight, radius)
+    lengths = []
+    for _ in range(400):
+        gradient = gradient @ weight
+        lengths.append(float(gradient.norm().log()))
+    slope = (lengths[-1] - lengths[199]) / 200
+    # a complex pair of eigenvalues makes the length swing by a bounded factor about its trend
+    assert slope == pytest.approx(math.log(radius), abs=0.01)
+
+
+def test_solutions_in_numbers_are_right():
+    half_lives = [math.log(2) / -math.log(f) for f in (0.5, 0.73, 0.98, 0.999)]
+    assert half_lives == pytest.approx([1, 2.2, 34.3, 692.8], abs=0.05)
+    forget = 2 ** (-1 / 100)
+    assert math.log(forget / (1 - forget)) == pytest.approx(4.97, abs=0.005)
+    block = 64 * (32 + 64 + 1)
+    assert (block, 3 * block, 4 * block) == (6208, 18624, 24832)
+    assert 64 * (32 * 12 + 1) < 4 * block < 64 * (32 * 13 + 1)

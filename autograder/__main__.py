@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.classroom import dashboard, explain, grade, similarity
+from autograder.classroom import dashboard, explain, forecast, grade, similarity
 from autograder.course import Course, find_course
 from autograder.handover import export, gradescope
 from autograder.terminal import FINDINGS, NO_SANDBOX, out_option, said_plainly
@@ -112,7 +112,7 @@ def check(folder: Path | None, names: tuple[str, ...], every: bool, mutants: boo
     sys.exit(FINDINGS if broken else 0)
 
 
-for command in (grade, explain, dashboard, similarity, export, gradescope):
+for command in (grade, explain, dashboard, similarity, forecast, export, gradescope):
     main.add_command(command)
 
 

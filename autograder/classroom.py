@@ -254,3 +254,31 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     else:
         report.print_report(report.new_console(), found)
     sys.exit(FINDINGS if found.pairs or found.copies else 0)
+
+
+@click.command()
+@click.argument("name", metavar="SET")
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File that `benchmarks/grading_throughput.py --record FILE` has written on your machine.",
+)
+@click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
+@_as_json
+@said_plainly
+def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
+    """Say how long classes of 10^3, 10^5 and 10^7 take, and what they cost.
+
+    Computed from what one submission was measured at. However many cores there are, one process
+    writes the gradebook and the pages: where that is what takes longest, more cores do not help.
+    """
+    from autograder import classroom_report as report
+    from autograder import planning
+
+    cost = planning.read_measured(measured, name)
+    found = [planning.forecast(cost, n) for n in planning.SIZES]
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+    else:
+        report.print_forecast(report.new_console(), found, price)

@@ -14,6 +14,7 @@ from autograder.checks import Check
 from autograder.integrity import Report
 from autograder.pages import duration
 from autograder.pipeline import ClassResult, Watcher
+from autograder.planning import CORES, Forecast
 from autograder.receiving import Planned
 from autograder.records import Grade, State, Timing, Verdict
 from autograder.regrade import in_words
@@ -199,6 +200,27 @@ def print_report(console: Console, report: Report) -> None:
         f"{len(report.copies)} likenesses to the package's source to look at. This is no verdict."
     )
     console.print(f"Side by side    {report.page.resolve()}", soft_wrap=True)
+
+
+def print_forecast(console: Console, found: Sequence[Forecast], price: float | None) -> None:
+    """Print what classes of several sizes take."""
+    prices = [] if price is None else [f"at {price:g} an hour"]
+    machines = [f"on {cores} cores" for cores in CORES]
+    table = Table("submissions", "core hours", *machines, *prices, box=None, pad_edge=False)
+    for column in table.columns:
+        column.justify = "right"
+    for one in found:
+        times = [_length(one.seconds[cores]) for cores in CORES]
+        costs = [] if price is None else [f"{one.core_hours * price:,.2f}"]
+        table.add_row(f"{one.n_submissions:,}", f"{one.core_hours:,.2f}", *times, *costs)
+    console.print(table)
+
+
+def _length(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def print_verdict(

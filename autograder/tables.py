@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder.records import GraderError
 
 _MAX_BYTES = 64 << 20
-_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_MARKS = ("=", "+", "-", "@", "\t", "\n")
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")
 
 
@@ -87,8 +87,12 @@ def write_table(rows: Iterable[Sequence[object]]) -> str:
 
 
 def harmless(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: such text gets an apostrophe."""
+    """Return a cell that no spreadsheet takes for a formula: such text gets an apostrophe.
+
+    A carriage return, which the csv module leaves bare, would begin a new row and so a new cell.
+    """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
+    value = value.replace("\r\n", "\n").replace("\r", "\n")
     dangerous = value.startswith(_MARKS) or value.lstrip().startswith(_MARKS)
     return f"'{value}" if dangerous else value

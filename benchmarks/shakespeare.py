@@ -85,6 +85,7 @@ def train_gpt(setting: Setting, train: Tensor, rest: Tensor, device: str) -> tup
         n_steps=setting.n_steps,
         lr=1e-3,
         n_warmup=100,
+        beta2=0.99,  # as in the recipes: batches are small
         fused=True,
         compile=is_gpu,
         precision="bfloat16" if is_gpu else "float32",

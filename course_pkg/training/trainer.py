@@ -69,6 +69,7 @@ class TrainerConfig:
         schedule: "cosine", "constant" or "inverse_sqrt"; `lr` is its peak.
         clip_norm: longest joint gradient, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
+        beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
         fused: use torch's fused optimizer instead of the written-out one; same steps.
         compile: `torch.compile` the model; pays back after thousands of small updates.
         checkpoint_every: updates between checkpoints; a roll back loses at most these.
@@ -84,6 +85,7 @@ class TrainerConfig:
     schedule: str = "cosine"
     n_warmup: int = 0
     weight_decay: float = 0.1
+    beta2: float = 0.95
     clip_norm: float | None = 1.0
     precision: str = "float32"
     fused: bool = False
@@ -102,6 +104,8 @@ class TrainerConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not self.lr > 0:
             raise ValueError(f"lr is {self.lr}; it must be positive")
+        if not 0 <= self.beta2 < 1:
+            raise ValueError(f"beta2 is {self.beta2}; it must be at least 0 and below 1")
         if not self.spike_factor > 1:
             raise ValueError(f"spike_factor is {self.spike_factor}; it must be above 1")
         if self.precision not in ("float32", "bfloat16", "float16"):
@@ -168,6 +172,7 @@ class Trainer:
             model,
             config.optimizer,
             lr=config.lr,
+            betas=(0.9, config.beta2),
             weight_decay=config.weight_decay,
             fused=config.fused,
         )

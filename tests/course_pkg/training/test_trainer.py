@@ -280,6 +280,7 @@ def test_trainer_out_of_memory_says_what_to_do(monkeypatch):
         ({"schedule": "step"}, "'step'"),
         ({"checkpoint_every": 7}, "checkpoint_every is 7.*multiple of log_every, 5"),
         ({"spike_factor": 1.0}, r"spike_factor is 1\.0"),
+        ({"beta2": 1.0}, r"beta2 is 1\.0"),
         ({"n_warmup": 30}, "n_warmup is 30"),
     ],
 )

@@ -1,5 +1,6 @@
 """The command line: `python -m autograder --help` teaches it."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import click
 from autograder.classroom import dashboard, explain, forecast, grade, similarity
 from autograder.course import Course, find_course
 from autograder.handover import export, gradescope
-from autograder.terminal import FINDINGS, NO_SANDBOX, out_option, said_plainly
+from autograder.terminal import FINDINGS, NO_SANDBOX, json_option, out_option, said_plainly
 
 _EPILOG = """\b
 Typical course:
@@ -59,9 +60,12 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
 @_names
 @_all
 @out_option
+@json_option
 @click.pass_obj
 @said_plainly
-def release(folder: Path | None, names: tuple[str, ...], every: bool, out: Path) -> None:
+def release(
+    folder: Path | None, names: tuple[str, ...], every: bool, out: Path, as_json: bool
+) -> None:
     """Make the student notebook, the solution and nbgrader's source of problem sets.
 
     Writes OUT/release/, OUT/solution/ and OUT/source/ in nbgrader's layout. A set is written only
@@ -69,36 +73,42 @@ def release(folder: Path | None, names: tuple[str, ...], every: bool, out: Path)
     """
     from autograder import release as releasing
 
-    course, broken = find_course(folder), False
+    course, found = find_course(folder), {}
     for name in _chosen(course, names, every):
         built = releasing.build(course.source(name))
         complaints = releasing.lint(built, course.problem_set(name))
         for complaint in complaints:
             click.echo(f"{name}: {complaint}", err=True)
-        if complaints:
-            broken = True
-            continue
-        for version, path in releasing.write(built, out).items():
-            click.echo(f"{name}: {version:<9}{path}")
-    sys.exit(FINDINGS if broken else 0)
+        paths = {} if complaints else releasing.write(built, out)
+        found[name] = {version: str(path) for version, path in paths.items()}
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+    else:
+        for name, versions in found.items():
+            for version, path in versions.items():
+                click.echo(f"{name}: {version:<9}{path}")
+    sys.exit(0 if all(found.values()) else FINDINGS)
 
 
 @main.command()
 @_names
 @_all
 @click.option("--mutants/--no-mutants", default=True, show_default=True, help="The longest part.")
+@json_option
 @click.pass_obj
 @said_plainly
-def check(folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool) -> None:
+def check(
+    folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool, as_json: bool
+) -> None:
     """Prove that problem sets judge well, before a student meets them.
 
     The solution, the reference and every alternative must earn full points, the stub none; every
     recorded mistake must be caught and named; small changes of the solution must be noticed.
     """
     from autograder.quality import check_set
-    from autograder.quality_report import print_report
+    from autograder.quality_report import plain_report, print_report
 
-    course, broken = find_course(folder), False
+    course, broken, plain = find_course(folder), False, []
     for name in _chosen(course, names, every):
         listed = getattr(course.checks(name), "EQUIVALENT_MUTANTS", None)
         report = check_set(
@@ -107,8 +117,13 @@ def check(folder: Path | None, names: tuple[str, ...], every: bool, mutants: boo
             equivalent_mutants=listed,
             with_mutants=mutants,
         )
-        print_report(report)
+        if as_json:
+            plain.append(plain_report(report))
+        else:
+            print_report(report)
         broken = broken or not report.ok
+    if as_json:
+        click.echo(json.dumps(plain, indent=1))
     sys.exit(FINDINGS if broken else 0)
 
 

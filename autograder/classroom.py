@@ -12,13 +12,10 @@ import click
 from autograder.course import Course, find_course
 from autograder.layouts import Layout
 from autograder.records import GraderError, State
-from autograder.terminal import FINDINGS, note, out_option, printable, said_plainly
+from autograder.terminal import FINDINGS, json_option, note, out_option, printable, said_plainly
 
 _database = click.option(
     "--db", default="", help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]"
-)
-_as_json = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."
 )
 _trusting = click.option(
     "--no-sandbox",
@@ -62,7 +59,7 @@ _trusting = click.option(
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be graded and why; run and write nothing."
 )
-@_as_json
+@json_option
 @click.pass_obj
 @said_plainly
 def grade(
@@ -162,7 +159,7 @@ def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json:
 @click.argument("item")
 @out_option
 @_trusting
-@_as_json
+@json_option
 @click.pass_obj
 @said_plainly
 def explain(
@@ -209,7 +206,7 @@ def explain(
 @click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
 @out_option
 @_database
-@_as_json
+@json_option
 @click.pass_obj
 @said_plainly
 def dashboard(
@@ -235,7 +232,7 @@ def dashboard(
 @click.command()
 @click.argument("name", metavar="SET")
 @out_option
-@_as_json
+@json_option
 @click.pass_obj
 @said_plainly
 def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
@@ -265,7 +262,7 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     help="File that `benchmarks/grading_throughput.py --record FILE` has written on your machine.",
 )
 @click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
-@_as_json
+@json_option
 @said_plainly
 def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
     """Say how long classes of 10^3, 10^5 and 10^7 take, and what they cost.

@@ -1,6 +1,8 @@
 """Print what `autograder.quality` has found out about a problem set."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -30,6 +32,17 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
         console.print(f"{_BAD} {escape(problem)}")
     if report.ok:
         console.print(f"{_GOOD} {report.name} judges well: nothing to mend.")
+
+
+def plain_report(report: SetReport) -> dict[str, Any]:
+    """Return the proof as JSON writes it."""
+    return {
+        "problem_set": report.name,
+        "ok": report.ok,
+        "problems": list(report.problems),
+        "mutation_score": report.mutation_score,
+        **asdict(report),
+    }
 
 
 def _items(report: SetReport) -> Table:

@@ -21,6 +21,10 @@ out_option = click.option(
     help="Output folder.",
 )
 
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."
+)
+
 
 def said_plainly(command: Callable[..., None]) -> Callable[..., None]:
     """Turn our own errors into one line and an exit code; let bugs show their traceback."""

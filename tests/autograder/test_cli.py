@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -51,6 +52,15 @@ def test_release_writes_the_three_versions(run, tmp_path):
         path = tmp_path / "out" / version / "toy" / "toy.ipynb"
         assert path.is_file()
         assert str(path) in result.stdout
+
+
+def test_release_and_check_speak_json(run, tmp_path):
+    paths = json.loads(run("release", "toy", "--out", tmp_path / "out", "--json").stdout)["toy"]
+    assert set(paths) == {"source", "release", "solution"}
+    assert all(Path(path).is_file() for path in paths.values())
+    (report,) = json.loads(run("check", "toy", "--no-mutants", "--json", expect=FINDINGS).stdout)
+    assert (report["problem_set"], report["ok"]) == ("toy", False)
+    assert {trial["kind"] for trial in report["trials"]} >= {"solution", "stub", "mistake"}
 
 
 def test_release_refuses_a_set_that_does_not_agree_with_its_checks(run, toy_course, tmp_path):

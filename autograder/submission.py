@@ -15,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.notebooks import (
+    UNGRADED_TAG,
     defines,
     grading,
     is_answer,
@@ -337,7 +338,7 @@ def _marks(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _only_tags(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {"tags": metadata["tags"]} if is_ungraded_work({"metadata": metadata}) else {}
+    return {"tags": [UNGRADED_TAG]} if is_ungraded_work({"metadata": metadata}) else {}
 
 
 def _assemble(
@@ -385,16 +386,22 @@ def _left_out(cell: _Cell, template: NotebookNode | None) -> bool:
 
 
 def _as_notebook(cells: Sequence[_Cell], released: NotebookNode) -> NotebookNode:
-    notebook: NotebookNode = nbformat.v4.new_notebook(metadata=released.metadata)  # type: ignore
-    make = {
-        "code": nbformat.v4.new_code_cell,
-        "markdown": nbformat.v4.new_markdown_cell,
-        "raw": nbformat.v4.new_raw_cell,
-    }
+    """Put a notebook together without nbformat's constructors, which validate cell by cell.
+
+    That takes longer than running most cells, and everything here is made or checked by us.
+    """
+    found = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {"metadata": released.metadata, "nbformat": 4, "nbformat_minor": 5, "cells": []}
+    )
+    notebook: NotebookNode = found
     for index, cell in enumerate(cells):
-        notebook.cells.append(
-            make[cell.kind](  # type: ignore[no-untyped-call]
-                source=cell.source, metadata=cell.metadata, id=cell.origin or f"own-{index}"
-            )
+        node = NotebookNode(  # type: ignore[no-untyped-call]
+            id=cell.origin or f"own-{index}",
+            cell_type=cell.kind,
+            metadata=nbformat.from_dict(cell.metadata),  # type: ignore[no-untyped-call]
+            source=cell.source,
         )
+        if cell.kind == "code":
+            node |= {"execution_count": None, "outputs": []}
+        notebook.cells.append(node)
     return notebook

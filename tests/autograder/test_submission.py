@@ -188,6 +188,16 @@ def test_answer_turned_into_text_is_read_as_code(released, answered):
     )
 
 
+@pytest.mark.parametrize("tags", [["workshop", 3], ["workshop", "workshop"], ["workshop", {}]])
+def test_mended_notebook_is_valid_whatever_a_student_has_tagged(released, answered, tags):
+    text = json.loads(as_text(answered))
+    for cell in text["cells"]:
+        cell["metadata"] = {**cell["metadata"], "tags": tags, "collapsed": "perhaps"}
+    own = {"cell_type": "code", "source": "x = 1", "metadata": {"tags": tags}}
+    text["cells"].append({**own, "outputs": [3], "execution_count": "many", "id": "my cell!"})
+    nbformat.validate(_mend(json.dumps(text), released).notebook)
+
+
 def test_other_kernel_is_noticed_and_run_as_python(released, answered):
     answered.metadata.kernelspec = {"name": "ir", "display_name": "R", "language": "R"}
     mended = _mend(answered, released)

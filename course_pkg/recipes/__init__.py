@@ -5,7 +5,7 @@ evaluation. Nothing here depends on the machine, so the same recipe trains on on
 GPUs. `python -m course_pkg.train` is the command. Chapters: GPT, BERT, encoder-decoders.
 """
 
-from course_pkg.recipes.prepare import Prepared, prepare
+from course_pkg.recipes.prepared import Prepared, prepare
 from course_pkg.recipes.settings import KINDS, SIZES, TOKENIZERS, Recipe
 
 __all__ = ["KINDS", "SIZES", "TOKENIZERS", "Prepared", "Recipe", "prepare"]

@@ -110,7 +110,7 @@ def test_corrupted_tokens_are_refused(tmp_path):
 @pytest.mark.parametrize("size", ["medium", "gpt2"])
 def test_larger_sizes_have_the_parameters_that_they_promise(size):
     from course_pkg.model_folders import build_model
-    from course_pkg.recipes.prepare import _structure
+    from course_pkg.recipes.prepared import _structure
     from course_pkg.text.tokenization import ByteTokenizer
 
     chosen = Recipe.of("gpt", "stories", size)

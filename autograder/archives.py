@@ -156,17 +156,17 @@ def _in_zip(path: Path) -> Iterator[Delivered]:
         raise GraderError(f"{path} is neither a folder nor a readable zip file: {error}") from None
     reader = _ZipReader(archive)
     members = [(_safe_parts(_name(info)), info) for info in archive.infolist()]
-    same = Counter(parts for parts, info in members if not info.is_dir())
+    same = Counter(parts for parts, info in members if not _is_folder(info))
     for parts, info in members:
         if not parts or any(map(_is_hidden, parts)):
             continue
         refusal = _refusal(info)
-        if not info.is_dir() and same[parts] > 1:
+        if not _is_folder(info) and same[parts] > 1:
             refusal = f"the zip file holds {same[parts]} files named {'/'.join(parts)}"
         yield Delivered(
             parts,
             path.joinpath(*parts),
-            is_folder=info.is_dir(),
+            is_folder=_is_folder(info),
             refusal=refusal,
             reader=reader.of(info, parts[-1]),
         )
@@ -180,6 +180,11 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.orig_filename.encode("cp437").decode("utf-8")
     except UnicodeError:
         return info.orig_filename
+
+
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    # ZipInfo.is_dir breaks on a name that begins with a zero byte.
+    return _name(info).endswith("/")
 
 
 def _safe_parts(name: str) -> tuple[str, ...]:
@@ -201,7 +206,7 @@ def _refusal(info: zipfile.ZipInfo) -> str:
         or name[1:2] == ":",
         "has a name with a zero byte": "\0" in name,
         "is a symbolic link; it is not followed": kind == stat.S_IFLNK,
-        "is not a plain file": kind not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK),
+        "is not a plain file": kind not in (0, stat.S_IFREG, stat.S_IFLNK) and not _is_folder(info),
         "is encrypted": bool(info.flag_bits & 0x2041),
         "is packed by a method other than stored or deflated": info.compress_type
         not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),

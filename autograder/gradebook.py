@@ -124,11 +124,9 @@ class Gradebook:
             marked: for each student at most one grade, with the items and hand-graded questions
                 that were left as they were released.
         """
-        with _said_plainly(self.url):
-            rest = iter(marked)
-            while some := {
-                grade.student: (grade, blank) for grade, blank in islice(rest, _AT_ONCE)
-            }:
+        rest = iter(marked)
+        while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _AT_ONCE)}:
+            with _said_plainly(self.url):
                 with self._book.db.no_autoflush:
                     self._record_some(name, some)
                 self._book.db.commit()

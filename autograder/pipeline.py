@@ -9,6 +9,7 @@ follow the course's policy in every run. So a run that is killed at any moment l
 next one skips students whose record bears the same key, and writes the outputs of all.
 """
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def grade_class(
     started = time.monotonic()
     watcher = watcher or Watcher()
     journal = Journal(settings.out, name)
-    with journal.only_writer():
+    with _said_plainly(settings.out), journal.only_writer():
         delivery = collect(submissions, name, settings.layout)
         watcher.found(delivery)
         received = receive(course, name, delivery, journal, settings, held)
@@ -117,6 +118,19 @@ def grade_class(
         page=page,
         notices=tuple(_notices(course, name, received)),
     )
+
+
+@contextlib.contextmanager
+def _said_plainly(out: Path) -> Iterator[None]:
+    """Turn what the disk refuses into something that an instructor can mend."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraderError(
+            f"{error.filename or out} cannot be read or written: {reason}. What is recorded stays; "
+            "the next run goes on from there"
+        ) from error
 
 
 def write_pages(course: Course, names: Sequence[str], settings: Settings) -> Path:

@@ -9,26 +9,17 @@ import json
 import struct
 import sys
 
-import atheris
-
-with atheris.instrument_imports(include=["autograder.wire", "json"]):
-    from autograder import wire
-    from autograder.records import WireError
-
-_BOUNDS = wire.Bounds(header_bytes=1 << 16, body_bytes=1 << 16, items=1 << 12)
-
-
-_WORDS = (
+WORDS = [
     *("dict", "list", "tuple", "set", "frozenset", "str", "bytes", "floats", "array", "tensor"),
     *("bool", "int8", "uint16", "float32", "float64", "complex64", "bfloat16", "object", ""),
-)
+]
 
 
-def _header(provider: atheris.FuzzedDataProvider, depth: int = 0) -> object:
+def header(provider, depth=0):
     """Breed a header that is at least JSON, mostly with words that mean something."""
     kind = provider.ConsumeIntInRange(0, 9 if depth < 6 else 5)
     if kind <= 1:
-        return provider.PickValueInList(list(_WORDS))
+        return provider.PickValueInList(WORDS)
     if kind == 2:
         return provider.ConsumeIntInRange(0, 64)
     if kind == 3:
@@ -37,35 +28,44 @@ def _header(provider: atheris.FuzzedDataProvider, depth: int = 0) -> object:
         return provider.ConsumeRegularFloat()
     if kind == 5:
         return provider.ConsumeUnicode(4)
-    tag = provider.PickValueInList(list(_WORDS))
-    return [tag, *(_header(provider, depth + 1) for _ in range(provider.ConsumeIntInRange(0, 6)))]
+    parts = range(provider.ConsumeIntInRange(0, 6))
+    return [provider.PickValueInList(WORDS), *(header(provider, depth + 1) for _ in parts)]
 
 
-def _message(data: bytes) -> bytes:
-    """Make a message of bytes: any, any with the lengths that they need, or a bred one."""
-    provider = atheris.FuzzedDataProvider(data)
+def message(provider):
+    """Make a message: any bytes, any with the lengths that they need, or a bred header."""
     kind = provider.ConsumeIntInRange(0, 3)
     if kind == 0:
         return provider.ConsumeBytes(1 << 12)
     if kind == 1:
-        header = provider.ConsumeBytes(provider.ConsumeIntInRange(0, 1 << 11))
+        start = provider.ConsumeBytes(provider.ConsumeIntInRange(0, 1 << 11))
     else:
-        header = json.dumps(_header(provider)).encode()
+        start = json.dumps(header(provider)).encode()
     body = provider.ConsumeBytes(1 << 12)
-    return struct.pack(">IQ", len(header), len(body)) + header + body
+    return struct.pack(">IQ", len(start), len(body)) + start + body
 
 
-def decode_any(data: bytes) -> None:
-    """Decode, and send again whatever was accepted."""
-    try:
-        value = wire.decode(_message(data), _BOUNDS)
-    except WireError:
-        return
-    again = wire.decode(wire.encode(value, _BOUNDS), _BOUNDS)
-    assert type(again) is type(value), (value, again)
+def main():
+    """Fuzz until libFuzzer's options say that it is enough."""
+    import atheris  # here, so that whoever does not have it can still import this file
 
+    with atheris.instrument_imports(include=["autograder.wire"]):
+        from autograder import wire
+        from autograder.records import WireError
+    bounds = wire.Bounds(header_bytes=1 << 16, body_bytes=1 << 16, items=1 << 12)
 
-if __name__ == "__main__":
+    def decode_any(data):
+        try:
+            value = wire.decode(message(atheris.FuzzedDataProvider(data)), bounds)
+        except WireError:
+            return
+        again = wire.decode(wire.encode(value, bounds), bounds)
+        assert type(again) is type(value), (value, again)
+
     limits = ["-max_len=4096", "-rss_limit_mb=2048", "-timeout=10"]
     atheris.Setup([sys.argv[0], *limits, *sys.argv[1:]], decode_any)
     atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

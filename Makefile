@@ -66,7 +66,7 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 # ---------------------------------------------------------------- checks
 .PHONY: test test-fast test-gpu lint types links bench bench-gpu
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
-	@.ci/system-packages chromium chromium-driver
+	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
 	@$(BIN)/python -m pytest -m "not gpu" -n 2 --dist loadgroup --durations=15 --cov --cov-report=term:skip-covered
 

@@ -387,6 +387,14 @@ def _print_set(name: str, found: dict[str, Any]) -> None:
         print(f"  {milliseconds:8.1f} ms CPU  {stage}", flush=True)
 
 
+def _command(options: argparse.Namespace) -> str:
+    """Return the command that measures the same again."""
+    what = f"--n {options.n} --nbgrader {options.nbgrader}"
+    if options.soak:
+        what = f"--soak {options.soak} --set {options.set}"
+    return f"python benchmarks/grading_throughput.py {what} --jobs {options.jobs}"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what was measured and, on request, record it."""
     parser = argparse.ArgumentParser(
@@ -410,7 +418,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.record:
         record = result | {
             "what": "submissions graded, and what one costs",
-            "command": shlex.join(["python", "benchmarks/grading_throughput.py", *sys.argv[1:]]),
+            "command": _command(options),
             "date": datetime.now(UTC).date().isoformat(),
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, load "
             f"{os.getloadavg()[1]:.1f} (others' work included)",

@@ -1,7 +1,7 @@
 """How long a class of any size takes, and what it costs, from what one submission was measured at.
 
-Two things decide. Cores share the work of grading: n submissions hold them for n times what one
-held. But one process reads, records and writes the gradebook and the pages, so beyond some number
+Two things decide. Cores share the work of grading: n submissions take n times the CPU time of one.
+But one process reads, records and writes the gradebook and the pages, so beyond some number
 of cores it is the one that everybody waits for.
 """
 
@@ -15,6 +15,7 @@ from autograder.records import GraderError
 
 SIZES = (1_000, 100_000, 10_000_000)
 CORES = (2, 16, 128)
+_COUNTED_TWICE = "of it "  # begins the names of stages that are part of others
 _WRITER = ("read", "record", "gradebook", "feedback")
 
 
@@ -23,7 +24,8 @@ class Measured:
     """What a benchmark found about one set.
 
     Attributes:
-        core_seconds: for which one submission keeps a core busy or waiting.
+        core_seconds: CPU time of one submission, the student's own code included. Not wall time,
+            which other work on the measuring machine lengthens.
         writer_seconds: of these, what only one process can do.
     """
 
@@ -52,11 +54,12 @@ def read_measured(path: Path, name: str) -> Measured:
     """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
-        held = found["wall_seconds"] * found["processes"] / found["submissions"]
-        return Measured(held, sum(found["cpu_ms_each"][stage] for stage in _WRITER) / 1e3)
+        stages = found["cpu_ms_each"]
+        whole = sum(ms for stage, ms in stages.items() if not stage.startswith(_COUNTED_TWICE))
+        return Measured(whole / 1e3, sum(stages[stage] for stage in _WRITER) / 1e3)
     except (OSError, ValueError) as error:
         raise GraderError(f"{path} cannot be read: {error}") from None
-    except (KeyError, TypeError, ZeroDivisionError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise GraderError(f"{path} holds no measurement of {name!r}: {error!r}") from None
 
 

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -7,11 +8,9 @@ from autograder import __main__ as cli
 from autograder.planning import Measured, forecast, read_measured
 from autograder.records import GraderError
 
-STAGES = {"read": 1, "record": 2, "gradebook": 3, "feedback": 4, "judge": 15, "mend": 5}
-RECORD = {
-    "ps1": {"submissions": 200, "processes": 2, "wall_seconds": 10.0, "cpu_ms_each": STAGES},
-    "what": "a benchmark",
-}
+STAGES = {"read": 1, "record": 2, "gradebook": 3, "feedback": 4, "judge": 85, "mend": 5}
+OWN = {"of it the students' own code": 50}  # counted within another stage
+RECORD = {"ps1": {"cpu_ms_each": STAGES | OWN}, "what": "a benchmark"}
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def file(tmp_path):
 
 def test_measured_counts_what_a_submission_holds_and_what_one_process_must_do(file):
     measured = read_measured(file, "ps1")
-    assert measured.core_seconds == pytest.approx(0.1)  # 10 s on 2 processes for 200
+    assert measured.core_seconds == pytest.approx(0.1)  # all stages, each once
     assert measured.writer_seconds == pytest.approx(0.010)  # 1 + 2 + 3 + 4 ms
 
 
@@ -59,3 +58,14 @@ def test_read_measured_rejects_other_files(tmp_path, text, message):
         read_measured(path, "ps1")
     with pytest.raises(GraderError, match="No such file"):
         read_measured(tmp_path / "none.json", "ps1")
+
+
+def test_instructors_guide_shows_what_was_recorded():
+    root = Path(__file__).parents[2]
+    recorded = root / "benchmarks" / "results" / "grading_throughput.json"
+    words = ["forecast", "ps1", "--measured", str(recorded)]
+    shown = CliRunner().invoke(cli.main, words).stdout.splitlines()[1:]
+    guide = (root / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
+    for line in shown:
+        cells = [cell.strip() for cell in line.split("  ") if cell.strip()]
+        assert f"| {' | '.join(cells)} |" in guide

@@ -26,7 +26,7 @@ from autograder.course import Course
 _PRESENTATION = {
     *("archives", "collection", "exports", "gradescope", "gradescope_run", "handover", "layouts"),
     *("rosters", "tables", "terminal"),
-    *("__init__", "__main__", "dashboard", "doctor", "feedback", "gradebook", "journal"),
+    *("__init__", "__main__", "canaries", "dashboard", "doctor", "feedback", "gradebook", "journal"),
     *("mutants", "pages", "plain_nbgrader", "planning", "policy", "quality", "quality_report"),
     *("classroom", "classroom_report", "integrity", "regrade", "similarity", "watch"),
 }

@@ -28,7 +28,7 @@ from course_pkg.models.gpt import GPT, gpt_small_cpu, gpt_small_gpu
 from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.recipes.reports import mean_loss
-from course_pkg.text.batches import window_batches
+from course_pkg.text.batches import Batches, random_windows, window_batches
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenization import CharTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
@@ -93,7 +93,13 @@ def train_gpt(setting: Setting, train: Tensor, rest: Tensor, device: str) -> tup
         evaluate_every=250,
         checkpoint_every=setting.n_steps,
     )
-    batches = window_batches(train, T, setting.batch_size, seed=1337)
+
+    def collate(_: Tensor, drawing: torch.Generator) -> dict[str, Tensor]:
+        ids, targets = random_windows(train, T, setting.batch_size, drawing)
+        return {"ids": ids, "targets": targets}
+
+    # Windows begin anywhere, as in the recipe, rather than at the same places in every epoch.
+    batches = Batches(lambda _: torch.arange(1000).split(1), collate, seed=1337)
     started = clock()
     history = Trainer(model, batches, config, evaluate=report, device=device).train()
     seconds = clock() - started

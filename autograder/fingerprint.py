@@ -25,8 +25,8 @@ from autograder.course import Course
 # submissions, whose bytes count by themselves.
 _PRESENTATION = {
     *("archives", "collection", "exports", "gradescope", "gradescope_run", "handover", "layouts"),
-    *("rosters", "tables", "terminal"),
-    *("__init__", "__main__", "canaries", "dashboard", "doctor", "feedback", "gradebook", "journal"),
+    *("canaries", "rosters", "tables", "terminal"),
+    *("__init__", "__main__", "dashboard", "doctor", "feedback", "gradebook", "journal"),
     *("mutants", "pages", "plain_nbgrader", "planning", "policy", "quality", "quality_report"),
     *("classroom", "classroom_report", "integrity", "regrade", "similarity", "watch"),
 }

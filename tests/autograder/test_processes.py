@@ -101,6 +101,7 @@ def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path
 @pytest.fixture
 def in_threads(monkeypatch):
     """Let a crew's processes be threads of this one: what they do can then be replaced."""
+
     class Thread(threading.Thread):
         def __init__(self, target, args, daemon):
             pipe, job = args

@@ -49,6 +49,13 @@ _trusting = click.option(
 @_database
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Grade on the workers of this Dask scheduler (tcp://host:8786) instead; they need the "
+    "course and this grader at the same path.",
+)
+@click.option(
     "--resume/--again",
     default=True,
     show_default=True,
@@ -70,6 +77,7 @@ def grade(
     out: Path,
     db: str,
     jobs: int,
+    scheduler: str,
     resume: bool,
     no_sandbox: bool,
     watch: bool,
@@ -92,7 +100,8 @@ def grade(
     if watch and (dry_run or not resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
     course, read_as = find_course(folder), Layout(layout) if layout else None
-    settings = Settings(out, db, jobs, resume, Confinement(trusted=no_sandbox), read_as)
+    confinement = Confinement(trusted=no_sandbox)
+    settings = Settings(out, db, jobs, resume, confinement, read_as, scheduler)
     if dry_run:
         sys.exit(_show_plan(course, name, submissions, settings, as_json))
     if watch:

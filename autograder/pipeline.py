@@ -19,6 +19,7 @@ from pathlib import Path
 
 from autograder import dashboard, feedback, release
 from autograder.checks import ProblemSet
+from autograder.cluster import grade_on_cluster
 from autograder.collection import Delivery, collect
 from autograder.course import Course
 from autograder.files import write_atomically, write_if_new
@@ -105,7 +106,11 @@ def grade_class(
                 tasks.append(one.task)
         by_key = {one.task.key: one for one in received}
         job = Job(course, name, settings.confinement, settings.out)
-        for task, grade in grade_all(job, tasks, settings.jobs):
+        if settings.scheduler:
+            graded = grade_on_cluster(job, tasks, settings.scheduler)
+        else:
+            graded = grade_all(job, tasks, settings.jobs)
+        for task, grade in graded:
             watcher.graded(ledger.enter(by_key[task.key], grade), False)
         grades = tuple(sorted(ledger.grades, key=lambda grade: grade.student))
         page = write_outputs(course, name, grades, settings).page

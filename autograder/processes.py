@@ -69,7 +69,7 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 def _grade(grader: Grader, job: Job, task: Task) -> Grade:
     """Grade the received copy: a task travels without it, and a class need not fit in memory."""
-    if task.refusal:
+    if task.refusal or task.submission.notebook:
         return grader.grade(task)
     try:
         received = Journal(job.folder, job.name).submission(
@@ -86,12 +86,12 @@ class _Crew:
     def __init__(self, job: Job, tasks: Sequence[Task]) -> None:
         self.job = job
         self.left = _Queue(tasks)
-        self.processes: list[_Process] = []
+        self.processes: list[Process] = []
         self.deaths: Counter[str] = Counter()
         self.stillborn = 0
 
     def grade(self, n_processes: int) -> Iterator[tuple[Task, Grade]]:
-        self.processes = [_Process(self.job) for _ in range(n_processes)]
+        self.processes = [Process(self.job) for _ in range(n_processes)]
         while any([process.fill(self.left) for process in self.processes]):
             pipes = {process.pipe: process for process in self.processes if process.tasks}
             for pipe in wait(pipes):
@@ -112,7 +112,7 @@ class _Crew:
         for process in self.processes:
             process.end()
 
-    def _replace(self, dead: "_Process") -> Iterator[tuple[Task, Grade]]:
+    def _replace(self, dead: "Process") -> Iterator[tuple[Task, Grade]]:
         """Let another process go on where one has died."""
         dead.end()
         if dead.is_ready:
@@ -129,7 +129,7 @@ class _Crew:
         for task in dead.tasks:
             self.left.give_back(task)
         self.processes.remove(dead)
-        self.processes.append(_Process(self.job))
+        self.processes.append(Process(self.job))
 
 
 class _Queue:
@@ -158,8 +158,8 @@ class _Queue:
         return task
 
 
-class _Process:
-    """One process, and what it has been given to do, first things first."""
+class Process:
+    """One process with a warm sandbox, and what it has been given to do, first things first."""
 
     def __init__(self, job: Job) -> None:
         self.pipe, theirs = _context.Pipe()
@@ -179,7 +179,21 @@ class _Process:
                 self.pipe.send(task)
         return bool(self.tasks)
 
+    def ask(self, task: Task) -> Grade:
+        """Have one task graded and wait for it.
+
+        Raises:
+            GraderError: if nothing can be graded here.
+            EOFError: if the process has died.
+        """
+        self.pipe.send(task)
+        while not isinstance(answer := self.pipe.recv(), Grade):
+            if isinstance(answer, GraderError):
+                raise answer
+        return answer
+
     def end(self) -> None:
+        """Let the process go if it is idle; end it at once if it is not."""
         self.pipe.close()
         if not self.tasks:
             self._process.join(_END_SECONDS)

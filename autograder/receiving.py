@@ -31,6 +31,7 @@ class Settings:
         jobs: processes that grade at the same time.
         resume: take over records that were made from the same things.
         layout: how the submissions are named; recognised by their names if None.
+        scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
     """
 
     out: Path
@@ -39,6 +40,7 @@ class Settings:
     resume: bool = True
     confinement: Confinement = field(default_factory=Confinement)
     layout: Layout | None = None
+    scheduler: str = ""
 
     @property
     def url(self) -> str:

@@ -1,16 +1,19 @@
-"""A gradebook that several machines can reach: PostgreSQL, a real server that the test starts."""
+"""More than one machine: a PostgreSQL server and a Dask cluster that the tests themselves start."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from autograder import cluster
 from autograder.gradebook import Gradebook
-from autograder.pipeline import Settings, grade_class
+from autograder.pipeline import Settings, Watcher, grade_class
 from autograder.records import GraderError
 
 pytestmark = pytest.mark.slow
@@ -79,3 +82,46 @@ def test_server_that_is_gone_is_named_without_its_password(tmp_path):
     with pytest.raises(GraderError, match="cannot be used") as raised, Gradebook(url):
         pass
     assert "secret" not in str(raised.value)
+
+
+@pytest.fixture
+def dask():
+    """Address of a Dask scheduler with two workers, each a process; and how to kill one."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: .[cluster]")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+
+        def kill_a_worker():
+            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+        yield SimpleNamespace(address=cluster.scheduler_address, kill_a_worker=kill_a_worker)
+
+
+@pytest.mark.sandbox
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+def test_class_is_graded_on_a_cluster_whose_worker_dies(dask, toys, toy_course, hand_in, tmp_path):
+    students = {f"student-{number}": number % 2 for number in range(12)}
+    for student, right in students.items():
+        hand_in(student, double=toys.double if right else toys.square, mean=toys.mean)
+    folder, graded = hand_in("broken", b"{"), []
+
+    def kill_one_at_the_third(grade, reused):
+        graded.append(grade.student)
+        if len(graded) == 3:
+            dask.kill_a_worker()
+
+    settings = Settings(tmp_path / "out", scheduler=dask.address)
+    watcher = Watcher(graded=kill_one_at_the_third)
+    result = grade_class(toy_course, "toy", folder, settings, watcher)
+    points = {grade.student: grade.points for grade in result.grades}
+    assert points == {s: 90 if right else 50 for s, right in students.items()} | {"broken": 0}
+    assert sorted(graded) == sorted(points)
+
+
+def test_scheduler_that_does_not_answer_is_named(toy_course, hand_in, tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="Dask is not installed: .[cluster]")
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 0.5)
+    settings = Settings(tmp_path / "out", scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(GraderError, match=r"answers at tcp://127\.0\.0\.1:1"):
+        grade_class(toy_course, "toy", hand_in("ada"), settings)

@@ -2,13 +2,16 @@
 
 Each chapter has a file of rows here, one JSON object a line (`course_pkg.results.Result`). It
 computes its rows anew whenever it is built, and the build fails if they no longer agree; with the
-environment variable COURSE_RECORD set, the new figures are written instead.
+environment variable COURSE_RECORD set, the new figures are written instead. What takes longer than
+a page may, a script of `benchmarks/` has measured and recorded in the folder of that name here.
 """
 
+import json
 import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from course_pkg.results import Result, append_result, read_results
 
@@ -21,6 +24,20 @@ _FOLDER = Path(__file__).parent
 def recorded(slug: str, folder: Path = _FOLDER) -> Path:
     """Return the file with the rows of a chapter; it need not exist yet."""
     return folder / f"{slug}.jsonl"
+
+
+def benchmark(name: str, folder: Path = _FOLDER) -> dict[str, Any]:
+    """Return what the benchmark of this name has measured, with machine, date and command.
+
+    Raises:
+        FileNotFoundError: no such record; the message lists those there are.
+    """
+    path = folder / "benchmarks" / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.json")))
+        raise FileNotFoundError(f"no benchmark {name!r} is recorded; there are: {there}")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def record(

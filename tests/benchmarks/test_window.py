@@ -1,15 +1,13 @@
 """The recorded comparison of a window and n-grams on Wikipedia: its record is whole."""
 
-import json
 import math
-from pathlib import Path
 
 import pytest
 
 from benchmarks import window
+from course_pkg.recorded import benchmark
 from course_pkg.text.corpora import Corpus
 
-RESULTS = Path(window.__file__).parent / "results" / "window.json"
 MODELS = {"5-gram", "window of 4", "both"}
 
 
@@ -19,7 +17,7 @@ def test_measure_reports_what_the_record_holds():
     text = " ".join(lines * 3)
     corpus = Corpus("toy", "here", "none", "animals", [text] * 30, [text] * 2, [text])
     figures = window.measure(corpus, n_epochs=2)
-    assert figures.keys() <= json.loads(RESULTS.read_text()).keys()
+    assert figures.keys() <= benchmark("window").keys()
     assert set(figures["rows"]) == MODELS
     assert all(row["test_perplexity"] >= 1 for row in figures["rows"].values())
     assert sum(figures["share_by_known_history"]) == pytest.approx(1)
@@ -27,7 +25,7 @@ def test_measure_reports_what_the_record_holds():
 
 
 def test_record_has_a_mixture_better_than_either_and_its_provenance():
-    record = json.loads(RESULTS.read_text())
+    record = benchmark("window")
     perplexity = {name: row["test_perplexity"] for name, row in record["rows"].items()}
     assert perplexity["both"] < min(perplexity["5-gram"], perplexity["window of 4"])
     assert record["command"].startswith("python -m benchmarks.window")

@@ -1,6 +1,5 @@
 """The chapter on the fixed window: its derivations on other numbers, its solutions, its rows."""
 
-import json
 import math
 import re
 import statistics
@@ -11,14 +10,14 @@ import pytest
 import torch
 
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.recorded import recorded
+from course_pkg.recorded import benchmark, recorded
 from course_pkg.results import RECORDED, read_results
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenization import WordTokenizer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
-RECORD = json.loads((ROOT / "benchmarks" / "results" / "window.json").read_text())
+RECORD = benchmark("window")
 
 
 def test_gradient_by_the_scores_is_what_was_said_minus_what_came(rng):

@@ -1,6 +1,5 @@
 """The chapter on n-gram models: its derivations on other data, its solutions, its recorded rows."""
 
-import json
 import math
 import re
 from itertools import pairwise
@@ -20,7 +19,7 @@ from course_pkg.models.ngram import (
     count_ngrams,
     mle_prob,
 )
-from course_pkg.recorded import recorded
+from course_pkg.recorded import benchmark, recorded
 from course_pkg.results import RECORDED, read_results
 
 ROOT = Path(__file__).parents[2]
@@ -95,8 +94,8 @@ def test_every_exercise_has_a_folded_solution():
 
 
 def test_recorded_treebank_row_is_the_one_of_the_benchmark():
-    benchmark = json.loads((ROOT / "benchmarks" / "results" / "ptb_ngram.json").read_text())
-    measured = {row["test_perplexity"] for row in benchmark["rows"] if row["published_perplexity"]}
+    penn = benchmark("ptb_ngram")
+    measured = {row["test_perplexity"] for row in penn["rows"] if row["published_perplexity"]}
     row = next(r for r in read_results(recorded("ngrams")) if r.corpus == "Penn Treebank")
     assert (row.source, {row.perplexity}) == (RECORDED, measured)
     assert math.isclose(row.perplexity, 141.2, abs_tol=0.05)  # published to one decimal

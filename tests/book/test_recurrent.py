@@ -1,6 +1,5 @@
 """The chapter on recurrent networks: the gradient's figure against torch."""
 
-import json
 import math
 import re
 from pathlib import Path
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from course_pkg import views
 from course_pkg.layers.recurrent import set_spectral_radius
-from course_pkg.recorded import recorded
+from course_pkg.recorded import benchmark, recorded
 from course_pkg.results import RECORDED, read_results
 
 ROOT = Path(__file__).parents[2]
@@ -166,13 +165,13 @@ def test_every_exercise_has_a_folded_solution():
 
 
 def test_recorded_wikipedia_rows_are_those_of_the_benchmark():
-    benchmark = json.loads((ROOT / "benchmarks" / "results" / "recurrent.json").read_text())
+    measured = benchmark("recurrent")
     rows = {r.model: r for r in read_results(recorded("recurrent")) if r.corpus == "wikipedia"}
     assert set(rows) == {"LSTM", "LSTM and 5-gram"}
     for name, row in rows.items():
         assert row.source == RECORDED
-        assert row.perplexity == benchmark["rows"][name]["test_perplexity"]
-        assert row.bits_per_byte == benchmark["rows"][name]["bits_per_byte"]
+        assert row.perplexity == measured["rows"][name]["test_perplexity"]
+        assert row.bits_per_byte == measured["rows"][name]["bits_per_byte"]
 
 
 def test_power_of_a_matrix_is_the_sum_over_its_eigenvectors_that_the_page_derives():

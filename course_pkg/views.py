@@ -165,13 +165,7 @@ def guess_letter(
             "best": best,
         },
         alt,
-        (
-            "letter",
-            "model's probability",
-            "surprise in bits",
-            "model's rank",
-            "model's first guess",
-        ),
+        ("letter", "model's probability", "surprise in bits", "model's rank", "its first guess"),
         [
             (visible(letter), f"{p:.3f}", f"{b:.2f}", str(rank), visible(guess))
             for letter, p, b, rank, guess in zip(text, of_target, bits, ranks, best, strict=True)

@@ -13,10 +13,11 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -120,7 +121,7 @@ def train_lstm(words: Words, n_epochs: int, device: str = "cpu") -> tuple[Recurr
     return model.eval(), reached
 
 
-def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, object]:
+def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, Any]:
     """Train, count, mix; return every figure of the record."""
     words = Words.of(corpus)
     eos_id = words.tokenizer.eos_id
@@ -157,12 +158,27 @@ def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, obj
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures and, on request, record them."""
+def run(
+    measure: Callable[[Corpus, int, str], dict[str, Any]],
+    *,
+    about: str,
+    weight: str,
+    n_epochs: int,
+    command: str,
+    arguments: Sequence[str] | None,
+) -> None:
+    """Measure on Wikipedia as a command line says; print the figures and, on request, record them.
+
+    Args:
+        about: what the help says first.
+        weight: the figure that is the mixture's weight.
+        n_epochs: unless the command line says otherwise.
+        command: how the record names this benchmark.
+    """
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--n-epochs", type=int, default=3, help="passes over the training text")
+    parser.add_argument("--n-epochs", type=int, default=n_epochs, help="passes over the text")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
@@ -171,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     figures = measure(load_corpus("wikipedia"), options.n_epochs, options.device)
     for name, row in figures["rows"].items():
         print(f"{name:20} {row['test_perplexity']:8.2f} {row['bits_per_byte']:8.4f}")
-    print(f"weight of the LSTM {figures['weight_of_lstm']:.3f}")
+    print(f"{weight.replace('_', ' ')} {figures[weight]:.3f}")
     print("validation by epoch", [round(p, 1) for p in figures["valid_perplexity_by_epoch"]])
     if options.record:
         record = {
@@ -179,13 +195,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
             **figures,
             "n_epochs": options.n_epochs,
             "cpu_seconds": round(time.process_time() - started),
-            "command": "python -m benchmarks.recurrent",
+            "command": command,
             "date": datetime.now(UTC).date().isoformat(),
             "machine": f"{platform.machine()}, {options.device}, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
         }
         options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         print(f"recorded in {options.record}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the LSTM; see `run`."""
+    run(
+        measure,
+        about=__doc__,
+        weight="weight_of_lstm",
+        n_epochs=3,
+        command="python -m benchmarks.recurrent",
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

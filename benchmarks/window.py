@@ -7,25 +7,20 @@ of the epoch that is best on validation text; the mixture's weight is fitted on 
 text. The test words are also sorted by how much of their history the training text contains.
 """
 
-import argparse
 import copy
-import json
-import platform
 import sys
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.recurrent import Documents, Words, mix, mixture_weight
+from benchmarks.recurrent import Documents, Words, mix, mixture_weight, run
 from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.models.ngram import NGram, NGramTables
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import pack_documents, window_batches
-from course_pkg.text.corpora import Corpus, load_corpus
+from course_pkg.text.corpora import Corpus
 from course_pkg.text.spelling import Spelling
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
@@ -74,7 +69,7 @@ def train_window(
     return model.eval(), reached
 
 
-def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, object]:
+def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, Any]:
     """Train, count, mix, sort; return every figure of the record."""
     words = Words.of(corpus)
     eos_id, vocab_size = words.tokenizer.eos_id, words.tokenizer.vocab_size
@@ -121,34 +116,15 @@ def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, obj
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures and, on request, record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    """Measure the network; see `benchmarks.recurrent.run`."""
+    run(
+        measure,
+        about=__doc__,
+        weight="weight_of_network",
+        n_epochs=4,
+        command="python -m benchmarks.window",
+        arguments=arguments,
     )
-    parser.add_argument("--n-epochs", type=int, default=4, help="passes over the training text")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
-    options = parser.parse_args(arguments)
-
-    started = time.process_time()
-    figures = measure(load_corpus("wikipedia"), options.n_epochs, options.device)
-    for name, row in figures["rows"].items():
-        print(f"{name:12} {row['test_perplexity']:8.2f} {row['bits_per_byte']:8.4f}")
-    print(f"weight of the network {figures['weight_of_network']:.3f}")
-    print("validation by epoch", [round(p, 1) for p in figures["valid_perplexity_by_epoch"]])
-    if options.record:
-        record = {
-            "what": "test perplexity per word on Wikipedia, documents scored one by one",
-            **figures,
-            "n_epochs": options.n_epochs,
-            "cpu_seconds": round(time.process_time() - started),
-            "command": "python -m benchmarks.window",
-            "date": datetime.now(UTC).date().isoformat(),
-            "machine": f"{platform.machine()}, {options.device}, one thread",
-            "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        print(f"recorded in {options.record}")
 
 
 if __name__ == "__main__":

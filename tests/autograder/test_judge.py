@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from autograder import probing
 from autograder.checks import Case, Check, Mistake, Part
+from autograder.compare import agree
 from autograder.judge import case_requests, judge_check, part_seed, submission_seed
 from autograder.records import CheckFault, Failure, Observation
 
@@ -136,6 +137,26 @@ def test_mistake_is_recognised_past_one_that_never_ends():
 def test_unknown_mistake_is_not_named():
     verdict = judge_check(CHECK, SEED, observe(lambda values: 17.0))
     assert verdict.misconception is None
+
+
+def test_dtype_alone_is_explained_by_the_mistake_that_shares_it_only():
+    def single(values):
+        return np.float32(values)
+
+    def halved(values):
+        return np.array(values) / 2
+
+    def doubled_in_place(values):  # right in the only part that it is asked about
+        values[:] = [2 * value for value in values]
+        return np.array(values) / 2
+
+    part = Part("values", "They are kept.", draw_whole, probe, agree(exact_dtype=True))
+    mistakes = tuple(Mistake(f.__name__, "Mend it.", f) for f in (doubled_in_place, halved))
+    check = dataclasses.replace(CHECK, reference=np.float64, parts=(part,), mistakes=mistakes)
+    verdict = judge_check(check, SEED, observe(single, check))
+    assert "dtype float32" in verdict.parts[0].message and verdict.misconception is None
+    check = dataclasses.replace(check, mistakes=(*mistakes, Mistake("single", "Widen.", single)))
+    assert judge_check(check, SEED, observe(single, check)).misconception.name == "single"
 
 
 def test_mistake_with_a_special_case_of_its_own_is_still_recognised():

@@ -2,14 +2,16 @@
 
 A pretrained GPT or BERT turns each token into a vector that knows its context. A task needs little
 more than a linear layer on the right vector: the first for BERT, whose [CLS] was trained to stand
-for the whole input; the last real one for GPT, the only one that has seen everything. What else may
-move decides cost: nothing (a probe), everything (full fine-tuning), or a thin layer beside each
-matrix (LoRA).
+for the whole input; the last real one for GPT, the only one that has seen everything; or the mean
+of all. What else may move decides cost: nothing (a probe), everything (full fine-tuning), or a thin
+layer beside each matrix (LoRA).
 
-Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Hu et al. 2022.
+Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Reimers and Gurevych 2019; Hu et al.
+2022.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +25,9 @@ from course_pkg.models.gpt import GPT
 
 Backbone = GPT | BERT
 
+POOLINGS = ("summary", "mean")
+"""Which vector stands for a text: the one that the backbone keeps for it, or the mean of all."""
+
 
 class Features(nn.Module):
     """What a backbone says of a text: a vector for each token, or one for all.
@@ -33,11 +38,21 @@ class Features(nn.Module):
     Args:
         backbone: a pretrained GPT or BERT.
         is_frozen: keep it as it is.
+        pooling: what `of_text` returns: "summary" is the pooled [CLS] of a BERT, the last real
+            token of a GPT; "mean" is the mean of the real tokens, the better choice where no
+            sentence pairs trained [CLS] and its pooler.
+
+    Raises:
+        ValueError: if pooling is not one of `POOLINGS`.
     """
 
-    def __init__(self, backbone: Backbone, *, is_frozen: bool = False) -> None:
+    def __init__(
+        self, backbone: Backbone, *, is_frozen: bool = False, pooling: str = "summary"
+    ) -> None:
         super().__init__()
-        self.backbone, self.is_frozen = backbone, is_frozen
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling is {pooling!r}; it must be one of {POOLINGS}")
+        self.backbone, self.is_frozen, self.pooling = backbone, is_frozen, pooling
         self.d_model = backbone.config.d_model
         if is_frozen:
             backbone.requires_grad_(False)
@@ -72,8 +87,11 @@ class Features(nn.Module):
         lengths: Int[Tensor, " B"],
         segments: Int[Tensor, "B T"] | None = None,
     ) -> Float[Tensor, "B D"]:
-        """Return one vector for each text: pooled [CLS] of a BERT, last real token of a GPT."""
+        """Return one vector for each text, as `pooling` says."""
         states = self(ids, lengths, segments)
+        if self.pooling == "mean":
+            is_real = padding_mask(lengths, ids.shape[1]).squeeze(1).unsqueeze(-1)
+            return states.where(is_real, 0.0).sum(dim=1) / lengths.unsqueeze(1)
         if isinstance(self.backbone, BERT):
             return self.backbone.pool(states)
         rows = torch.arange(len(ids), device=ids.device)
@@ -87,6 +105,7 @@ class TextClassifier(nn.Module):
     Args:
         backbone: a pretrained GPT or BERT.
         is_frozen: train only the new layer: a linear probe.
+        pooling: as for `Features`.
         dropout: on the vector that enters the new layer.
 
     Example:
@@ -102,11 +121,12 @@ class TextClassifier(nn.Module):
         n_classes: int,
         *,
         is_frozen: bool = False,
+        pooling: str = "summary",
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.features = Features(backbone, is_frozen=is_frozen)
+        self.features = Features(backbone, is_frozen=is_frozen, pooling=pooling)
         self.dropout = nn.Dropout(dropout)
         self.output = new_head(self.features.d_model, n_classes, generator)
 
@@ -123,7 +143,7 @@ class TextClassifier(nn.Module):
 
 
 class TokenTagger(nn.Module):
-    """One label for each token. Arguments as for `TextClassifier`."""
+    """One label for each token. Arguments as for `TextClassifier`; nothing is pooled."""
 
     def __init__(
         self,
@@ -165,11 +185,12 @@ class MultipleChoice(nn.Module):
         backbone: Backbone,
         *,
         is_frozen: bool = False,
+        pooling: str = "summary",
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.features = Features(backbone, is_frozen=is_frozen)
+        self.features = Features(backbone, is_frozen=is_frozen, pooling=pooling)
         self.dropout = nn.Dropout(dropout)
         self.output = new_head(self.features.d_model, 1, generator)
 
@@ -197,6 +218,35 @@ def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = N
     nn.init.normal_(head.weight, std=0.02, generator=generator)
     nn.init.zeros_(head.bias)
     return head
+
+
+def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = None) -> list[int]:
+    """Give a GPT embeddings for tokens that it was not pretrained with, in place; return their ids.
+
+    What frames a task, such as the [START], [DELIM] and [EXTRACT] of `text.formatting.TaskFormat`,
+    is learned with the task (Radford et al. 2018, section 3.2). A BERT has such tokens already.
+
+    Raises:
+        ValueError: if n_tokens is below 1.
+    """
+    if n_tokens < 1:
+        raise ValueError(f"n_tokens is {n_tokens}; it must be at least 1")
+    first = model.vocab_size
+    tables: list[nn.Embedding | nn.Linear] = [model.embedding]
+    if model.unembedding is not None:
+        tables.append(model.unembedding)
+    for table in tables:
+        rows = table.weight.new_empty(n_tokens, table.weight.shape[1])
+        nn.init.normal_(rows, std=0.02, generator=generator)
+        table.weight = nn.Parameter(
+            torch.cat([table.weight.detach(), rows]), requires_grad=table.weight.requires_grad
+        )
+    model.embedding.num_embeddings = first + n_tokens
+    if model.unembedding is not None:
+        model.unembedding.out_features = first + n_tokens
+    model.vocab_size = first + n_tokens
+    model.config = replace(model.config, vocab_size=model.vocab_size)
+    return list(range(first, model.vocab_size))
 
 
 class LoRALinear(nn.Module):

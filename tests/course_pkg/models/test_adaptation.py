@@ -1,5 +1,7 @@
 """Heads on pretrained models, freezing and LoRA, by their properties and against transformers."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -12,6 +14,7 @@ from course_pkg.models.adaptation import (
     TextClassifier,
     TokenTagger,
     add_lora,
+    add_tokens,
     merge_lora,
 )
 from course_pkg.models.bert import BERT, bert_tiny
@@ -63,6 +66,21 @@ def test_text_classifier_of_a_gpt_matches_transformers(text):
     with torch.no_grad():
         ours.output.weight.copy_(theirs.score.weight)
     torch.testing.assert_close(ours(ids, lengths)[0], theirs(ids).logits, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mean_pooling_averages_the_real_tokens_only(kind, text):
+    ids, lengths = text
+    features = Features(backbone(kind), pooling="mean").double().eval()
+    pooled = features.of_text(ids, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        alone = features(ids[row : row + 1, :length], lengths[row : row + 1])
+        torch.testing.assert_close(pooled[row], alone[0].mean(dim=0), rtol=0, atol=1e-10)
+
+
+def test_features_rejects_an_unknown_pooling():
+    with pytest.raises(ValueError, match="pooling is 'max'"):
+        Features(backbone("gpt"), pooling="max")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -195,3 +213,22 @@ def test_add_lora_rejects_a_model_that_has_it_already():
     add_lora(model, rank=2)
     with pytest.raises(ValueError, match=r"'attention\.query'; no linear layer"):
         add_lora(model, rank=2)
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_added_tokens_leave_the_old_ones_as_they_were_and_learn(is_tied, text, rng):
+    ids, _ = text
+    model = GPT(replace(gpt_tiny(V), is_tied=is_tied), generator=rng).double()
+    before = model(ids)[0]
+    start, end = add_tokens(model, 2, rng)
+    assert (start, end, model.vocab_size, model.config.vocab_size) == (V, V + 1, V + 2, V + 2)
+    logits, _ = model(ids)
+    torch.testing.assert_close(logits[..., :V], before, rtol=0, atol=1e-10)
+    assert logits.shape[-1] == V + 2
+    model(torch.tensor([[start, 3, end]]), torch.tensor([[3, end, start]]))[1].backward()
+    assert (model.embedding.weight.grad[[start, end]] != 0).any(dim=1).all()
+
+
+def test_add_tokens_rejects_none():
+    with pytest.raises(ValueError, match="n_tokens is 0"):
+        add_tokens(backbone("gpt"), 0)

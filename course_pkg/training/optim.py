@@ -246,6 +246,21 @@ def cosine_schedule(
     return lr
 
 
+def step_schedule(lr: float, *, every: int, n_constant: int, divisor: float) -> Schedule:
+    """Stay for `n_constant` periods of `every` updates, then divide at the start of each period.
+
+    Zaremba et al. 2014, section 4.1: a period is an epoch.
+
+    Raises:
+        ValueError: if `every` is below 1 or the divisor is not positive.
+    """
+    if every < 1:
+        raise ValueError(f"every is {every}; it must be at least 1")
+    if not divisor > 0:
+        raise ValueError(f"divisor is {divisor}; it must be positive")
+    return lambda step: lr / divisor ** max(0, step // every + 1 - n_constant)
+
+
 def _check_not_negative(**settings: float) -> None:
     for name, value in settings.items():
         if not value >= 0:

@@ -146,6 +146,8 @@ class Trainer:
         device: where to train; the model is moved there.
         full_speed: tokens a second at which the device would be fully used; logs show the share of
             it that is reached, the model-FLOPs utilisation "mfu" of `training.compute`.
+        optimizer: your own over the model's parameters, in place of the config's.
+        learning_rate: your own schedule, in place of the config's.
     """
 
     def __init__(
@@ -159,6 +161,8 @@ class Trainer:
         device: torch.device | str = "cpu",
         full_speed: float | None = None,
         show_progress: bool = False,
+        optimizer: torch.optim.Optimizer | None = None,
+        learning_rate: optim.Schedule | None = None,
     ):
         self.full_speed = full_speed
         self.config, self.batches, self.evaluate = config, batches, evaluate
@@ -168,7 +172,7 @@ class Trainer:
         if config.compile:
             forward = torch.compile(forward)  # type: ignore[assignment]
         self.forward = distributed.data_parallel(forward)
-        self.optimizer = optim.make_optimizer(
+        self.optimizer = optimizer or optim.make_optimizer(
             model,
             config.optimizer,
             lr=config.lr,
@@ -176,7 +180,7 @@ class Trainer:
             weight_decay=config.weight_decay,
             fused=config.fused,
         )
-        self.learning_rate = config.learning_rates()
+        self.learning_rate = learning_rate or config.learning_rates()
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=config.precision == "float16")
         self.step = 0
         self.n_rollbacks = 0

@@ -159,6 +159,14 @@ def test_inverse_sqrt_schedule_peak_matches_published():
     assert lr(0) == pytest.approx(lr(3999) / 4000, rel=1e-12)
 
 
+def test_step_schedule_halves_after_the_constant_epochs_matches_published():
+    # Zaremba et al. 2014, the small network, by the authors' program: the rate is divided at the
+    # end of the fifth epoch for the first time. An epoch is three updates here.
+    lr = optim.step_schedule(1.0, every=3, n_constant=5, divisor=2.0)
+    by_epoch = [{lr(3 * epoch + update) for update in range(3)} for epoch in range(8)]
+    assert by_epoch == [{1.0}] * 5 + [{0.5}, {0.25}, {0.125}]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -168,6 +176,8 @@ def test_inverse_sqrt_schedule_peak_matches_published():
         (lambda: optim.clip_global_norm([], max_norm=0.0), "max_norm is 0.0"),
         (lambda: optim.cosine_schedule(1.0, n_warmup=9, n_steps=9), "n_warmup is 9"),
         (lambda: optim.inverse_sqrt_schedule(512, n_warmup=0), "n_warmup is 0"),
+        (lambda: optim.step_schedule(1.0, every=0, n_constant=5, divisor=2.0), "every is 0"),
+        (lambda: optim.step_schedule(1.0, every=3, n_constant=5, divisor=0.0), r"divisor is 0\.0"),
     ],
 )
 def test_settings_reject_what_cannot_work(make, message):

@@ -45,6 +45,31 @@ def test_trainer_learns_a_source_of_known_entropy():
     assert sum(list(losses(history).values())[-10:]) / 10 == pytest.approx(entropy, abs=0.08)
 
 
+def test_trainer_with_a_given_optimizer_and_schedule_equals_a_written_out_loop():
+    def rate(step: int) -> float:
+        return 0.5 / (1 + step)
+
+    toy, twin = model(dropout=0.0), model(dropout=0.0)
+    trainer = Trainer(
+        toy,
+        CycleBatches(),
+        config(n_steps=7, log_every=7, checkpoint_every=7, clip_norm=None),
+        optimizer=torch.optim.SGD(toy.parameters(), lr=9.0),
+        learning_rate=rate,
+    )
+    trainer.train()
+    batches = CycleBatches()
+    for step in range(7):
+        loss = twin(**batches.next_batch())[1]
+        gradients = torch.autograd.grad(loss, list(twin.parameters()))
+        with torch.no_grad():
+            for weight, gradient in zip(twin.parameters(), gradients, strict=True):
+                weight -= rate(step) * gradient
+    for ours, theirs in zip(toy.parameters(), twin.parameters(), strict=True):
+        # 1e-6: float32, and the trainer sums an update's shares in another order.
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
+
+
 class TwoAtOnce(CycleBatches):
     """Joins each pair of batches into one."""
 

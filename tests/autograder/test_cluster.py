@@ -99,7 +99,6 @@ def dask():
 
 
 @pytest.mark.sandbox
-@pytest.mark.filterwarnings("ignore")  # Dask's own
 def test_class_is_graded_on_a_cluster_whose_worker_dies(dask, toys, toy_course, hand_in, tmp_path):
     students = {f"student-{number}": number % 2 for number in range(12)}
     for student, right in students.items():

@@ -53,8 +53,8 @@ class MaskedTokenHead(nn.Module):
         self.activate = ACTIVATIONS["gelu" if config.activation == "swiglu" else config.activation]
 
     def forward(
-        self, x: Float[Tensor, "B T D"], table: Float[Tensor, "V D"]
-    ) -> Float[Tensor, "B T V"]:
+        self, x: Float[Tensor, "*places D"], table: Float[Tensor, "V D"]
+    ) -> Float[Tensor, "*places V"]:
         """Compare the transformed vectors with every row of the table."""
         return F.linear(self.norm(self.activate(self.transform(x))), table, self.bias)
 
@@ -183,6 +183,38 @@ class BERT(nn.Module):
         if pair_targets is not None:
             losses.append(F.cross_entropy(pair_logits, pair_targets, ignore_index=IGNORE))
         return BERTOutput(logits, torch.stack(losses).sum() if losses else None, pair_logits)
+
+
+class HiddenTokenLoss(nn.Module):
+    """A BERT in training: it fills in the hidden places alone, not the 85 % that it can read.
+
+    The loss and its gradient are the model's own; most of the work of the last layer is saved.
+    How many places are hidden differs from batch to batch, which compiled models do not like.
+
+    Args:
+        model: a BERT with heads.
+    """
+
+    def __init__(self, model: BERT) -> None:
+        super().__init__()
+        if model.token_head is None:
+            raise ValueError("has_heads is False; without heads a model can only encode and pool")
+        self.model = model
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "B T"],
+        segments: Int[Tensor, "B T"] | None = None,
+        mask: Bool[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "N V"], Float[Tensor, ""]]:
+        """Return the logits of the hidden places, in reading order, and the mean loss on them."""
+        model = self.model
+        hidden = targets != IGNORE
+        table = model.embedding if model.unembedding is None else model.unembedding
+        assert model.token_head is not None
+        logits = model.token_head(model.encode(ids, segments, mask)[hidden], table.weight)
+        return logits, F.cross_entropy(logits, targets[hidden])
 
 
 def bert_base() -> TransformerConfig:

@@ -41,10 +41,12 @@ class Size:
 SIZES = {
     "tiny": Size(64, 4, 2, 64, 32, 600, 3e-3, 0.0, 1024),
     "small": Size(128, 4, 4, 128, 32, 2000, 2e-3, 0.0, 4096),
+    "course": Size(256, 4, 4, 256, 8, 4000, 1e-3, 0.0, 8192),
     "medium": Size(384, 6, 6, 256, 64, 5000, 1e-3, 0.1, 8192),
     "gpt2": Size(768, 12, 12, 1024, 16, 100_000, 6e-4, 0.0, 50_257),
 }
-"""A minute of a CPU, ten minutes of it, minutes of a GPU, GPU-days."""
+"""A minute of a CPU, ten minutes of it, an hour of it (the course's own pretrained models), minutes
+of a GPU, GPU-days."""
 
 
 @dataclass(frozen=True, kw_only=True)

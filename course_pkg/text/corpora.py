@@ -29,6 +29,7 @@ from course_pkg.text.sources import (
 )
 from course_pkg.text.story_grammar import StoryGrammar
 from course_pkg.text.wikipedia import TEXT_SHA256, wikipedia_articles
+from course_pkg.text.wikitext import prose_articles
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,23 @@ def _wikitext_hub(_folder: Path | None, *, config: str) -> Splits:
     return train, valid, test
 
 
+def _library(folder: Path | None) -> Splits:
+    """Join a quarter of the stories with all running prose that may be passed on."""
+    stories = tuple(split[: len(split) // 4] for split in _stories(folder))
+    wikitext = _lines_of_files("wikitext2/wiki.{}.tokens")(folder)
+    shelves = (
+        stories,
+        wikipedia_articles(folder),
+        _tiny_stories_excerpt(folder),
+        _one_file("warandpeace/war_and_peace.txt")(folder),
+        tuple(prose_articles(split) for split in wikitext),
+    )
+    train, valid, test = (
+        [text for shelf in shelves for text in shelf[number]] for number in range(3)
+    )
+    return train, valid, test
+
+
 def _n_tokens(lines: list[str]) -> int:
     """Count tokens as the benchmarks do: words between white space, and one end per line."""
     return sum(len(line.split()) + 1 for line in lines)
@@ -335,5 +353,14 @@ _CORPORA: dict[str, Entry] = {
         description="The heads of the two files of TinyStories; one document a paragraph",
         origin={"local": "tinystories/*_sample.txt"},
         check=has_digest("9803debd4dd80ca85e7b74288fa2463e773b51147eb32055a7830b02ae96830e"),
+    ),
+    "library": Entry(
+        loaders={"local": _library},
+        licence="CC BY-SA 3.0, CDLA-Sharing-1.0 and public domain, by part",
+        size="2.16M + 0.20M + 0.18M words",
+        description="Stories, wikipedia, tinystories_excerpt, warandpeace, and wikitext2 without "
+        "sentences that have unknown words: what the course's own models are pretrained on",
+        origin={"local": "wikitext2, tinystories and warandpeace"},
+        check=has_digest("0acf77bf46835f491ed7fd7cd025935e03c3cdab8ab9c7d75394540282fc218d"),
     ),
 }

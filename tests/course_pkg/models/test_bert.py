@@ -9,7 +9,14 @@ from transformers.models.bert import BertConfig, BertForPreTraining, BertModel
 
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
-from course_pkg.models.bert import BERT, albert_tiny, bert_base, bert_large, bert_tiny
+from course_pkg.models.bert import (
+    BERT,
+    HiddenTokenLoss,
+    albert_tiny,
+    bert_base,
+    bert_large,
+    bert_tiny,
+)
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.pretrained import bert_weights
@@ -217,6 +224,26 @@ class TestHeads:
         assert model.pool(model.encode(ids, segments)).shape == (B, D)
         with pytest.raises(ValueError, match="has_heads is False"):
             model(ids, segments)
+
+    @pytest.mark.parametrize("is_tied", [True, False])
+    def test_loss_of_hidden_tokens_alone_equals_the_whole_models(self, rng, is_tied):
+        model = small_bert(rng, config=small_config(is_tied=is_tied))
+        ids, segments = batch(rng)
+        targets = torch.randint(V, (B, T), generator=rng).masked_fill(~MASK, IGNORE)
+        rows = {"ids": ids, "segments": segments, "mask": MASK, "targets": targets}
+        whole = model(**rows)
+        logits, loss = HiddenTokenLoss(model)(**rows)
+        assert torch.allclose(loss, whole.loss, **EXACT)
+        assert torch.allclose(logits, whole.logits[MASK], **EXACT)
+        weights = [w for name, w in model.named_parameters() if "pair" not in name]
+        pairs = [torch.autograd.grad(x, weights, allow_unused=True) for x in (loss, whole.loss)]
+        for ours, oracle in zip(*pairs, strict=True):
+            assert (ours is None) == (oracle is None)
+            assert ours is None or torch.allclose(ours, oracle, **EXACT)
+
+    def test_loss_of_hidden_tokens_needs_heads(self, rng):
+        with pytest.raises(ValueError, match="has_heads is False"):
+            HiddenTokenLoss(small_bert(rng, has_heads=False))
 
     def test_functions_of_ones_own_take_the_place_of_ours(self, rng):
         def my_attend(query, key, value, mask):

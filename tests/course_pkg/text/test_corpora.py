@@ -258,7 +258,8 @@ def test_token_counts_match_published(shared_data, name, n_tokens):
 
 @pytest.mark.shared_data
 @pytest.mark.parametrize(
-    "name", ["tinyshakespeare", "warandpeace", "makemore_names", "tinystories_excerpt"]
+    "name",
+    ["tinyshakespeare", "warandpeace", "makemore_names", "tinystories_excerpt", "library"],
 )
 def test_local_corpora_are_the_pinned_texts(shared_data, name):
     corpus = load_corpus(name, folder=shared_data)

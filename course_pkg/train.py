@@ -4,6 +4,7 @@
     python -m course_pkg.train bert --corpus wikipedia --size small --steps 500
     python -m course_pkg.train gpt --corpus stories --size tiny --resume
     torchrun --nproc-per-node 8 -m course_pkg.train gpt --corpus tinystories --size medium --fast
+    torchrun --nproc-per-node 8 -m course_pkg.train gpt --corpus stories --size gpt2 --fast --shard
 
 A run is a folder. It holds the recipe, the tokenized corpus, `log.jsonl`, checkpoints from which
 the run goes on after any interruption with --resume, and at the end `model/`: structure, weights,
@@ -24,7 +25,7 @@ from typing import Any
 
 import torch
 
-from course_pkg.model_folders import save_model
+from course_pkg.model_folders import build_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, prepare
 from course_pkg.text.sources import SourceUnavailableError
@@ -33,6 +34,7 @@ from course_pkg.training import distributed
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints
 from course_pkg.training.compute import Peak, flops_per_token, peak_flops
 from course_pkg.training.prefetch import Prefetched
+from course_pkg.training.sharding import whole_weights
 from course_pkg.training.trainer import Trainer, TrainingDivergedError
 
 RECIPE_FILE = "recipe.json"
@@ -57,6 +59,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--fast", action="store_true",
         help="fused optimizer, padded vocabulary, batches drawn ahead, and on a GPU bfloat16 and "
         "torch.compile")  # fmt: skip
+    add("--shard", action="store_true",
+        help="under torchrun: divide weights, gradients and optimizer state among the processes, "
+        "for models that one GPU cannot hold; same updates, same checkpoints")  # fmt: skip
     for name, kind, text in (
         ("steps", int, "updates"),
         ("lr", float, "peak learning rate"),
@@ -94,11 +99,19 @@ def recipe_of(options: argparse.Namespace, device: torch.device) -> Recipe:
     return Recipe.of(options.kind, corpus, options.size, tokenizer=options.tokenizer, **changes)
 
 
-def run(recipe: Recipe, folder: Path, device: torch.device, *, resume: bool, fast: bool) -> None:
+def run(
+    recipe: Recipe,
+    folder: Path,
+    device: torch.device,
+    *,
+    resume: bool,
+    fast: bool,
+    shard: bool = False,
+) -> None:
     """Train by a recipe in a folder; every process of a group calls this.
 
     Raises:
-        ValueError: if the folder's run followed another recipe.
+        ValueError: if the folder's run followed another recipe, or one process is to shard.
         FileExistsError: if the folder has a run and `resume` is False.
     """
     _claim(recipe, folder, resume=resume)
@@ -119,14 +132,20 @@ def run(recipe: Recipe, folder: Path, device: torch.device, *, resume: bool, fas
         device=device,
         full_speed=peak.flops_per_second * distributed.n_processes() / cost,
         show_progress=sys.stderr.isatty(),
+        shard=shard,
     )
     started = time.perf_counter()
     history = trainer.train(resume=resume)
+    weights = whole_weights(prepared.plain)
     if distributed.is_main():
         card = _card(recipe, prepared, history, device, time.perf_counter() - started)
+        plain = prepared.plain
+        if shard:
+            plain = build_model(recipe.kind, prepared.structure)
+            plain.load_state_dict(weights)
         save_model(
             folder / "model",
-            prepared.plain,
+            plain,
             prepared.tokenizer,
             kind=recipe.kind,
             structure=prepared.structure,
@@ -246,7 +265,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         recipe = recipe_of(options, torch.device(name))
         folder = options.out or Path("runs", f"{options.kind}-{recipe.corpus}-{options.size}")
         with distributed.process_group(name) as device:
-            run(recipe, folder, device, resume=options.resume, fast=options.fast)
+            run(
+                recipe,
+                folder,
+                device,
+                resume=options.resume,
+                fast=options.fast,
+                shard=options.shard,
+            )
     except KeyboardInterrupt:
         print("\nstopped; the same command with --resume goes on", file=sys.stderr)
         sys.exit(130)

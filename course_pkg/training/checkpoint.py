@@ -48,11 +48,17 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    folder: Path, step: int, model: nn.Module, state: Mapping[str, Any], *, keep: int = 2
+    folder: Path,
+    step: int,
+    model: nn.Module | Mapping[str, Tensor],
+    state: Mapping[str, Any],
+    *,
+    keep: int = 2,
 ) -> Path:
     """Write `folder/step-<step>`, then delete all but the newest `keep` checkpoints.
 
     Args:
+        model: or its `state_dict`.
         state: dicts, lists, tuples, tensors, numbers, strings, None; tuples come back as lists.
 
     Raises:
@@ -70,7 +76,7 @@ def save_checkpoint(
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         unfinished.mkdir()
-        weights, tied = _untie(model.state_dict())
+        weights, tied = _untie(model.state_dict() if isinstance(model, nn.Module) else model)
         safetensors.torch.save_file(weights, unfinished / WEIGHTS_FILE)
         tensors: dict[str, Tensor] = {}
         packed = _pack(dict(state), tensors)

@@ -59,17 +59,23 @@ def data_parallel(model: nn.Module) -> nn.Module:
 
 
 def no_exchange(model: nn.Module) -> AbstractContextManager[None]:
-    """Keep gradients to this process: for all but the last batch of an update."""
+    """Keep gradients to this process: for all but the last batch of an update.
+
+    Not those of a sharded model: to keep them whole until the last batch would undo the sharding.
+    """
     if isinstance(model, DistributedDataParallel):
         return model.no_sync()
     return nullcontext()
 
 
-def sum_over_processes(number: int, device: torch.device) -> int:
-    """Add up a whole number over the processes."""
+def sum_over_processes(number: int, device: torch.device) -> int | Tensor:
+    """Add up a whole number over the processes; of several, a float64 on the device.
+
+    It stays there: to read it would make the GPU wait for the CPU at every update.
+    """
     if n_processes() == 1:
         return number
-    return int(sum_tensor_over_processes(torch.tensor(number, device=device)))
+    return sum_tensor_over_processes(torch.full((), number, dtype=torch.float64, device=device))
 
 
 def sum_tensor_over_processes(tensor: Tensor) -> Tensor:
@@ -77,6 +83,16 @@ def sum_tensor_over_processes(tensor: Tensor) -> Tensor:
     if n_processes() > 1:
         dist.all_reduce(tensor)
     return tensor
+
+
+def is_divided(tensor: Any) -> bool:
+    """Return whether each process holds only a part of a tensor: a `DTensor`, see `sharding`."""
+    return hasattr(tensor, "full_tensor")  # the class itself takes long to import
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """Return a tensor with the parts of all processes, which must all call this."""
+    return tensor.full_tensor() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
 
 
 def gather(value: Any) -> list[Any]:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_pkg.training import distributed
+
 Schedule = Callable[[int], float]
 """From the number of updates done so far (0 before the first) to the learning rate of the next."""
 
@@ -195,7 +197,8 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
     gradients = [p.grad for p in params if p.grad is not None]
     if not gradients:
         return torch.tensor(0.0)
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    norms = torch.stack(torch._foreach_norm(gradients))
+    norm = distributed.whole(torch.linalg.vector_norm(norms))
     # The factor stays on the device: reading it back would make the GPU wait for the CPU.
     factor = torch.where(norm.isfinite(), (max_norm / norm).clamp(max=1.0), 1.0)
     torch._foreach_mul_(gradients, factor)

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_pkg.models import IGNORE
-from course_pkg.training import checkpoint, distributed, optim
+from course_pkg.training import checkpoint, distributed, optim, sharding
 
 Batch = Mapping[str, Tensor]
 """Keyword arguments of the model; "targets" among them."""
@@ -144,6 +144,8 @@ class Trainer:
         folder: where checkpoints and `log.jsonl` go; None keeps nothing (and cannot roll back).
         evaluate: called every `evaluate_every` updates and at the end; its figures are logged.
         device: where to train; the model is moved there.
+        shard: divide the model among the processes, see `training.sharding`. The updates are the
+            same, and so are the checkpoints: a run may go on without it.
         full_speed: tokens a second at which the device would be fully used; logs show the share of
             it that is reached, the model-FLOPs utilisation "mfu" of `training.compute`.
         optimizer: your own over the model's parameters, in place of the config's.
@@ -161,17 +163,19 @@ class Trainer:
         device: torch.device | str = "cpu",
         full_speed: float | None = None,
         show_progress: bool = False,
+        shard: bool = False,
         optimizer: torch.optim.Optimizer | None = None,
         learning_rate: optim.Schedule | None = None,
     ):
         self.full_speed = full_speed
         self.config, self.batches, self.evaluate = config, batches, evaluate
         self.device, self.folder, self.show_progress = torch.device(device), folder, show_progress
-        self.model = model.to(self.device)
-        forward: nn.Module = self.model
-        if config.compile:
-            forward = torch.compile(forward)  # type: ignore[assignment]
-        self.forward = distributed.data_parallel(forward)
+        if shard and optimizer is not None:
+            raise ValueError(
+                "optimizer is given; its parameters are not the parts that shard makes"
+            )
+        self.model = model
+        self.forward = self._forward(shard)
         self.optimizer = optimizer or optim.make_optimizer(
             model,
             config.optimizer,
@@ -186,6 +190,21 @@ class Trainer:
         self.n_rollbacks = 0
         self.history: list[dict[str, Any]] = []
         self._recent_losses: deque[float] = deque(maxlen=50)
+
+    def _forward(self, shard: bool) -> nn.Module:
+        """Put the model onto the device, whole or in parts; return what computes its loss."""
+        if shard:
+            sharding.shard(
+                self.model,
+                self.device,
+                precision=self.config.precision,
+                compile=self.config.compile,
+            )
+            return self.model
+        forward: nn.Module = self.model.to(self.device)
+        if self.config.compile:
+            forward = torch.compile(forward)  # type: ignore[assignment]
+        return distributed.data_parallel(forward)
 
     def train(self, *, resume: bool = False) -> list[dict[str, Any]]:
         """Train until `n_steps` updates are done; return the log, one dict per entry.
@@ -205,7 +224,8 @@ class Trainer:
             unit="update",
         )
         pending: list[tuple[Tensor, Tensor]] = []
-        n_tokens, since = 0, time.perf_counter()
+        n_tokens: int | Tensor = 0
+        since = time.perf_counter()
         while self.step < self.config.n_steps:
             loss, norm, n_targets = self._update()
             pending.append((loss, norm))
@@ -218,7 +238,7 @@ class Trainer:
                 self._roll_back(spike)
             else:
                 seconds = time.perf_counter() - since
-                entry = self._log_updates(pending, n_tokens / seconds)
+                entry = self._log_updates(pending, float(n_tokens) / seconds)
                 progress.set_postfix(_shown(entry), refresh=False)
                 self._evaluate_and_save()
             progress.update(self.step - progress.n)
@@ -229,13 +249,26 @@ class Trainer:
     def _is_due(self, every: int) -> bool:
         return self.step % every == 0 or self.step == self.config.n_steps
 
-    def _update(self) -> tuple[Tensor, Tensor, int]:
+    def _update(self) -> tuple[Tensor, Tensor, int | Tensor]:
         """Do one update; return its loss and gradient norm, still on the device, and its size."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(self.step)
         batches = [self.batches.next_batch() for _ in range(self.config.n_accumulate)]
+        try:
+            return self._update_by(batches)
+        except RuntimeError as error:
+            if not _is_out_of_memory(error):
+                raise
+            shape = tuple(batches[0]["targets"].shape)
+            raise MemoryError(
+                f"a batch of shape {shape} does not fit on {self.device}: make batches smaller and "
+                "raise n_accumulate by the same factor"
+            ) from error
+
+    def _update_by(self, batches: list[Batch]) -> tuple[Tensor, Tensor, int | Tensor]:
         sizes = [int((batch["targets"] != IGNORE).sum()) for batch in batches]
         total = distributed.sum_over_processes(sum(sizes), self.device)
+        divisor = total.clamp(min=1) if isinstance(total, Tensor) else max(total, 1)
         self.forward.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=self.device)
@@ -243,8 +276,8 @@ class Trainer:
             # Gradients are exchanged once, with the last batch of the update.
             is_last = i == len(batches) - 1
             with nullcontext() if is_last else distributed.no_exchange(self.forward):
-                share = self._loss(batch) * (size / max(total, 1))
-                # DistributedDataParallel averages over processes; the shares are to be summed.
+                share = self._loss(batch) * (size / divisor)
+                # Gradients are averaged over processes; the shares are to be summed.
                 self.scaler.scale(share * distributed.n_processes()).backward()
             loss += share.detach()
         self.scaler.unscale_(self.optimizer)
@@ -260,14 +293,7 @@ class Trainer:
         }
         dtype = getattr(torch, self.config.precision)
         with torch.autocast(self.device.type, dtype=dtype, enabled=dtype != torch.float32):
-            try:
-                loss: Tensor = self.forward(**on_device)[1]
-            except torch.OutOfMemoryError as error:
-                shape = tuple(batch["targets"].shape)
-                raise MemoryError(
-                    f"a batch of shape {shape} does not fit on {self.device}: "
-                    "make batches smaller and raise n_accumulate by the same factor"
-                ) from error
+            loss: Tensor = self.forward(**on_device)[1]
         return loss
 
     def _read(self, pending: list[tuple[Tensor, Tensor]]) -> float | None:
@@ -304,7 +330,7 @@ class Trainer:
         every = self.config.evaluate_every or self.config.n_steps
         if self.evaluate is not None and self._is_due(every):
             self.model.eval()
-            with torch.no_grad():
+            with torch.no_grad(), sharding.outside_of_forward(self.model):
                 self._log({"step": self.step, **self.evaluate(self.model)})
         if self._is_due(self.config.checkpoint_every):
             self._save()
@@ -362,9 +388,11 @@ class Trainer:
         if self.device.type == "cuda":
             own["cuda_rng"] = torch.cuda.get_rng_state(self.device)
         processes = distributed.gather(own)
+        weights = sharding.whole_weights(self.model)
+        optimizer = sharding.whole_optimizer_state(self.optimizer)
         if distributed.is_main():
             state = {
-                "optimizer": self.optimizer.state_dict(),
+                "optimizer": optimizer,
                 "scaler": self.scaler.state_dict(),
                 "recent_losses": list(self._recent_losses),
                 "n_rollbacks": self.n_rollbacks,
@@ -372,13 +400,13 @@ class Trainer:
                 "config": asdict(self.config),
             }
             checkpoint.save_checkpoint(
-                self.folder, self.step, self.model, state, keep=self.config.n_checkpoints
+                self.folder, self.step, weights, state, keep=self.config.n_checkpoints
             )
         distributed.wait_for_all()
 
     def _load(self, path: Path) -> None:
         """Become the trainer that wrote this checkpoint."""
-        loaded = checkpoint.load_checkpoint(path, self.device)
+        loaded = checkpoint.load_checkpoint(path)
         state = loaded.state
         if state["config"] != asdict(self.config):
             theirs, ours = state["config"], asdict(self.config)
@@ -391,8 +419,11 @@ class Trainer:
                 f"{path} was written by {len(state['processes'])} processes, "
                 f"not {distributed.n_processes()}"
             )
-        checkpoint.load_weights(self.model, loaded.weights, path)
-        self.optimizer.load_state_dict(state["optimizer"])
+        weights = sharding.parts_of_weights(loaded.weights, self.model)
+        checkpoint.load_weights(self.model, weights, path)
+        self.optimizer.load_state_dict(
+            sharding.parts_of_optimizer_state(state["optimizer"], self.optimizer)
+        )
         self.scaler.load_state_dict(state["scaler"])
         own = state["processes"][distributed.process_number()]
         self.batches.load_state_dict(own["batches"])
@@ -402,6 +433,11 @@ class Trainer:
         self.step, self.n_rollbacks = loaded.step, state["n_rollbacks"]
         self._recent_losses.clear()
         self._recent_losses.extend(state["recent_losses"])
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    """Of a GPU, which has an exception of its own, or of a CPU, which has not."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def _shown(entry: Mapping[str, Any]) -> dict[str, str]:

@@ -285,12 +285,17 @@ def test_trainer_refuses_to_overwrite_and_rejects_other_settings(tmp_path):
         other.train(resume=True)
 
 
-def test_trainer_out_of_memory_says_what_to_do(monkeypatch):
+def _gpu_is_full(**batch):
+    raise torch.OutOfMemoryError("tried to allocate 80 GiB")
+
+
+def _memory_is_full(**batch):
+    torch.empty(2**48)  # more than 64 bits can address
+
+
+@pytest.mark.parametrize("exhausted", [_gpu_is_full, _memory_is_full])
+def test_trainer_out_of_memory_says_what_to_do(monkeypatch, exhausted):
     trainer = Trainer(model(), CycleBatches(), config())
-
-    def exhausted(**batch):
-        raise torch.OutOfMemoryError("tried to allocate 80 GiB")
-
     monkeypatch.setattr(trainer.model, "forward", exhausted)
     with pytest.raises(MemoryError, match=r"\(3, 11\) does not fit.*raise n_accumulate"):
         trainer.train()

@@ -6,6 +6,7 @@ licence, and what it cannot do. Nothing in it can execute code.
 Chapters: GPT, BERT.
 """
 
+import copy
 import json
 import os
 import shutil
@@ -90,8 +91,14 @@ def save_model(
     kind: str,
     structure: Mapping[str, Any],
     card: str,
+    dtype: torch.dtype | None = None,
 ) -> None:
-    """Write a model's folder, whole or not at all; an earlier one of that name is replaced."""
+    """Write a model's folder, whole or not at all; an earlier one of that name is replaced.
+
+    Args:
+        dtype: of the weights in the file; float16 halves it. Loaded, they are float32 again.
+            Default: as the model has them.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -99,7 +106,8 @@ def save_model(
         (unfinished / CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         (unfinished / CARD_FILE).write_text(card, encoding="utf-8")
         tokenizer.save(unfinished / TOKENIZER_FILE)
-        safetensors.torch.save_model(model, str(unfinished / WEIGHTS_FILE))
+        written = model if dtype is None else copy.deepcopy(model).to(dtype)
+        safetensors.torch.save_model(written, str(unfinished / WEIGHTS_FILE))
         unfinished.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)

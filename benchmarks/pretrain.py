@@ -121,7 +121,7 @@ def card(run: Path, trained: TrainedModel, table: str, machine: str) -> str:
 
 ## Structure
 {recipe.n_layers} layers, width {recipe.d_model}, {recipe.n_heads} heads, context of
-{recipe.context_length} tokens, byte-pair vocabulary of {about_vocabulary(trained)};
+{recipe.context_length} tokens, byte-pair vocabulary of {_vocabulary(trained)};
 `config.json` says the rest. Weights are stored as float16.
 
 ## Data
@@ -131,7 +131,7 @@ TinyStories (CDLA-Sharing-1.0), War and Peace (public domain). sha256 {about["sh
 
 ## Training
 {recipe.trainer.n_steps:,} updates, {n_seen / 1e6:.1f} million tokens, each of the corpus about
-{n_seen / about["n_train_tokens"]:.1f} times; {_objective(recipe.kind)}. AdamW, learning rate
+{n_seen / about["n_train_tokens"]:.1f} times; {_objective(recipe)}. AdamW, learning rate
 {recipe.trainer.lr:g} with a cosine, {recipe.trainer.precision}. {machine},
 {datetime.now(UTC).date().isoformat()}, torch {torch.__version__}.
 
@@ -151,17 +151,18 @@ folder COURSE_DATA.
     return text
 
 
-def about_vocabulary(trained: TrainedModel) -> str:
+def _vocabulary(trained: TrainedModel) -> str:
     """Return how many tokens there are, and how many of them only pad."""
     size, padded = trained.tokenizer.vocab_size, trained.model.vocab_size
     return f"{size:,}" if size == padded else f"{size:,} (padded to {padded:,})"
 
 
-def _objective(kind: str) -> str:
-    if kind == "gpt":
+def _objective(recipe: Recipe) -> str:
+    if recipe.kind == "gpt":
         return "the next token is to be told"
     return (
-        "15 % of the tokens are to be told, of which 80 % are masked, 10 % replaced, 10 % left. "
+        f"{100 * recipe.mask_rate:.0f} % of the tokens are to be told (the classic 15 % would "
+        "teach less an update), of which 80 % are masked, 10 % replaced, 10 % left. "
         "There was no next-sentence task: the pooler and the pair head are untrained"
     )
 

@@ -70,6 +70,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         ("n-accumulate", int, "batches in an update"),
         ("dropout", float, "probability"),
         ("vocab-size", int, "most tokens of the tokenizer"),
+        ("mask-rate", float, "share of the tokens that BERT is to tell"),
         ("precision", str, "float32, bfloat16 or float16"),
         ("seed", int, "of weights, order of the data, and dropout"),
     ):
@@ -89,6 +90,7 @@ def recipe_of(options: argparse.Namespace, device: torch.device) -> Recipe:
         "n_accumulate": options.n_accumulate,
         "dropout": options.dropout,
         "vocab_size": options.vocab_size,
+        "mask_rate": options.mask_rate,
         "precision": options.precision,
         "seed": options.seed,
     }

@@ -138,9 +138,8 @@ def stream(
             return window_batches(ids, *sizes, **order)
         case "bert":
             vocab_size = tokenizer.vocab_size
-            return masked_batches(
-                ids, *sizes, vocab_size=vocab_size, special_ids=special_ids, **order
-            )
+            order |= {"rate": recipe.mask_rate, "special_ids": special_ids}
+            return masked_batches(ids, *sizes, vocab_size=vocab_size, **order)
     sentinel_ids = [special_ids[token] for token in _special_tokens(recipe)]
     eos_id = tokenizer.eos_id
     return span_batches(ids, *sizes, sentinel_ids=sentinel_ids, eos_id=eos_id, **order)

@@ -57,6 +57,8 @@ class Recipe:
         vocab_size: most tokens; a corpus with fewer has fewer.
         pad_vocab: round the model's vocabulary up to a multiple of this; GPUs multiply matrices
             faster whose sides divide by 64.
+        mask_rate: share of the tokens that BERT is to tell. More than the classic 15 % teaches more
+            a step, which pays in short runs (Wettig et al. 2023).
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Recipe:
     pad_vocab: int
     seed: int
     trainer: TrainerConfig
+    mask_rate: float = 0.15
 
     def __post_init__(self) -> None:
         for name, allowed in (("kind", KINDS), ("tokenizer", TOKENIZERS)):
@@ -82,6 +85,8 @@ class Recipe:
         for name in ("vocab_size", "batch_size", "pad_vocab"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 < self.mask_rate < 1:
+            raise ValueError(f"mask_rate is {self.mask_rate}; it must lie between 0 and 1")
 
     @classmethod
     def of(
@@ -101,7 +106,7 @@ class Recipe:
             raise ValueError(f"size is {size!r}; it must be one of {', '.join(SIZES)}")
         row = asdict(SIZES[size])
         n_steps, lr = row.pop("n_steps"), row.pop("lr")
-        fields = row | {"pad_vocab": 1, "seed": 0}
+        fields = row | {"pad_vocab": 1, "seed": 0, "mask_rate": 0.15}
         training: dict[str, Any] = {"n_steps": n_steps, "lr": lr}
         for name, value in changes.items():
             if value is None:

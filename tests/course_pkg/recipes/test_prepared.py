@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from course_pkg.models import IGNORE
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, Recipe, prepare
 from course_pkg.recipes.data import tokenize_corpus
@@ -36,6 +37,14 @@ def test_every_kind_learns_and_reports(tokens, kind):
     assert before["valid_loss"] > 0.9 * math.log(prepared.tokenizer.vocab_size)
     assert after["valid_loss"] < before["valid_loss"] - 0.5
     assert isinstance(after["sample"], str)
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.4])
+def test_mask_rate_is_the_share_of_tokens_to_be_told(tokens, rate):
+    batches = prepare(recipe("bert", mask_rate=rate), tokens("bert")).batches
+    targets = torch.cat([batches.next_batch()["targets"] for _ in range(20)])
+    # 160 rows of 22 tokens: the share of chosen ones strays by 0.008 at most rates.
+    assert float((targets[:, 1:-1] != IGNORE).double().mean()) == pytest.approx(rate, abs=0.03)
 
 
 def test_evaluating_twice_gives_the_same(tokens):

@@ -39,6 +39,7 @@ def test_every_length_of_run_is_logged_evaluated_and_saved(n_steps):
         ({"tokenizer": "morse"}, "tokenizer is 'morse'"),
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
         ({"lr": -1.0}, "lr is -1.0"),
+        ({"mask_rate": 1.0}, "mask_rate is 1.0; it must lie between 0 and 1"),
         ({"speed": 3}, "no setting 'speed'"),
     ],
 )

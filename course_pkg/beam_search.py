@@ -95,9 +95,10 @@ def greedy_search(
         log_probs, texts = texts.advance(ids)
         best, ids = log_probs.max(dim=-1)
         log_prob += best.double().cpu().masked_fill(is_done, 0.0)
+        said = ids.cpu()  # one copy a step, not one for each row
         for row in (~is_done).nonzero().flatten().tolist():
-            generated[row].append(int(ids[row]))
-        is_done |= ids.cpu() == eos_id
+            generated[row].append(int(said[row]))
+        is_done |= said == eos_id
         if is_done.all():
             break
     return [

@@ -109,6 +109,7 @@ def report(
     options: argparse.Namespace,
     arguments: Sequence[str] | None,
     details: dict[str, Any],
+    n_digits: int = 2,
     show: Callable[[str], object] = print,
 ) -> None:
     """Print the table and, if `options.record` says so, write it with its provenance.
@@ -121,9 +122,11 @@ def report(
         options: what the command line said: `record` and `device`.
         arguments: the command line itself; None means the process's own.
         details: everything else that belongs into the record.
+        n_digits: after the point, in the table.
         show: prints.
     """
-    show(f"{what}\n\n{table(figures, is_higher_better=is_higher_better)}")
+    lines = table(figures, is_higher_better=is_higher_better, n_digits=n_digits)
+    show(f"{what}\n\n{lines}")
     if options.record is None:
         return
     given = sys.argv[1:] if arguments is None else arguments

@@ -34,9 +34,9 @@ Contest = Callable[[torch.device, int], Iterator[Ratio]]
 
 
 def gpt(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
-    """One update of a GPT: forward, backward, clip, AdamW; the shape of nanoGPT's recipes."""
-    is_gpu = device.type == "cuda"
-    config = gpt_small_gpu(8192, 256) if is_gpu else gpt_small_cpu(8192, 64)
+    """One update of a GPT: forward, backward, clip, AdamW; nanoGPT's recipes for characters."""
+    is_gpu, V = device.type == "cuda", 65
+    config = gpt_small_gpu(V, 256) if is_gpu else gpt_small_cpu(V, 64)
     batch_size = 64 if is_gpu else 12
     ids = torch.randint(config.vocab_size, (batch_size, config.context_length + 1), device=device)
     text, targets = ids[:, :-1], ids[:, 1:]

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from course_pkg.model_folders import build_model, save_model
 from course_pkg.models.transformer import count_parameters
@@ -282,6 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ValueError,
         OSError,
         MemoryError,
+        SafetensorError,
         CheckpointError,
         SourceUnavailableError,
         TrainingDivergedError,

@@ -87,6 +87,11 @@ def save_checkpoint(
             _flush(file)
         unfinished.rename(final)
         _flush(folder)
+    except (OSError, SafetensorError) as error:  # which of them depends on who was writing
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise OSError(
+            f"{final} could not be written: {error}; earlier checkpoints are as they were"
+        ) from error
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import time
 
@@ -66,6 +67,30 @@ def test_checkpoint_on_a_full_disk_leaves_the_previous_one_whole(tmp_path, monke
     monkeypatch.setattr(checkpoint, "_flush", full)
     with pytest.raises(OSError, match="No space left"):
         checkpoint.save_checkpoint(tmp_path, 2, model, {})
+    assert [p.name for p in tmp_path.iterdir()] == [whole.name]
+    checkpoint.load_checkpoint(whole)
+
+
+def _save_on_a_full_disk(folder):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # a longer file fails to be written
+    try:
+        checkpoint.save_checkpoint(folder, 2, nn.Linear(20, 30), {})
+    except OSError as error:
+        os._exit(0 if "step-000000002 could not be written" in str(error) else 1)
+    os._exit(2)
+
+
+# Forking is safe here: one torch thread, and it spares each start the import of torch.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_checkpoint_that_does_not_fit_on_the_disk_leaves_the_previous_one_whole(tmp_path):
+    whole = checkpoint.save_checkpoint(tmp_path, 1, nn.Linear(2, 3), {})
+    writer = multiprocessing.get_context("fork").Process(
+        target=_save_on_a_full_disk, args=(tmp_path,)
+    )
+    writer.start()
+    writer.join()
+    assert writer.exitcode == 0
     assert [p.name for p in tmp_path.iterdir()] == [whole.name]
     checkpoint.load_checkpoint(whole)
 

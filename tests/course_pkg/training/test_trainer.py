@@ -290,7 +290,7 @@ def _gpu_is_full(**batch):
 
 
 def _memory_is_full(**batch):
-    torch.empty(2**48)  # more than 64 bits can address
+    torch.empty(2**48)  # more bytes than a process may address
 
 
 @pytest.mark.parametrize("exhausted", [_gpu_is_full, _memory_is_full])

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from assignments.checks import ps2_draws as draws
+from assignments.checks import ps2_learning_draws as learning_draws
 from assignments.checks import ps2_probes as probes
 from assignments.checks import ps2_references as references
 from assignments.checks.judges import changes_nothing_else
@@ -97,27 +98,27 @@ PROBLEM_SET = ProblemSet(
             Part(
                 "values",
                 "In each step the most frequent pair is merged and becomes the next token.",
-                draws.draw_corpora,
+                learning_draws.draw_corpora,
                 probes.learn,
                 weight=6,
             ),
             Part(
                 "ties",
                 "Of equally frequent pairs, the one with the smaller first, then second id wins.",
-                draws.draw_ties,
+                learning_draws.draw_ties,
                 probes.learn,
                 weight=1.5,
             ),
             Part(
                 "stopping",
                 "Learning stops at n_tokens, below min_count, and when no pair is left.",
-                draws.draw_stops,
+                learning_draws.draw_stops,
                 probes.learn,
                 weight=1.5,
             ),
             _leaves_alone(
                 "The words stay as they were, and a second call leaves the first answer alone.",
-                draws.draw_corpora,
+                learning_draws.draw_corpora,
                 probes.learn_twice,
             ),
         ),

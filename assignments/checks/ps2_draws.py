@@ -1,4 +1,4 @@
-"""Inputs for the checks of problem set 2, drawn afresh for every student.
+"""Inputs for the checks of problem set 2 but learning, drawn afresh for every student.
 
 Sizes are small, odd and different. Among the ids is 0, which an `if i` takes for nothing. Words
 and texts are nonsense of few letters, so that pairs repeat and merges pile up; what is known to
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from assignments.checks.ps2_references import WHOLE
+from assignments.checks.ps2_telling import tell_encoders
 from autograder.checks import Case
 from course_pkg.text.byte_pair import BytePairTokenizer
-from course_pkg.text.merges import count_pairs, learn_merges, merge_pair
 
 Generator = np.random.Generator
 
@@ -98,93 +98,6 @@ def draw_merge_edges(rng: Generator) -> list[Case]:
     return [Case(name, {"questions": [(ids, (a, b), 9) for ids in lists]})]
 
 
-# -- learning --------------------------------------------------------------------------------------
-
-
-def best_counts(words: dict[bytes, int], n_merges: int) -> list[tuple[int, int]]:
-    """Return, for each merge, the count of the best pair and how many pairs have it."""
-    tokens, merges = learn_merges(words, 256 + n_merges, 1)
-    spelled, counts, found = [list(word) for word in words], list(words.values()), []
-    for first, second in merges:
-        pairs = list(count_pairs(spelled, counts).values())
-        found.append((max(pairs), pairs.count(max(pairs))))
-        pair, merged = (tokens.index(first), tokens.index(second)), tokens.index(first + second)
-        spelled = [merge_pair(ids, pair, merged) for ids in spelled]
-    return found
-
-
-def _corpus(
-    rng: Generator, letters: bytes, lengths: Sequence[int], largest: int
-) -> dict[bytes, int]:
-    """Draw counted words; two words may fall together."""
-    spelled = [bytes(rng.choice(list(letters), n).tolist()) for n in lengths]
-    return {word: int(rng.integers(1, largest)) for word in spelled}
-
-
-def _without_ties(
-    rng: Generator, letters: bytes, lengths: Sequence[int], n_merges: int
-) -> dict[bytes, int]:
-    """Draw counted words in which every step has one best pair."""
-    while True:
-        words = _corpus(rng, letters, lengths, 1000)
-        steps = best_counts(words, n_merges)
-        if len(steps) == n_merges and all(n_best == 1 for _, n_best in steps):
-            return words
-
-
-def _training(size: str, words: dict[bytes, int], n_tokens: int, min_count: int) -> Case:
-    return Case(size, {"words": words, "n_tokens": n_tokens, "min_count": min_count})
-
-
-_LEARNED = [(b"ab", (4, 3, 5), 1), (b"abc", (5, 3, 7, 4), 3), (b"\x00ab\xff", (6, 9, 5, 8, 7), 6)]
-
-
-def draw_corpora(rng: Generator) -> list[Case]:
-    """Counted words in which no two pairs are ever equally frequent at the top."""
-    return [
-        _training(
-            f"{len(lengths)} words, {n_merges} merge{'s' * (n_merges > 1)}",
-            _without_ties(rng, letters, lengths, n_merges),
-            256 + n_merges,
-            1,
-        )
-        for letters, lengths, n_merges in _LEARNED
-    ]
-
-
-def draw_ties(rng: Generator) -> list[Case]:
-    """Words of small counts, where ties between letters, and between letters and merges, abound."""
-    a, b, c, d, e = sorted(rng.choice(np.arange(97, 123), 5, replace=False).tolist())
-    # After (a, b), a merge ties with letters: the merge is younger, though `a` comes before `c`.
-    young = {bytes([a, b, e]): 5, bytes([c, d]): 5, bytes([a, b]): 2}
-    cases = [
-        _training("2 words that begin alike", {bytes([a, d]): 3, bytes([a, b]): 3}, 257, 1),
-        _training("3 words, 2 merges", young, 258, 1),
-    ]
-    for lengths, n_merges in [((5, 4, 6), 4), ((7, 5, 3, 8, 6), 9)]:
-        words = _corpus(rng, bytes([e, c, a, d, b]), lengths, 3)
-        cases.append(
-            _training(f"{len(lengths)} words, {n_merges} merges", words, 256 + n_merges, 1)
-        )
-    return cases
-
-
-def draw_stops(rng: Generator) -> list[Case]:
-    """A pair as frequent as asked and one less frequent; no pair left; no room for a merge."""
-    while True:
-        words = _without_ties(rng, b"abc", (5, 3, 7, 4), 4)
-        counts = [best for best, _ in best_counts(words, 4)]
-        if counts[3] < counts[2]:  # else learning goes on to where ties may be
-            break
-    few = {b"xy": 1, b"yz": int(rng.integers(2, 9)), b"u": 1}
-    return [
-        _training("a pair that is just frequent enough", words, 999, counts[2]),
-        _training("a pair that is just too rare", words, 999, counts[2] + 1),
-        _training("3 words, until no pair is left", few, 999, 1),
-        _training("room for the bytes only", words, 256, 1),
-    ]
-
-
 # -- encoding --------------------------------------------------------------------------------------
 
 
@@ -203,19 +116,28 @@ def _letters(rng: Generator, letters: str, size: int) -> str:
 
 
 def draw_encodings(rng: Generator) -> list[Case]:
-    """Words of the letters from which merges were learned."""
+    """Words of the letters from which merges were learned; the last ones tell wrong encoders."""
     cases = []
     for letters, n_merges, lengths in [
         ("ab", 2, (3, 5)),
         ("abc", 7, (6, 9, 4)),
         ("abcdé", 23, (13, 8, 17, 5)),
     ]:
-        seen = [_letters(rng, letters, 9) for _ in range(7)]
-        words = [_letters(rng, letters, n).encode() for n in lengths]
-        known = seen[0][:7].encode()
-        inputs = {"words": [known, *words], **_trained(seen, n_merges, WHOLE)}
-        cases.append(Case(f"{n_merges} merges, {len(words) + 1} words", inputs))
+        inputs = _words_and_merges(rng, letters, n_merges, lengths)
+        while n_merges > 20 and not tell_encoders(**inputs):
+            inputs = _words_and_merges(rng, letters, n_merges, lengths)
+        cases.append(Case(f"{n_merges} merges, {len(inputs['words'])} words", inputs))
     return cases
+
+
+def _words_and_merges(
+    rng: Generator, letters: str, n_merges: int, lengths: Sequence[int]
+) -> dict[str, Any]:
+    """Draw words, one of them a run of one letter and one of them learned from."""
+    run = _letters(rng, letters, 1) * int(rng.integers(5, 8))
+    seen = [run[:4] + _letters(rng, letters, 5), *(_letters(rng, letters, 9) for _ in range(6))]
+    words = [seen[1][:7], *(_letters(rng, letters, n) for n in lengths), run]
+    return {"words": [word.encode() for word in words], **_trained(seen, n_merges, WHOLE)}
 
 
 def draw_ranks(rng: Generator) -> list[Case]:
@@ -264,7 +186,17 @@ def draw_texts(rng: Generator) -> list[Case]:
         learned = _trained([" ".join(_words(rng, 23))], n_merges, SPLIT)
         texts = [" ".join(_words(rng, n_words)) for _ in range(2)]
         cases.append(_text_case(f"texts of {n_words} words", texts, SPLIT, learned))
-    return cases
+    return [*cases, _telling_text(rng)]
+
+
+def _telling_text(rng: Generator) -> Case:
+    """A text of which some word shows each wrong way to merge."""
+    while True:
+        inputs = _words_and_merges(rng, "abcd", 21, (13, 8, 17, 5))
+        if tell_encoders(**inputs):
+            break
+    text = " " + " ".join(word.decode() for word in inputs.pop("words"))
+    return _text_case("words of few letters", [text], SPLIT, inputs)
 
 
 def draw_borders(rng: Generator) -> list[Case]:

@@ -13,7 +13,8 @@ from assignments.answers.ps2 import encode as encoding
 from assignments.answers.ps2 import encode_word as word_encoding
 from assignments.answers.ps2 import learn_merges as learning
 from assignments.answers.ps2 import merge_pair as merging
-from assignments.checks import ps2, ps2_draws, ps2_references
+from assignments.checks import ps2, ps2_draws, ps2_learning_draws, ps2_references
+from assignments.checks.ps2_telling import learning_steps
 from autograder.judge import case_requests
 from autograder.probing import probe_or_failure
 from autograder.records import Failure
@@ -78,20 +79,40 @@ def test_one_slip_costs_one_part(item, slip, lost):
     assert wrong <= lost
 
 
+@pytest.mark.parametrize("item", ["ps2_learn_merges", "ps2_encode_word", "ps2_encode"])
+@pytest.mark.parametrize("wrong", [merging.merge_from_the_right, merging.merge_overlaps])
+def test_what_stands_on_a_wrong_merge_is_wrong_in_every_draw(release, item, wrong):
+    """Else it would be luck what the same notebook earns."""
+    _, made = run_cells(release.solution)
+    made["merge_pair"] = wrong
+    check = CHECKS[item]
+    values = next(part for part in check.parts if part.name == "values")
+    for seed in range(5):
+        requests = [one for one in case_requests(check, seed) if one.part == values.name]
+        assert any(
+            values.judge(
+                probe_or_failure(request, made),
+                probe_or_failure(request, {request.target: check.reference}),
+                request.inputs,
+            )
+            for request in requests
+        ), seed
+
+
 # -- the draws, against definitions ----------------------------------------------------------------
 
 
 def test_corpora_have_no_ties_where_ties_are_not_asked_for():
     for seed in range(5):
-        for case in ps2_draws.draw_corpora(np.random.default_rng(seed)):
-            steps = ps2_draws.best_counts(case.inputs["words"], case.inputs["n_tokens"] - 256)
+        for case in ps2_learning_draws.draw_corpora(np.random.default_rng(seed)):
+            steps = learning_steps(case.inputs["words"], case.inputs["n_tokens"] - 256)
             assert steps
-            assert {n_best for _, n_best in steps} == {1}
+            assert {n_best for _, _, n_best in steps} == {1}
 
 
 def test_stops_are_one_count_apart():
     for seed in range(5):
-        enough, rare, few, full = ps2_draws.draw_stops(np.random.default_rng(seed))
+        enough, rare, few, full = ps2_learning_draws.draw_stops(np.random.default_rng(seed))
         n_merges = [len(ps2_references.learn_merges(**c.inputs)[1]) for c in (enough, rare, few)]
         assert n_merges[0] > n_merges[1]
         assert n_merges[2] == 2  # one for each word of two letters
@@ -142,7 +163,8 @@ def test_examples_by_hand_match_the_package(release):
     tokens, learned = ps2_references.learn_merges(words, 261, 1)
     assert learned == merges
     assert [*tokens, "<eos>"] == vocabulary
-    assert ps2_draws.best_counts(words, 5) == [(9, 2), (9, 1), (7, 2), (7, 1), (6, 3)]
+    counts = [step[1:] for step in learning_steps(words, 5)]
+    assert counts == [(9, 2), (9, 1), (7, 2), (7, 1), (6, 3)]
     assert ps2_references.count_pairs([[7, 7, 7], [7, 5]], [2, 3]) == {(7, 7): 4, (7, 5): 3}
     assert ps2_references.merge_pair([7, 7, 7, 5], (7, 7), 9) == [9, 7, 5]
     assert ps2_references.encode_word(b"newest", vocabulary, merges) == [110, 260, 257]

@@ -11,24 +11,42 @@ import click
 from autograder.classroom import dashboard, explain, forecast, grade, similarity
 from autograder.course import Course, find_course
 from autograder.handover import export, gradescope
-from autograder.terminal import FINDINGS, NO_SANDBOX, json_option, out_option, said_plainly
+from autograder.terminal import (
+    EXIT_CODES,
+    FINDINGS,
+    NO_SANDBOX,
+    json_option,
+    out_option,
+    said_plainly,
+)
 
-_EPILOG = """\b
-Typical course:
-  python -m autograder check ps1                 is the set ready for students?
-  python -m autograder release ps1               make their notebook
+_EPILOG = f"""\b
+A course, from its first day to its last:
+  python -m autograder doctor                    is student code locked in on this machine?
+  python -m autograder check ps1                 does the set catch every known mistake?
+  python -m autograder release ps1               make the student notebook
   python -m autograder grade ps1 --submissions downloads/ps1
   python -m autograder explain ps1 ada ps1_perplexity
-  python -m autograder similarity ps1
+  python -m autograder similarity ps1            whose answers are alike?
   python -m autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
-Exit codes: 0 done; 1 it could not be done, the message says why; 2 wrong usage;
-3 student code cannot be isolated here; 4 done, but something needs your attention.
-"""
+SET is a file's name in the course's folder sets/: ps1 stands for assignments/sets/ps1.py.
+Each command teaches itself: python -m autograder grade --help
+
+\b
+{EXIT_CODES}"""
 
 
-@click.group(epilog=_EPILOG, context_settings={"max_content_width": 100})
+class _InOrder(click.Group):
+    """Lists commands in the order in which a course needs them."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        order = "doctor check release grade explain dashboard similarity export gradescope forecast"
+        return sorted(self.commands, key=order.split().index)
+
+
+@click.group(cls=_InOrder, epilog=_EPILOG, context_settings={"max_content_width": 100})
 @click.option(
     "--course",
     "folder",
@@ -56,7 +74,9 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
     return course.sets() if every else names
 
 
-@main.command()
+@main.command(
+    epilog="\b\nExamples:\n  python -m autograder release ps1\n  python -m autograder release --all"
+)
 @_names
 @_all
 @out_option
@@ -66,10 +86,11 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
 def release(
     folder: Path | None, names: tuple[str, ...], every: bool, out: Path, as_json: bool
 ) -> None:
-    """Make the student notebook, the solution and nbgrader's source of problem sets.
+    """Make the student notebook, the solution and nbgrader's source.
 
-    Writes OUT/release/, OUT/solution/ and OUT/source/ in nbgrader's layout. A set is written only
-    if its source and its checks agree and no solution line or hidden test would leak.
+    Students get OUT/release/SET/; OUT/solution/ is for you, OUT/source/ for nbgrader's own tools.
+    A set is written only if its source and its checks agree and no solution line or hidden test
+    would leak; else every disagreement is named.
     """
     from autograder import release as releasing
 
@@ -90,20 +111,30 @@ def release(
     sys.exit(0 if all(found.values()) else FINDINGS)
 
 
-@main.command()
+@main.command(
+    epilog="\b\nExamples:\n  python -m autograder check ps1\n"
+    "  python -m autograder check --all --no-mutants    a quick look at all sets"
+)
 @_names
 @_all
-@click.option("--mutants/--no-mutants", default=True, show_default=True, help="The longest part.")
+@click.option(
+    "--mutants/--no-mutants",
+    default=True,
+    show_default=True,
+    help="Also change the solution in small ways, one at a time, and see each change noticed. It "
+    "takes minutes, the rest seconds.",
+)
 @json_option
 @click.pass_obj
 @said_plainly
 def check(
     folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool, as_json: bool
 ) -> None:
-    """Prove that problem sets judge well, before a student meets them.
+    """Prove that a problem set judges well, before students meet it.
 
     The solution, the reference and every alternative must earn full points, the stub none; every
     recorded mistake must be caught and named; small changes of the solution must be noticed.
+    Whatever is not so is listed at the end.
     """
     from autograder.quality import check_set
     from autograder.quality_report import plain_report, print_report
@@ -137,7 +168,7 @@ What it prints:
   not here      a better tier that this machine does not have, and why
   stopped       an attack that got nowhere
   GOT THROUGH   an attack that reached something: do not grade here
-and, where there is no tier at all, what to install. Exit code 0: grade; 3: do not.
+and, where there is no tier at all, what to install.
 
 \b
 The tiers, best first; grading takes the best that holds and names it in every report:
@@ -145,11 +176,16 @@ The tiers, best first; grading takes the best that holds and names it in every r
   B  where namespaces are forbidden, as in many containers: a user of its own for student code if
      you are root, else Landlock alone (Linux 6.12 or newer); with seccomp. Student code then has no
      sockets, so data loaders with processes of their own fail; and Python must be readable by all.
+
+\b
+Example:
+  python -m autograder doctor && python -m autograder grade ps1 --submissions downloads/ps1
 """
 )
+@json_option
 @said_plainly
-def doctor() -> None:
-    """Try out whether this machine keeps student code away from everything else.
+def doctor(as_json: bool) -> None:
+    """Attack the sandbox, to see that it holds on this machine.
 
     Opens the sandbox as grading does and attacks it from inside: reads and writes files, opens
     connections, signals processes, takes processes, memory and disk without end. Nothing has to be
@@ -157,9 +193,14 @@ def doctor() -> None:
     whenever a sandbox is opened for grading; those that could hurt run only here, and only after
     every harmless one was stopped. Takes about a minute.
     """
-    from autograder.doctor import examine
+    from autograder.doctor import plain_report, print_report, run_canaries
 
-    sys.exit(0 if examine() else NO_SANDBOX)
+    report = run_canaries()
+    if as_json:
+        click.echo(json.dumps(plain_report(report), indent=1))
+    else:
+        print_report(report)
+    sys.exit(0 if report.ok else NO_SANDBOX)
 
 
 if __name__ == "__main__":

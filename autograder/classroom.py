@@ -84,7 +84,7 @@ def grade(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Grade every submission in a folder.
+    """Grade every submission in a folder or an archive.
 
     Each student ends in exactly one state: graded, graded with problems (something in the notebook
     was mended), refused (no notebook could be read) or grader fault (ours, and tried again next
@@ -92,7 +92,7 @@ def grade(
 
     Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
     differs from the one recorded before, it says whose and why. With --json, --watch prints one
-    line for each round.
+    document on one line for each round.
     """
     from autograder.grader import Confinement
     from autograder.receiving import Settings
@@ -162,7 +162,10 @@ def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json:
     return max(codes)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nExample:\n  python -m autograder explain ps1 ada ps1_perplexity\n"
+    "A wrong student or item is answered with the names that there are."
+)
 @click.argument("name", metavar="SET")
 @click.argument("student")
 @click.argument("item")
@@ -180,7 +183,7 @@ def explain(
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
-    """Show how one verdict came about: inputs, what was expected, what was observed.
+    """Show how one verdict came about: inputs, expected, observed.
 
     Runs the received notebook once more with the questions that this student was asked. For you,
     not for students: it shows hidden inputs and expected values.
@@ -210,7 +213,9 @@ def explain(
         report.print_verdict(report.new_console(), checks[item], verdict, recorded)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nExamples:\n  python -m autograder dashboard ps1\n  python -m autograder dashboard --all"
+)
 @click.argument("names", metavar="SET...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
 @out_option
@@ -221,9 +226,9 @@ def explain(
 def dashboard(
     folder: Path | None, names: tuple[str, ...], every: bool, out: Path, db: str, as_json: bool
 ) -> None:
-    """Write the pages of graded classes again, for example after grading by hand.
+    """Write the pages of graded classes again.
 
-    Runs nothing: all is made from the records. Several sets get a page of the whole course, too.
+    For example after grading by hand. Runs nothing: all is made from the records. Several sets get a page of the whole course, too.
     """
     from autograder.pipeline import write_pages
     from autograder.receiving import Settings
@@ -238,18 +243,19 @@ def dashboard(
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 
-@click.command()
+@click.command(
+    epilog="\b\nExample:\n  python -m autograder similarity ps1    after grading, from its records"
+)
 @click.argument("name", metavar="SET")
 @out_option
 @json_option
 @click.pass_obj
 @said_plainly
 def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
-    """Find answers that are nearly the same, and such as hold source of the package.
+    """Find answers that are nearly the same, or copied source.
 
-    Names, comments and layout make no difference, and what is usual counts for little. The page
-    shows both sides; it is a reason to look and no verdict. Exit code 4 if there is anything to
-    look at.
+    Compares students with one another and with the course's own package. Names, comments and layout make no difference, and what is usual counts for little. The page
+    shows both sides; it is a reason to look and no verdict.
     """
     from autograder import classroom_report as report
     from autograder.integrity import examine
@@ -262,7 +268,10 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     sys.exit(FINDINGS if found.pairs or found.copies else 0)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nExample:\n  python benchmarks/grading_throughput.py --record measured.json\n"
+    "  python -m autograder forecast ps1 --measured measured.json --price 0.05"
+)
 @click.argument("name", metavar="SET")
 @click.option(
     "--measured",
@@ -274,9 +283,9 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
 @json_option
 @said_plainly
 def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
-    """Say how long classes of 10^3, 10^5 and 10^7 take, and what they cost.
+    """Say how long large classes take, and what they cost.
 
-    Computed from what one submission was measured at. However many cores there are, one process
+    For 10^3, 10^5 and 10^7 submissions, computed from what one submission was measured at. However many cores there are, one process
     writes the gradebook and the pages: where that is what takes longest, more cores do not help.
     """
     from autograder import classroom_report as report

@@ -7,7 +7,8 @@ it was stopped or that it got through; nobody has to believe a kernel version or
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from autograder.canaries import PLANTED_VARIABLE, Attack, Bait, Canary, bait, dangerous, harmless
 from autograder.confine import Limits
@@ -47,9 +48,8 @@ class Report:
         return not self.problem and not self.got_through
 
 
-def examine() -> bool:
-    """Print what the canaries found; return whether student code can be graded here."""
-    report = run_canaries()
+def print_report(report: Report) -> None:
+    """Print what the canaries found, and whether student code can be graded here."""
     for tier, why in report.refused.items():
         print(f"{'not here':12} tier {tier}, {TIERS[tier]}: {why}")
     for canary in report.canaries:
@@ -63,7 +63,11 @@ def examine() -> bool:
         print(f"Student code can be graded here; a worker starts in {report.start_seconds:.1f} s.")
     else:
         print("Do not grade here: the attacks named above reached something.")
-    return report.ok
+
+
+def plain_report(report: Report) -> dict[str, Any]:
+    """Return what the canaries found as JSON writes it."""
+    return {"ok": report.ok, **asdict(report)}
 
 
 def run_canaries() -> Report:

@@ -1,5 +1,8 @@
 """Commands by which grades leave for a learning platform, and checks for Gradescope."""
 
+import csv
+import io
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +12,7 @@ from autograder.course import find_course
 from autograder.exports import COMMENTS, Export
 from autograder.gradescope import VISIBILITIES
 from autograder.records import FinalScore, GraderError
-from autograder.terminal import FINDINGS, note, out_option, said_plainly
+from autograder.terminal import FINDINGS, json_option, note, out_option, said_plainly
 
 _FORMATS = ("csv", "canvas", "moodle", "moodle-worksheet")
 _EXPORT_EPILOG = """\b
@@ -27,7 +30,7 @@ Where a roster comes from:
 
 Students are matched by what identifies them: login, number, address; those collected from an
 archive by the number in its names, if the names agree too. Whoever cannot be matched, on either
-side, is named with their points on stderr, and the exit code is 4.
+side, is named with their points on stderr.
 """
 
 
@@ -60,6 +63,7 @@ side, is named with their points on stderr, and the exit code is 4.
 )
 @out_option
 @click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
+@json_option
 @click.pass_obj
 @said_plainly
 def export(
@@ -72,11 +76,13 @@ def export(
     comments: str,
     out: Path,
     db: str,
+    as_json: bool,
 ) -> None:
-    """Print the grades of a set as CSV, for nbgrader's columns, Canvas or Moodle.
+    """Print grades as CSV: nbgrader's columns, Canvas's or Moodle's.
 
     Late penalties and points given by hand are in them, as in formgrader. Cells that a spreadsheet
-    would take for formulas get an apostrophe.
+    would take for formulas get an apostrophe. With --json, the same columns and rows come in one
+    document, and the notes stand in it.
     """
     from autograder.gradebook import Gradebook
     from autograder.pipeline import Settings
@@ -87,13 +93,17 @@ def export(
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     with Gradebook(Settings(out, db).url) as book:
         if form == "csv":
-            click.echo(book.export_csv(name), nl=False)
-            return
-        scores = book.final_scores(name)
-    names = (name, course.problem_set(name).title)
-    made = _for_platform(form, scores, roster, names, column, identifier, comments)
-    click.echo(made.text, nl=False)
-    note(made.notes)
+            made = Export(book.export_csv(name))
+        else:
+            scores, names = book.final_scores(name), (name, course.problem_set(name).title)
+            made = _for_platform(form, scores, roster, names, column, identifier, comments)
+    if as_json:
+        columns, *rows = csv.reader(io.StringIO(made.text, newline=""))
+        plain = {"problem_set": name, "format": form, "columns": columns, "rows": rows}
+        click.echo(json.dumps({**plain, "notes": made.notes}, indent=1))
+    else:
+        click.echo(made.text, nl=False)
+        note(made.notes)
     sys.exit(FINDINGS if made.notes else 0)
 
 
@@ -134,15 +144,20 @@ def _for_platform(
     help="When students see what each item earned. Shown at once, points can be guessed at.",
 )
 @out_option
+@json_option
 @click.pass_obj
 @said_plainly
-def gradescope(folder: Path | None, name: str, visibility: str, out: Path) -> None:
-    """Pack a set's checks into autograder.zip, to be uploaded to a Gradescope assignment.
+def gradescope(folder: Path | None, name: str, visibility: str, out: Path, as_json: bool) -> None:
+    """Pack a set's checks for Gradescope, as autograder.zip.
 
-    There it grades each submission in the same sandbox by the same checks. A container that
+    Upload it to a programming assignment. There it grades each submission in the same sandbox by the same checks. A container that
     cannot isolate student code runs none of it, and says in its log what to do.
     """
     from autograder.gradescope import write_package
 
     path = write_package(find_course(folder), name, out, visibility)
-    click.echo(f"{name}: {path}  ({path.stat().st_size / 1e6:.1f} MB)")
+    n_bytes = path.stat().st_size
+    if as_json:
+        click.echo(json.dumps({"problem_set": name, "package": str(path), "bytes": n_bytes}))
+    else:
+        click.echo(f"{name}: {path}  ({n_bytes / 1e6:.1f} MB)")

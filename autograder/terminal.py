@@ -11,7 +11,15 @@ from rich.text import Text
 
 from autograder.records import GraderError, SandboxUnavailable
 
-ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4
+ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4  # 2 is click's, for wrong usage
+EXIT_CODES = """\
+Exit codes of every command:
+  0  done
+  1  it could not be done; one line on stderr says why and what to do
+  2  the command was typed wrong
+  3  student code cannot be isolated on this machine; none of it was run
+  4  done, but something needs your attention: a fault, a finding, somebody without a grade
+"""
 
 out_option = click.option(
     "--out",
@@ -22,7 +30,7 @@ out_option = click.option(
 )
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."
+    "--json", "as_json", is_flag=True, help="Print one JSON document instead, for scripts."
 )
 
 

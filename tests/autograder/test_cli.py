@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograder import __main__ as cli
-from autograder import grader
+from autograder import doctor, grader
 from autograder.notebooks import as_text
 from autograder.records import SandboxUnavailable
 from autograder.terminal import ERROR, FINDINGS, NO_SANDBOX
@@ -37,13 +37,13 @@ def graded(run, hand_in, toys, tmp_path, without_sandbox):
     return out, folder, result
 
 
-@pytest.mark.parametrize(
-    "command", ["release", "grade", "explain", "check", "export", "gradescope", "doctor"]
-)
+@pytest.mark.parametrize("command", sorted(cli.main.commands))
 def test_help_teaches_every_command(run, command):
     overview = run("--help").stdout
-    assert command in overview and "Exit codes: 0 done" in overview
-    assert "Usage:" in run(command, "--help").stdout
+    assert f"  {command} " in overview and "Exit codes of every command:" in overview
+    taught = run(command, "--help").stdout
+    assert "Usage:" in taught and "  python -m autograder" in taught
+    assert "--json" in taught and "one JSON document" in taught
 
 
 def test_release_writes_the_three_versions(run, tmp_path):
@@ -61,6 +61,37 @@ def test_release_and_check_speak_json(run, tmp_path):
     (report,) = json.loads(run("check", "toy", "--no-mutants", "--json", expect=FINDINGS).stdout)
     assert (report["problem_set"], report["ok"]) == ("toy", False)
     assert {trial["kind"] for trial in report["trials"]} >= {"solution", "stub", "mistake"}
+
+
+def test_export_speaks_json_in_every_format(run, graded, tmp_path):
+    out, *_ = graded
+    path = tmp_path / "worksheet.csv"
+    path.write_text("Identifier,Email address,Grade\nParticipant 5,bo,\n")
+    plain = run("export", "toy", "--out", out, "--json")
+    made = json.loads(plain.stdout)
+    rows = list(csv.reader(io.StringIO(run("export", "toy", "--out", out).stdout)))
+    assert [made["columns"], *made["rows"]] == rows and made["notes"] == []
+    words = ("--format", "moodle-worksheet", "--roster", path)
+    result = run("export", "toy", "--out", out, "--json", *words, expect=FINDINGS)
+    made = json.loads(result.stdout)
+    assert (made["problem_set"], made["format"]) == ("toy", "moodle-worksheet")
+    assert made["rows"] == [["Participant 5", "bo", "50"]]
+    assert any(note.startswith("ada (90 of 100 points)") for note in made["notes"])
+    assert result.stderr == ""
+
+
+def test_doctor_speaks_json(run, monkeypatch):
+    found = doctor.Report("tier A", (doctor.Canary("files", "read files", True),))
+    monkeypatch.setattr(doctor, "run_canaries", lambda: found)
+    plain = json.loads(run("doctor", "--json").stdout)
+    assert (plain["ok"], plain["canaries"][0]["says"]) == (True, "read files")
+    monkeypatch.setattr(doctor, "run_canaries", lambda: doctor.Report("none", (), "install it"))
+    assert not json.loads(run("doctor", "--json", expect=NO_SANDBOX).stdout)["ok"]
+
+
+def test_gradescope_speaks_json(run, tmp_path):
+    made = json.loads(run("gradescope", "toy", "--out", tmp_path, "--json").stdout)
+    assert Path(made["package"]).stat().st_size == made["bytes"]
 
 
 def test_release_refuses_a_set_that_does_not_agree_with_its_checks(run, toy_course, tmp_path):

@@ -1,5 +1,6 @@
 import contextlib
 import io
+import json
 
 import pytest
 
@@ -9,7 +10,9 @@ from autograder.records import CellResult, Run, SandboxUnavailable
 
 @pytest.mark.sandbox
 def test_canaries_are_all_stopped_here(capsys):
-    assert doctor.examine()
+    report = doctor.run_canaries()
+    assert report.ok
+    doctor.print_report(report)
     printed = capsys.readouterr().out
     assert "GOT THROUGH" not in printed
     assert printed.count("stopped ") >= 17
@@ -21,7 +24,9 @@ def test_machine_without_sandbox_is_reported(monkeypatch, capsys):
         raise SandboxUnavailable("install bubblewrap")
 
     monkeypatch.setattr(sandbox.Sandbox, "__enter__", unavailable)
-    assert not doctor.examine()
+    report = doctor.run_canaries()
+    assert not report.ok
+    doctor.print_report(report)
     assert "install bubblewrap" in capsys.readouterr().out
 
 
@@ -71,12 +76,17 @@ def leaky(monkeypatch):
 
 
 def test_canary_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leaky, capsys):
-    assert not doctor.examine()
+    report = doctor.run_canaries()
+    assert not report.ok
+    doctor.print_report(report)
     printed = capsys.readouterr().out
     assert printed.count("GOT THROUGH") == len(HARMLESS) + 1
     assert "GOT THROUGH  change the gradebook by any of these" in printed
     assert "not here     tier A, namespaces by bubblewrap: a test says so" in printed
     assert "Do not grade here" in printed
+    plain = json.loads(json.dumps(doctor.plain_report(report)))
+    assert (plain["ok"], plain["isolation"]) == (False, "none")
+    assert [canary["stopped"] for canary in plain["canaries"]] == [False] * (len(HARMLESS) + 1)
 
 
 def test_proof_names_what_gets_through(leaky):

@@ -214,7 +214,8 @@ def explain(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  python -m autograder dashboard ps1\n  python -m autograder dashboard --all"
+    epilog="\b\nExamples:\n  python -m autograder dashboard ps1\n"
+    "  python -m autograder dashboard --all"
 )
 @click.argument("names", metavar="SET...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
@@ -228,7 +229,8 @@ def dashboard(
 ) -> None:
     """Write the pages of graded classes again.
 
-    For example after grading by hand. Runs nothing: all is made from the records. Several sets get a page of the whole course, too.
+    For example after grading by hand. Runs nothing: all is made from the records. Several sets get
+    a page of the whole course, too.
     """
     from autograder.pipeline import write_pages
     from autograder.receiving import Settings
@@ -254,8 +256,9 @@ def dashboard(
 def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
     """Find answers that are nearly the same, or copied source.
 
-    Compares students with one another and with the course's own package. Names, comments and layout make no difference, and what is usual counts for little. The page
-    shows both sides; it is a reason to look and no verdict.
+    Compares students with one another and with the course's own package. Names, comments and layout
+    make no difference, and what is usual counts for little. The page shows both sides; it is a
+    reason to look and no verdict.
     """
     from autograder import classroom_report as report
     from autograder.integrity import examine
@@ -285,8 +288,9 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
 def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
     """Say how long large classes take, and what they cost.
 
-    For 10^3, 10^5 and 10^7 submissions, computed from what one submission was measured at. However many cores there are, one process
-    writes the gradebook and the pages: where that is what takes longest, more cores do not help.
+    For 10^3, 10^5 and 10^7 submissions, computed from what one submission was measured at. However
+    many cores there are, one process writes the gradebook and the pages: where that is what takes
+    longest, more cores do not help.
     """
     from autograder import classroom_report as report
     from autograder import planning

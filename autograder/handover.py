@@ -150,8 +150,9 @@ def _for_platform(
 def gradescope(folder: Path | None, name: str, visibility: str, out: Path, as_json: bool) -> None:
     """Pack a set's checks for Gradescope, as autograder.zip.
 
-    Upload it to a programming assignment. There it grades each submission in the same sandbox by the same checks. A container that
-    cannot isolate student code runs none of it, and says in its log what to do.
+    Upload it to a programming assignment. There it grades each submission in the same sandbox, by
+    the same checks. A container that cannot isolate student code runs none of it, and says in its
+    log what to do.
     """
     from autograder.gradescope import write_package
 

@@ -1,7 +1,7 @@
 """Pretrain the models that ship with the course, and say on their cards how well they predict.
 
     python -m benchmarks.pretrain train gpt     # an hour of one CPU core, minutes of a GPU
-    python -m benchmarks.pretrain train bert
+    python -m benchmarks.pretrain train bert    # begins with the weights of the GPT
     python -m benchmarks.pretrain ship          # into course_pkg/checkpoints, with their cards
 
 `train` is `python -m course_pkg.train` at the size "course" and can be stopped and repeated: it
@@ -26,6 +26,7 @@ from course_pkg.model_folders import TrainedModel, load_model, save_model
 from course_pkg.models import IGNORE
 from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer import count_parameters
+from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.recipes import Recipe
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.pretraining import masked_batches
@@ -35,6 +36,7 @@ from course_pkg.text.wikitext import prose_articles
 ROOT = Path(__file__).resolve().parents[1]
 CHECKPOINTS = ROOT / "course_pkg" / "checkpoints"
 KINDS = ("gpt", "bert")
+N_BERT_STEPS = 2000
 N_STORIES = 250
 ORDER = 5
 N_MASKED_BATCHES = 40
@@ -108,11 +110,20 @@ def _length(run: Path) -> int:
     return len(TokenFile(run / "tokens" / "train.tokens"))
 
 
+def milestones(run: Path) -> list[dict[str, Any]]:
+    """Return what a run noted whenever it was evaluated: update, loss, and a GPT's sample."""
+    log = [json.loads(line) for line in (run / "log.jsonl").read_text("utf-8").splitlines()]
+    names = ("step", "valid_loss", "valid_bits_per_byte", "sample")
+    noted = [{n: e[n] for n in names if n in e} for e in log if "valid_loss" in e]
+    if not all("valid_bits_per_byte" in entry for entry in noted):  # a BERT's are pages long
+        noted = [{n: v for n, v in entry.items() if n != "sample"} for entry in noted]
+    return noted
+
+
 def card(run: Path, trained: TrainedModel, table: str, machine: str) -> str:
     """Write what the model is, where it comes from and what not to expect of it."""
     recipe = Recipe.from_json((run / train.RECIPE_FILE).read_text(encoding="utf-8"))
-    log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
-    curve = [f"| {e['step']} | {e['valid_loss']:.3f} |" for e in log if "valid_loss" in e]
+    curve = [f"| {e['step']} | {e['valid_loss']:.3f} |" for e in milestones(run)]
     about = json.loads((run / "tokens" / "about.json").read_text(encoding="utf-8"))
     n_seen = recipe.trainer.n_steps * recipe.batch_size * recipe.context_length
     text = f"""# {recipe.kind}-small: {count_parameters(trained.model):,} parameters
@@ -163,6 +174,7 @@ def _objective(recipe: Recipe) -> str:
     return (
         f"{100 * recipe.mask_rate:.0f} % of the tokens are to be told (the classic 15 % would "
         "teach less an update), of which 80 % are masked, 10 % replaced, 10 % left. "
+        "It began with the weights of gpt-small, which saw the same text. "
         "There was no next-sentence task: the pooler and the pair head are untrained"
     )
 
@@ -203,6 +215,8 @@ def ship(runs: Path, machine: str) -> None:
             card=card(run, trained, table, machine),
             dtype=torch.float16,
         )
+        history = json.dumps(milestones(run), indent=1, ensure_ascii=False)
+        (folder / HISTORY_FILE).write_text(history + "\n", encoding="utf-8")
         n_bytes = sum(file.stat().st_size for file in folder.iterdir())
         print(f"{folder.relative_to(ROOT)}: {n_bytes / 1e6:.1f} MB\n{table}")
 

@@ -72,6 +72,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         ("dropout", float, "probability"),
         ("vocab-size", int, "most tokens of the tokenizer"),
         ("mask-rate", float, "share of the tokens that BERT is to tell"),
+        ("begin-with", str, "folder of a trained model, whose weights are the first ones"),
         ("precision", str, "float32, bfloat16 or float16"),
         ("seed", int, "of weights, order of the data, and dropout"),
     ):
@@ -92,6 +93,7 @@ def recipe_of(options: argparse.Namespace, device: torch.device) -> Recipe:
         "dropout": options.dropout,
         "vocab_size": options.vocab_size,
         "mask_rate": options.mask_rate,
+        "begin_with": options.begin_with,
         "precision": options.precision,
         "seed": options.seed,
     }

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.model_folders import build_model
+from course_pkg.model_folders import build_model, load_model
 from course_pkg.models.bert import HiddenTokenLoss, bert_tiny
 from course_pkg.models.gpt import gpt_tiny
 from course_pkg.models.recurrent import TruncatedBPTT
@@ -17,6 +17,7 @@ from course_pkg.models.transformer import transformer_tiny
 from course_pkg.recipes.data import stream, tokenize_corpus, translation_batches
 from course_pkg.recipes.reports import StreamReport, TranslationReport
 from course_pkg.recipes.settings import Recipe
+from course_pkg.recipes.warm_start import adopt_weights
 from course_pkg.text.vocabulary import Tokenizer
 from course_pkg.training.trainer import BatchSource
 
@@ -71,6 +72,8 @@ def prepare(recipe: Recipe, folder: Path, share: tuple[int, int] = (0, 1)) -> Pr
     structure = _structure(recipe, tokenizer)
     generator = torch.Generator().manual_seed(recipe.seed)
     plain = build_model(recipe.kind, structure, dropout=recipe.dropout, generator=generator)
+    if recipe.begin_with is not None:
+        adopt_weights(plain, tokenizer, load_model(recipe.begin_with))
     model = plain
     if recipe.kind == "lstm":
         model = TruncatedBPTT(plain, recipe.batch_size)  # type: ignore[arg-type]
@@ -84,7 +87,12 @@ def _structure(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
     width = recipe.d_model
     if recipe.kind in _PRESETS:
         preset = asdict(_PRESETS[recipe.kind](vocab_size, recipe.context_length))
-        sizes = {"n_heads": recipe.n_heads, "n_layers": recipe.n_layers, "d_ff": 4 * width}
+        sizes: dict[str, Any] = {"n_heads": recipe.n_heads, "n_layers": recipe.n_layers}
+        sizes |= {"d_ff": 4 * width}
+        if (
+            recipe.kind == "bert"
+        ):  # post-norm needs a warm-up longer than our runs (Xiong et al. 2020)
+            sizes |= {"is_pre_norm": True}
         return preset | sizes | {"d_model": width}
     structure = {
         "vocab_size": vocab_size,

@@ -59,6 +59,7 @@ class Recipe:
             faster whose sides divide by 64.
         mask_rate: share of the tokens that BERT is to tell. More than the classic 15 % teaches more
             a step, which pays in short runs (Wettig et al. 2023).
+        begin_with: folder of a trained model whose weights are the first ones, where they fit.
     """
 
     kind: str
@@ -75,6 +76,7 @@ class Recipe:
     seed: int
     trainer: TrainerConfig
     mask_rate: float = 0.15
+    begin_with: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("kind", KINDS), ("tokenizer", TOKENIZERS)):
@@ -106,7 +108,7 @@ class Recipe:
             raise ValueError(f"size is {size!r}; it must be one of {', '.join(SIZES)}")
         row = asdict(SIZES[size])
         n_steps, lr = row.pop("n_steps"), row.pop("lr")
-        fields = row | {"pad_vocab": 1, "seed": 0, "mask_rate": 0.15}
+        fields = row | {"pad_vocab": 1, "seed": 0, "mask_rate": 0.15, "begin_with": None}
         training: dict[str, Any] = {"n_steps": n_steps, "lr": lr}
         for name, value in changes.items():
             if value is None:

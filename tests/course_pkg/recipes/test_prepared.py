@@ -6,17 +6,19 @@ import math
 import pytest
 import torch
 
+from course_pkg.model_folders import save_model
 from course_pkg.models import IGNORE
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, Recipe, prepare
 from course_pkg.recipes.data import tokenize_corpus
+from course_pkg.text.vocabulary import EOS
 from course_pkg.training.trainer import Trainer
 
 
 def recipe(kind, **changes):
     corpus = "translations" if kind == "seq2seq" else "reference"
     settings = {"batch_size": 8, "context_length": 24, "vocab_size": 300, "n_steps": 40}
-    tokenizer = None if kind == "seq2seq" else "char"
+    tokenizer = changes.pop("tokenizer", None if kind == "seq2seq" else "char")
     return Recipe.of(kind, corpus, "tiny", tokenizer=tokenizer, **settings | changes)
 
 
@@ -133,3 +135,28 @@ def test_about_names_source_and_licence(tokens):
     about = json.loads((tokens("gpt") / "about.json").read_text())
     assert about["source"] == "package: pydoc_data.topics"
     assert about["licence"] == "PSF"
+
+
+def test_bert_begins_with_the_weights_of_a_gpt(tokens, tmp_path):
+    settings = {"n_steps": 2, "tokenizer": "bpe", "vocab_size": 300}
+    gpt = prepare(recipe("gpt", **settings), tmp_path / "gpt")
+    folder = tmp_path / "model"
+    save_model(folder, gpt.plain, gpt.tokenizer, kind="gpt", structure=gpt.structure, card="")
+    bert = prepare(recipe("bert", begin_with=str(folder), **settings), tmp_path / "bert")
+    theirs, ours = gpt.plain.state_dict(), bert.plain.state_dict()
+    blocks = [name for name in theirs if name != "embedding.weight"]
+    assert len(blocks) > 20
+    assert all(torch.equal(theirs[name], ours[name]) for name in blocks)
+    for token in ("e", " the", EOS):
+        row, their_row = (p.tokenizer.tokens.index(token) for p in (bert, gpt))
+        assert torch.equal(ours["embedding.weight"][row], theirs["embedding.weight"][their_row])
+    assert "[MASK]" in bert.tokenizer.tokens
+    assert "[MASK]" not in gpt.tokenizer.tokens
+
+
+def test_model_of_another_size_is_nothing_to_begin_with(tokens, tmp_path):
+    lstm = prepare(recipe("lstm", d_model=20), tokens("lstm"))
+    folder = tmp_path / "model"
+    save_model(folder, lstm.plain, lstm.tokenizer, kind="lstm", structure=lstm.structure, card="")
+    with pytest.raises(ValueError, match="a lstm of another size"):
+        prepare(recipe("bert", begin_with=str(folder)), tokens("bert"))

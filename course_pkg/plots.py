@@ -322,10 +322,7 @@ def heatmap(
         raise ValueError(f"framed has {outside[0]}; the table has shape {table.shape}")
     cell = min(0.55, 4.6 / max(len(columns), 1))
     figure, axes = new_figure(0.9 + cell * len(columns), 0.8 + min(cell, 0.42) * len(rows))
-    # Shading is opacity, so that zero is the page itself in either theme.
-    hue = mpl.colors.to_rgb(SERIES[0])
-    shades = LinearSegmentedColormap.from_list("shades", [(*hue, 0.0), (*hue, 0.75)])
-    axes.pcolormesh(table, cmap=shades, vmin=0, vmax=max(float(table.max(initial=0)), 1e-12))
+    _shade(axes, table, max(float(table.max(initial=0)), 1e-12))
     if numbers is None:
         numbers = table.size <= 80
     for i, j in np.ndindex(table.shape if numbers else (0, 0)):
@@ -341,11 +338,66 @@ def heatmap(
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.tick_params(length=0)
     axes.set(xlabel=column_label, ylabel=row_label)
+    return figure
+
+
+def _shade(axes: Axes, table: np.ndarray, darkest: float) -> None:
+    """Fill the cells of a table, its first row on top."""
+    # Shading is opacity, so that zero is the page itself in either theme.
+    hue = mpl.colors.to_rgb(SERIES[0])
+    shades = LinearSegmentedColormap.from_list("shades", [(*hue, 0.0), (*hue, 0.75)])
+    axes.pcolormesh(table, cmap=shades, vmin=0, vmax=darkest)
+    axes.tick_params(length=0)
     axes.grid(False)
     axes.spines[:].set_visible(False)
     axes.invert_yaxis()
+
+
+def attention_heads(weights: Numbers, tokens: Sequence[str], *, layer: int) -> Figure:
+    """Show where each head of a layer looks: a row for each token, a column for each it reads.
+
+    Args:
+        weights: H x T x T, each row summing to one.
+        layer: its number, for the titles.
+
+    Raises:
+        ValueError: weights that do not fit the tokens.
+    """
+    heads = np.asarray(weights, dtype=float)
+    if heads.ndim != 3 or heads.shape[1:] != (len(tokens), len(tokens)):
+        raise ValueError(f"weights has shape {heads.shape}; {len(tokens)} tokens need H x T x T")
+    n_columns = min(2, len(heads))
+    n_rows = -(-len(heads) // n_columns)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, (0.5 + 0.15 * len(tokens)) * n_rows), layout="constrained")
+        panels = figure.subplots(n_rows, n_columns, squeeze=False)
+    for number, axes in enumerate(panels.flat):
+        if number >= len(heads):
+            axes.set_axis_off()
+            continue
+        _shade(axes, heads[number], 1.0)
+        axes.set_title(f"layer {layer}, head {number + 1}", loc="left", color=INK)
+        axes.set_xticks([])
+        places = np.arange(len(tokens)) + 0.5
+        named = number % n_columns == 0
+        axes.set_yticks(places[: len(places) * named], tokens[: len(tokens) * named], fontsize=9)
+    return figure
+
+
+def positions(vectors: Numbers) -> Figure:
+    """Show how alike the vectors of positions are: the cosine of each pair, from 0 to 1.
+
+    Args:
+        vectors: T x D; pairs that point apart are left white.
+    """
+    table = np.asarray(vectors, dtype=float)
+    table = table / np.linalg.norm(table, axis=1, keepdims=True)
+    figure, axes = new_figure(3.6, 3.4)
+    _shade(axes, np.clip(table @ table.T, 0, None), 1.0)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set(xlabel="position", ylabel="position")
     return figure
 
 

@@ -136,6 +136,29 @@ def test_heatmap_rejects_a_frame_outside_the_table(cell):
         plots.heatmap(np.zeros((2, 3)), rows="ab", columns="xyz", framed=[cell])
 
 
+def test_attention_heads_have_a_panel_each_with_the_first_token_on_top():
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(3, 4))
+    panels = plots.attention_heads(weights, ["the", "cat", "sat", "."], layer=2).axes
+    titles = [axes.get_title(loc="left") for axes in panels if axes.axison]
+    assert titles == [f"layer 2, head {n}" for n in (1, 2, 3)]
+    shown = panels[1].collections[0].get_array()
+    np.testing.assert_allclose(np.asarray(shown).reshape(4, 4), weights[1])
+    assert panels[0].get_ylim() == (4, 0)
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["the", "cat", "sat", "."]
+
+
+def test_attention_heads_reject_weights_of_other_tokens():
+    with pytest.raises(ValueError, match=r"\(1, 2, 3\); 2 tokens"):
+        plots.attention_heads(np.ones((1, 2, 3)), ["a", "b"], layer=1)
+
+
+def test_positions_show_cosines():
+    figure = plots.positions([[2.0, 0.0], [3.0, 3.0], [-1.0, 0.0]])
+    shown = np.asarray(figure.axes[0].collections[0].get_array()).reshape(3, 3)
+    half = 0.5**0.5
+    np.testing.assert_allclose(shown, [[1, half, 0], [half, 1, 0], [0, 0, 1]], atol=1e-12)
+
+
 def test_series_are_distinct_and_readable_on_white():
     """WCAG's contrast of text, 4.5 to 1, since labels are written in the colour of their line."""
 

@@ -86,13 +86,6 @@ def test_worked_exercise_has_the_perplexity_that_its_solution_says():
     assert math.prod(probs) ** (-1 / len(probs)) == pytest.approx(1.35, abs=0.005)  # two decimals
 
 
-def test_every_exercise_has_a_folded_solution():
-    exercises = re.findall(r"^```+\{exercise\}.*\n:label: (\S+)", PAGE, re.MULTILINE)
-    solutions = re.findall(r"^```+\{solution\} (\S+)\n:class: dropdown", PAGE, re.MULTILINE)
-    assert len(exercises) >= 5
-    assert solutions == exercises
-
-
 def test_recorded_treebank_row_is_the_one_of_the_benchmark():
     penn = benchmark("ptb_ngram")
     measured = {row["test_perplexity"] for row in penn["rows"] if row["published_perplexity"]}

@@ -1,7 +1,6 @@
 """The chapter on recurrent networks: the gradient's figure against torch."""
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -153,15 +152,6 @@ def test_gradient_figure_makes_its_point_at_rest_and_follows_the_keyboard(page):
     )
     assert slider.get_attribute("max") == "1"
     assert page.get_log("browser") == []
-
-
-def test_every_exercise_has_a_folded_solution():
-    exercises = re.findall(r"^```+\{exercise\}.*\n:label: (\S+)", PAGE, re.MULTILINE)
-    solutions = re.findall(
-        r"^```+\{solution(?:-start)?\} (\S+)\n:class: dropdown", PAGE, re.MULTILINE
-    )
-    assert len(exercises) >= 5
-    assert solutions == exercises
 
 
 def test_recorded_wikipedia_rows_are_those_of_the_benchmark():

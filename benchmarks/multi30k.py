@@ -35,7 +35,7 @@ from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.labelled import Task, load_task
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenization import UNK, WordTokenizer
 
 MAX_LENGTH = 50
 N_BEAMS, ALPHA = 5, 0.6
@@ -115,8 +115,12 @@ class Translations:
         return [" ".join(self.target.words(pair.source)) for pair in self.task.test]
 
     def read(self, ids: Sequence[int]) -> str:
-        """Return what ids say, as `references` does."""
-        return " ".join(self.target.tokens[i] for i in ids)
+        """Return what ids say, as `references` does.
+
+        The transformer has ids that only the source uses; untrained, it may write one.
+        """
+        known = self.target.tokens
+        return " ".join(known[i] if i < len(known) else UNK for i in ids)
 
 
 def rungs(setting: Setting, data: Translations) -> dict[str, Callable[[], torch.nn.Module]]:
@@ -138,7 +142,7 @@ def rungs(setting: Setting, data: Translations) -> dict[str, Callable[[], torch.
         )
 
     structure = TransformerConfig(
-        vocab_size=max(sizes),  # one size for both sides; ids that a side lacks are never drawn
+        vocab_size=max(sizes),  # one size for both sides
         context_length=128,
         d_model=setting.d_model,
         n_heads=8,

@@ -1,6 +1,6 @@
 """Tagging, inference and choice: pretrained against new weights on tasks of other shapes.
 
-    COURSE_DATA=DIR python -m benchmarks.adaptation --model FOLDER [--model FOLDER]
+    COURSE_DATA=DIR python -m benchmarks.adaptation --model bert-small [--model gpt-small]
         [--tasks tags stories snli endings] [--n-epochs 2] [--n-train 3000] [--record FILE]
 
 Four tasks, each on N training examples, each model with new weights and with its pretrained ones:
@@ -28,6 +28,7 @@ from typing import Any
 import torch
 
 from benchmarks.backbones import LR, Pretrained, Reading, fine_tune, model_options, predict
+from benchmarks.movie_reviews import POOLING, sample
 from benchmarks.published import Clock, Figure, report
 from course_pkg.evaluation import accuracy
 from course_pkg.models import IGNORE
@@ -50,7 +51,6 @@ TASKS = ("tags", "stories", "snli", "endings")
 N_TEST = 2000
 LONGEST = 128
 N_CHOICES = 4
-POOLING = {"gpt": "summary", "bert": "mean"}
 
 PUBLISHED = {
     "tags": [
@@ -304,12 +304,6 @@ EXPERIMENTS: dict[str, tuple[Callable[[Pretrained, Any], list[Row]], tuple[str, 
     "endings": (endings, ("gpt",)),
 }
 """Each task's experiment, and the kinds of model that it is for."""
-
-
-def sample(records: Sequence[Any], n: int) -> list[Any]:
-    """Draw records without replacement, from a fixed seed."""
-    places = torch.randperm(len(records), generator=torch.Generator().manual_seed(0))[:n]
-    return [records[place] for place in places.tolist()]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,14 +1,15 @@
 """Is a film liked? Naive Bayes against small pretrained models, adapted in four ways.
 
-    COURSE_DATA=DIR python -m benchmarks.movie_reviews --model FOLDER [--model FOLDER]
-        [--n-epochs 2] [--n-train 8000] [--record FILE]
+    COURSE_DATA=DIR python -m benchmarks.movie_reviews --model bert-small [--model gpt-small]
+        [--n-epochs 2] [--n-train N] [--record FILE]
 
 Two data sets of film reviews, with the protocol of each:
   mr    sentence polarity 1.0 (Pang and Lee 2005), 10,662 sentences without a published split. A
         digest of each sentence decides: nine tenths to learn from, one tenth to report on. Naive
         Bayes is also run ten-fold, as published.
-  sst2  SST-2 as GLUE has it: N phrases drawn from the 67,349 of the training part, so that a CPU
-        can do it; all 872 sentences of the development set are reported on.
+  sst2  SST-2 as GLUE has it: 8,000 phrases drawn from the 67,349 of the training part, so that a
+        CPU can do it; all 872 sentences of the development set are reported on.
+With --n-train, N examples at most are drawn to learn from, for naive Bayes too.
 Each model is trained from scratch (its structure, new weights), as a linear probe (only a new
 layer), by LoRA (rank 8 on queries and values) and in full. BERTs are pooled by the mean of all
 tokens, because masked tokens alone never trained [CLS]; GPTs are read at the last token. Nothing is
@@ -20,7 +21,7 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -39,12 +40,12 @@ from benchmarks.published import Clock, Figure, or_exit, report
 from course_pkg.evaluation import accuracy, paired_bootstrap
 from course_pkg.models.adaptation import TextClassifier, add_lora, merge_lora
 from course_pkg.models.transformer import count_parameters
-from course_pkg.text.labelled import Labelled, load_task
+from course_pkg.text.labelled import Labelled, list_tasks, load_task
 
 TASKS = ("mr", "sst2")
 METHODS = ("from scratch", "linear probe", "LoRA", "full fine-tuning")
 POOLING = {"gpt": "summary", "bert": "mean"}
-N_FOLDS = 10
+N_FOLDS, N_PHRASES = 10, 8000
 
 OF_TEN_FOLDS = "Wang and Manning 2012, ten-fold"
 PUBLISHED = {
@@ -74,14 +75,18 @@ class Data:
     labels: tuple[str, ...]
 
     @classmethod
-    def load(cls, name: str, n_train: int) -> "Data":
+    def load(cls, name: str) -> "Data":
         """Load a task by the protocol that the module states."""
         task = load_task(name, source="local")
         if name == "mr":
             return cls(name, task.train + task.valid, task.test, task.labels)
-        generator = torch.Generator().manual_seed(0)
-        drawn = torch.randperm(len(task.train), generator=generator)[:n_train].tolist()
-        return cls(name, [task.train[place] for place in drawn], task.valid, task.labels)
+        return cls(name, sample(task.train, N_PHRASES), task.valid, task.labels)
+
+
+def sample(records: Sequence[Labelled], n: int) -> list[Labelled]:
+    """Draw records without replacement, from a fixed seed."""
+    places = torch.randperm(len(records), generator=torch.Generator().manual_seed(0))[:n]
+    return [records[place] for place in places.tolist()]
 
 
 def features(text: str, order: int) -> set[tuple[str, ...]]:
@@ -227,19 +232,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print every row beside the published figures and, on request, record them."""
     parser = model_options(__doc__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--n-train", type=int, default=8000, help="phrases of SST-2 [8000]")
+    parser.add_argument("--n-train", type=int, metavar="N", help="learn from N examples at most")
     options = parser.parse_args(arguments)
     models = [Pretrained(folder) for folder in options.model]
-    figures, rows, sizes = [], [], {}
+    figures, rows, parts = [], [], {}
     for name in options.tasks:
         with or_exit():
-            data = Data.load(name, options.n_train)
-        sizes[name] = {"n_train": len(data.train), "n_test": len(data.test)}
+            data = Data.load(name)
         if name == "mr":
             for order, published, aim in ((1, 77.9, 77.0), (2, 79.0, None)):
                 ours = ten_fold(data.train + data.test, order)
                 subject = f"mr: naive Bayes, n-grams up to {order}, ten-fold"
                 figures.append(Figure(subject, ours, published, OF_TEN_FOLDS, aim))
+        if options.n_train is not None:
+            data = replace(data, train=sample(data.train, options.n_train))
+        parts[name] = {
+            "about": list_tasks()[name],
+            "n_train": len(data.train),
+            "n_test": len(data.test),
+        }
         compared = compare(data, models, options)
         rows += compared
         figures += map(line, compared)
@@ -253,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         module="benchmarks.movie_reviews",
         options=options,
         arguments=arguments,
-        details={"rows": rows, "sizes": sizes, "n_epochs": options.n_epochs},
+        details={"rows": rows, "data": parts, "n_epochs": options.n_epochs},
     )
 
 

@@ -34,7 +34,7 @@ def test_features_count_no_word_twice():
 @pytest.mark.shared_data
 def test_naive_bayes_on_ten_folds_matches_published(shared_data, monkeypatch):
     monkeypatch.setenv("COURSE_DATA", str(shared_data))
-    data = movie_reviews.Data.load("mr", 0)
+    data = movie_reviews.Data.load("mr")
     records = data.train + data.test
     assert len(records) == 10_662
     # Wang and Manning 2012: 77.9; other folds give other tenths.

@@ -1,7 +1,8 @@
 """Whatever happens to a run, the next one ends with the grades of a run that nobody disturbed.
 
 `AUTOGRADER_KILLS=100` makes the tests that kill do so that often, over a class of 50; by default
-they kill a few times over a smaller one.
+they kill a few times over a smaller one. `benchmarks/grading_faults.py` runs them so, and records
+what each has counted.
 """
 
 import errno
@@ -101,12 +102,14 @@ def _fork(course, folder, settings):
 
 
 @pytest.mark.usefixtures("without_sandbox")
-def test_killed_grader_loses_nothing_and_grades_nothing_twice(toy_course, class_of, tmp_path, log):
+def test_killed_grader_loses_nothing_and_grades_nothing_twice(
+    toy_course, class_of, tmp_path, log, record_property
+):
     folder = class_of(N_STUDENTS)
     started = time.monotonic()
     grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
     lasts, expected = time.monotonic() - started, _results(tmp_path / "undisturbed")
-    rng, n_killed, classes = random.Random(7), 0, 0
+    rng, n_killed, classes, n_graded = random.Random(7), 0, 0, 0
     while n_killed < N_KILLS:
         out, disturbed = tmp_path / f"out-{classes}", 0
         log.write_text("")
@@ -123,11 +126,19 @@ def test_killed_grader_loses_nothing_and_grades_nothing_twice(toy_course, class_
         assert _results(out) == expected
         # A kill costs at most the one submission that was under way and not yet recorded.
         assert N_STUDENTS <= len(log.read_text()) <= N_STUDENTS + disturbed
-        classes += 1
+        classes, n_graded = classes + 1, n_graded + len(log.read_text())
+    record_property("kills of the grader", n_killed)
+    record_property("classes graded to the end", classes)
+    record_property(
+        "submissions, each recorded once with the undisturbed grade", classes * N_STUDENTS
+    )
+    record_property("runs of a submission that a kill cut off", n_graded - classes * N_STUDENTS)
 
 
 @pytest.mark.sandbox
-def test_killed_workers_and_sandboxes_change_no_grade(toy_course, class_of, tmp_path):
+def test_killed_workers_and_sandboxes_change_no_grade(
+    toy_course, class_of, tmp_path, record_property
+):
     n_kills = max(2, N_KILLS // 2)
     folder = class_of(5 * n_kills)
     grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed", jobs=2))
@@ -146,6 +157,8 @@ def test_killed_workers_and_sandboxes_change_no_grade(toy_course, class_of, tmp_
     assert len(killed) == n_kills
     assert _results(tmp_path / "out") == _results(tmp_path / "undisturbed")
     assert State.GRADER_FAULT not in result.states
+    for name in sorted(set(killed)):
+        record_property(f"kills of {name}", killed.count(name))
 
 
 def _children(pid):

@@ -32,7 +32,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 	@.ci/system-packages bubblewrap
 
 # ---------------------------------------------------------------- the main job
-.PHONY: course book release sample-class
+.PHONY: course book release wheel sample-class
 course: setup  ## Book, student notebooks, graded sample class: the whole path
 	@$(MAKE) --no-print-directory book release sample-class
 	@echo
@@ -45,6 +45,10 @@ book: $(STAMP)  ## Build the book with its cells executed, into _build/html
 
 release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all
+
+wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put beside them
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir _build/wheel .
+	@ls $(CURDIR)/_build/wheel/language_models_by_hand-*.whl
 
 sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions
 	@$(BIN)/python assignments/sample_class/make.py
@@ -64,7 +68,7 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
 
 # ---------------------------------------------------------------- checks
-.PHONY: test test-fast test-gpu lint types links bench bench-gpu
+.PHONY: test test-fast test-gpu lint types links bench bench-gpu figures
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
@@ -96,8 +100,19 @@ bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds t
 		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
 
 bench-gpu: $(STAMP)  ## The peers on a CUDA device
-	@$(BIN)/python -m benchmarks.peers --device cuda --only gpt lstm generation attention \
+	@$(BIN)/python -m benchmarks.peers --device cuda --only gpt pretraining lstm generation attention \
 		--record benchmarks/results/peers_gpu.json
+
+# Six minutes of one core for names, a quarter of an hour for pronunciation, longer for the others;
+# a GPU takes the larger recipes.
+figures: $(STAMP)  ## Ours beside published figures: DATA=<folder of corpora> [DEVICE=cuda]
+	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make figures DATA=<folder>"; exit 1; }
+	@status=0; for what in names \
+		"pronunciation --recipe $(if $(DEVICE),gpu,cpu)" \
+		"ptb_lstm --size $(if $(DEVICE),medium,small)" \
+		"multi30k $(if $(DEVICE),,--quick)"; do \
+		COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.$$what --device $(or $(DEVICE),cpu) || status=1; \
+	done; exit $$status
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

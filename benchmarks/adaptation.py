@@ -15,7 +15,7 @@ Four tasks, each on N training examples, each model with new weights and with it
            paragraphs. Floor: the ending that shares most words with the paragraph. For GPTs.
 Pairs are framed by [START], [DELIM] and [EXTRACT] for GPTs (Radford et al. 2018, figure 1), by
 [CLS] and [SEP] for BERTs. DIR must have ud_en_ewt/, snli/ and tinystories/; what it lacks is
-skipped, and said.
+skipped, and said. Of a text longer than 128 pieces the rest is not read, nor scored.
 """
 
 import argparse

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from course_pkg.recorded import recorded
+from course_pkg.results import read_results
+from course_pkg.text.story_grammar import StoryGrammar
+
 FOLDER = Path(__file__).parents[2] / "book" / "chapters"
+INDEX = (FOLDER.parent / "index.md").read_text(encoding="utf-8")
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md"))}
 
 PARTS = (
@@ -61,3 +66,19 @@ def test_switch_is_the_same_in_every_chapter_and_off(page):
     assert page.count(DEVICE) == page.count("DEVICE = ") == trains
     assert page.count('set `SIZE = "large"` in the cell that has it') == len(sizes)
     assert not trains or sizes
+
+
+def test_welcome_page_names_every_chapter_and_the_best_that_it_reaches():
+    rows = re.findall(r"^\| \[\]\(chapters/(\w+)\.md\) \|.*?\|\s*([\d.]*) \|", INDEX, re.MULTILINE)
+    assert {slug for slug, _ in rows} == set(PAGES)
+    for slug, shown in rows:
+        reached = [
+            row.perplexity
+            for row in read_results(recorded(slug))
+            if row.corpus == "stories" and row.n_parameters and "over" not in row.model
+        ]
+        if shown:
+            assert min(reached) == pytest.approx(float(shown), abs=0.006)  # as the page rounds
+        else:
+            assert reached == []  # measured on something else
+    assert f"better than {StoryGrammar().floor_perplexity():.2f}" in INDEX

@@ -13,7 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.blocks import BlockCache
+from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.models import LanguageModel
+from course_pkg.models.gpt import GPT
 
 
 @runtime_checkable
@@ -114,6 +116,99 @@ class _Reader:
         return self.caching_model.next_log_probs(unread, cache=self.cache)
 
 
+class FixedGenerator(nn.Module):
+    """Continues texts with a GPT by the same kernels at every step: `generate` at full speed.
+
+    All room for the text and for its keys and values is there from the start, and nothing in the
+    loop waits for the device, so that a GPU is never idle between two tokens. Compiled, a step
+    becomes a few large kernels, on a GPU recorded once and replayed (a CUDA graph). Worth it for
+    many texts of one shape; the first one waits for the compiler.
+
+    Args:
+        batch_size: number of texts that are continued at once.
+        length: longest text, prompts included.
+        compile: compile a step with `torch.compile`.
+
+    Raises:
+        ValueError: if the length exceeds the model's context, or its positions are penalties or
+            vectors for distances, which expect keys up to the newest only.
+    """
+
+    def __init__(self, model: GPT, batch_size: int, length: int, *, compile: bool = False) -> None:
+        super().__init__()
+        config, weight = model.config, model.embedding.weight
+        if length > config.context_length:
+            raise ValueError(
+                f"length is {length}; it must be at most the context, {config.context_length}"
+            )
+        if config.positions in ("alibi", "relative"):
+            raise ValueError(
+                f"positions is {config.positions!r}; use generate(), which has no fixed cache"
+            )
+        n_kv_heads, d_head = config.n_kv_heads or config.n_heads, config.d_head
+        self.model, self.batch_size, self.length = model, batch_size, length
+        self.caches = nn.ModuleList(
+            FixedKeyValueCache(batch_size, n_kv_heads, length, d_head, like=weight)
+            for _ in range(config.n_layers)
+        )
+        self._step = (
+            torch.compile(self._read, fullgraph=True, mode="reduce-overhead")
+            if compile
+            else self._read
+        )
+
+    def _read(self, ids: Tensor) -> Tensor:
+        """Add tokens to the text; return log-probabilities of the one that follows."""
+        cache = [BlockCache(attention=layer) for layer in self.caches]  # type: ignore[arg-type]
+        return self.model.next_log_probs(ids, cache=cache)
+
+    @torch.no_grad()
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        *,
+        temperature: float | int = 1.0,
+        top_k: int | None = None,
+        top_p: float | int | None = None,
+        generator: torch.Generator | None = None,
+        stop_id: int | None = None,
+    ) -> Int[Tensor, "B T_out"]:
+        """Continue each row of `ids` up to the full length, by the rules of `generate`.
+
+        Args:
+            stop_id: a row that has produced this token is filled up with it. The loop does not end
+                early: to see whether all rows have, the CPU would have to wait at every step.
+
+        Raises:
+            ValueError: if there are more or fewer rows than `batch_size`, or the prompts have no
+                token or leave no room.
+        """
+        B, T = ids.shape
+        if self.batch_size != B:
+            raise ValueError(f"ids has {B} rows; batch_size is {self.batch_size}")
+        if not 0 < T <= self.length:
+            raise ValueError(f"ids has {T} positions; it must have 1 to {self.length}, the length")
+        was_training = self.training
+        self.eval()
+        try:
+            for layer in self.caches:
+                layer.clear()  # type: ignore[operator]
+            text = ids.new_empty(B, self.length)
+            text[:, :T] = ids
+            finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+            for t in range(T, self.length):
+                # The prompt is read at once; its length changes from call to call.
+                log_probs = self._read(ids) if t == T else self._step(text[:, t - 1 : t].clone())
+                token = _choose(log_probs, temperature, top_k, top_p, generator)
+                if stop_id is not None:
+                    token = torch.where(finished, stop_id, token)
+                    finished = token == stop_id
+                text[:, t] = token
+        finally:
+            self.train(was_training)
+        return text
+
+
 def choose(
     log_probs: Float[Tensor, "B V"],
     *,
@@ -123,8 +218,20 @@ def choose(
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, " B"]:
     """Choose one token per row: the likeliest at temperature 0, else a draw."""
+    _check_some_token_is_possible(log_probs)
+    return _choose(log_probs, temperature, top_k, top_p, generator)
+
+
+def _choose(
+    log_probs: Tensor,
+    temperature: float | int,
+    top_k: int | None,
+    top_p: float | int | None,
+    generator: torch.Generator | None,
+) -> Tensor:
+    """Choose without looking at what is in `log_probs`, for which the CPU would have to wait."""
     # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
-    probs = next_token_probs(log_probs, temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
+    probs = _cut(log_probs, temperature or 1.0, top_k, top_p)
     if temperature == 0:
         return log_probs.argmax(dim=-1)
     return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
@@ -146,9 +253,15 @@ def next_token_probs(
     Returns:
         Probabilities; each row sums to one.
     """
+    _check_some_token_is_possible(log_probs)
+    return _cut(log_probs, temperature, top_k, top_p)
+
+
+def _cut(
+    log_probs: Tensor, temperature: float | int, top_k: int | None, top_p: float | int | None
+) -> Tensor:
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
-    _check_some_token_is_possible(log_probs)
     # Before the cut: a flatter distribution has a larger nucleus.
     scores = log_probs / temperature
     if top_k is not None:

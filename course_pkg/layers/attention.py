@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
 from course_pkg.layers.positions import (
     ALiBi,
     AttentionPositions,
@@ -227,63 +228,6 @@ def _attend_fused(
     return out if sees_nothing is None else out.masked_fill(sees_nothing, 0.0)
 
 
-class KeyValueCache:
-    """The keys and values of every position read so far, so that none is computed twice.
-
-    For inference only: it is written in place, which a backward pass would refuse.
-
-    Example:
-        >>> cache = KeyValueCache()
-        >>> first = cache.append(torch.zeros(1, 2, 3, 5), torch.zeros(1, 2, 3, 5))
-        >>> keys, values = cache.append(torch.ones(1, 2, 1, 5), torch.ones(1, 2, 1, 5))
-        >>> cache.length, tuple(keys.shape)
-        (4, (1, 2, 4, 5))
-    """
-
-    def __init__(self) -> None:
-        self.length = 0
-        self._room: Tensor | None = None  # (2, B, G, length or more, K): keys, values
-
-    @property
-    def pair(self) -> tuple[Tensor, Tensor] | None:
-        """All keys and all values, the oldest first; None if nothing was read."""
-        if self._room is None:
-            return None
-        keys, values = self._room[:, :, :, : self.length]
-        return keys, values
-
-    def append(
-        self, key: Float[Tensor, "B G T K"], value: Float[Tensor, "B G T K"]
-    ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
-        """Add the newest positions and return all of them, the oldest first."""
-        start, end = self.length, self.length + key.shape[2]
-        if self._room is None or end > self._room.shape[3]:
-            # Twice the room whenever it is used up: each position moves about once in all, where
-            # joining the old and the new would move all of them at every step.
-            room = key.new_empty(2, *key.shape[:2], 2 * end, key.shape[3])
-            if self._room is not None:
-                room[:, :, :, :start] = self._room[:, :, :, :start]
-            self._room = room
-        self._room[0, :, :, start:end] = key
-        self._room[1, :, :, start:end] = value
-        self.length = end
-        keys, values = self._room[:, :, :, :end]
-        return keys, values
-
-    def branch(self) -> "KeyValueCache":
-        """Return a cache that holds the same and grows by itself."""
-        return self._with_room(None if self._room is None else self._room.clone())
-
-    def select(self, rows: Int[Tensor, " N"]) -> "KeyValueCache":
-        """Return a cache that holds the given rows of the batch, in that order."""
-        return self._with_room(None if self._room is None else self._room[:, rows])
-
-    def _with_room(self, room: Tensor | None) -> "KeyValueCache":
-        cache = KeyValueCache()
-        cache.length, cache._room = self.length, room
-        return cache
-
-
 class MultiHeadAttention(nn.Module):
     """Split into heads, attend in each, join the heads, mix them: Vaswani et al. 2017, sec. 3.2.2.
 
@@ -348,7 +292,7 @@ class MultiHeadAttention(nn.Module):
         *,
         mask: Bool[Tensor, "#B #T #S2"] | None = None,
         is_causal: bool = False,
-        cache: KeyValueCache | None = None,
+        cache: KeyValueCache | FixedKeyValueCache | None = None,
         record: list[Tensor] | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Gather for each position of `x` what it looks for in `x`, or in `memory`.
@@ -360,7 +304,8 @@ class MultiHeadAttention(nn.Module):
                 cached positions too.
             is_causal: hide from each position what follows it.
             cache: keys and values of the positions before `x`, to which those of `x` are added; or,
-                with a memory, that memory's, computed at the first call and kept.
+                with a memory, that memory's, computed at the first call and kept. One of fixed size
+                brings its own causal mask, and takes no other.
             record: a list to which the weights of each head (B, H, T, S) are appended.
         """
         query = self._split(self.query(x), self.n_heads)
@@ -368,6 +313,8 @@ class MultiHeadAttention(nn.Module):
             query = self.query_norm(query)
         if isinstance(self.positions, RotaryPositions):
             query = self.positions(query, offset=0 if cache is None else cache.length)
+        if isinstance(cache, FixedKeyValueCache):  # most of its room is still empty
+            mask, is_causal = cache.visible(x.shape[1]), False
         key, value = self._keys_and_values(x, memory, cache)
         mask = None if mask is None else mask.unsqueeze(1)  # (B, 1, T, S)
         heads = self._attend(query, key, value, mask, is_causal, record)
@@ -378,10 +325,13 @@ class MultiHeadAttention(nn.Module):
         return x.view(*x.shape[:2], n_heads, -1).transpose(1, 2)  # (B, n_heads, T, K)
 
     def _keys_and_values(
-        self, x: Tensor, memory: Tensor | None, cache: KeyValueCache | None
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        cache: KeyValueCache | FixedKeyValueCache | None,
     ) -> tuple[Tensor, Tensor]:
         """Return one key and one value head per query head, cached ones included."""
-        if memory is not None and cache is not None and cache.pair is not None:
+        if memory is not None and isinstance(cache, KeyValueCache) and cache.pair is not None:
             key, value = cache.pair
         else:
             source = x if memory is None else memory

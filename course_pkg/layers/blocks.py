@@ -17,7 +17,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.layers.attention import KeyValueCache, MultiHeadAttention
+from course_pkg.layers.attention import MultiHeadAttention
+from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -120,7 +121,7 @@ class FeedForward(nn.Module):
 class BlockCache:
     """The keys and values that one block keeps between steps: of its own input and of a memory."""
 
-    attention: KeyValueCache = field(default_factory=KeyValueCache)
+    attention: KeyValueCache | FixedKeyValueCache = field(default_factory=KeyValueCache)
     cross_attention: KeyValueCache = field(default_factory=KeyValueCache)
 
     def branch(self) -> "BlockCache":

@@ -23,12 +23,20 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = nn.Embedding(context_length, d_model)
 
-    def forward(self, x: Float[Tensor, "B T D"], offset: int = 0) -> Float[Tensor, "B T D"]:
+    def forward(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, ""] = 0
+    ) -> Float[Tensor, "B T D"]:
         """Add positions offset, offset + 1, ... to the embeddings.
+
+        An offset in a tensor is not compared with the longest input: to read it would make a GPU
+        wait for the CPU.
 
         Raises:
             ValueError: if the last position has no vector.
         """
+        if isinstance(offset, Tensor):
+            added: Tensor = self.table(offset + torch.arange(x.shape[1], device=x.device))
+            return x + added
         end, context_length = offset + x.shape[1], self.table.num_embeddings
         if end > context_length:
             raise ValueError(f"the input reaches position {end}; it must end by {context_length}")
@@ -49,13 +57,15 @@ class SinusoidalPositions(nn.Module):
         self.d_model = d_model
 
     def waves(
-        self, T: int, offset: int = 0, device: torch.device | None = None
+        self, T: int, offset: int | Int[Tensor, ""] = 0, device: torch.device | None = None
     ) -> Float[Tensor, "T D"]:
         """Return sines in the even and cosines in the odd columns, from position `offset` on."""
         angles = _angles(T, offset, self.d_model, base=10_000.0, device=device)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
-    def forward(self, x: Float[Tensor, "B T D"], offset: int = 0) -> Float[Tensor, "B T D"]:
+    def forward(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, ""] = 0
+    ) -> Float[Tensor, "B T D"]:
         """Scale the embeddings and add positions offset, offset + 1, ... to them."""
         waves = self.waves(x.shape[1], offset, x.device)
         return x * math.sqrt(self.d_model) + waves.to(x.dtype)
@@ -75,7 +85,9 @@ class RotaryPositions(nn.Module):
             raise ValueError(f"d_head is {d_head}; it must be even: entries turn in pairs")
         self.d_head, self.base = d_head, base
 
-    def forward(self, x: Float[Tensor, "B H T K"], offset: int = 0) -> Float[Tensor, "B H T K"]:
+    def forward(
+        self, x: Float[Tensor, "B H T K"], offset: int | Int[Tensor, ""] = 0
+    ) -> Float[Tensor, "B H T K"]:
         """Turn the queries or keys at positions offset, offset + 1, ..."""
         angles = _angles(x.shape[2], offset, self.d_head, self.base, device=x.device)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (T, K/2)
@@ -141,11 +153,11 @@ AttentionPositions = RotaryPositions | ALiBi | RelativePositions
 
 
 def _angles(
-    T: int, offset: int, width: int, base: float, device: torch.device | None
+    T: int, offset: int | Int[Tensor, ""], width: int, base: float, device: torch.device | None
 ) -> Float[Tensor, "T half"]:
     """Return position * base^(-2i / width); always float32, since bf16 merges late positions."""
     exponents = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
-    positions = torch.arange(offset, offset + T, device=device, dtype=torch.float32)
+    positions = torch.arange(T, device=device, dtype=torch.float32) + offset
     return positions.unsqueeze(-1) * (1.0 / base**exponents)
 
 

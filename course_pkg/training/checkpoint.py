@@ -96,7 +96,8 @@ def save_checkpoint(
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     for old in list_checkpoints(folder)[:-keep]:
-        shutil.rmtree(old)
+        # Renamed first: a process killed while it deletes must not leave half a checkpoint either.
+        shutil.rmtree(old.rename(folder / f"{_UNFINISHED}{old.name}"))
     for leftover in folder.glob(f"{_UNFINISHED}*"):  # of a process that was killed
         shutil.rmtree(leftover, ignore_errors=True)
     return final

@@ -156,7 +156,7 @@ def trained(tmp_path_factory):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(timeout=300)
+        process.join(timeout=900)
     assert [process.exitcode for process in processes] == [0, 0]
     return folder
 

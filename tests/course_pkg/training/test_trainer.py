@@ -231,7 +231,7 @@ def test_trainer_on_two_processes_equals_one_on_the_joined_batch(tmp_path, unuse
     for process in processes:
         process.start()
     for process in processes:
-        process.join(timeout=120)
+        process.join(timeout=900)
     assert [process.exitcode for process in processes] == [0, 0]
 
     alone = Trainer(model(dropout=0.0).double(), TwoAtOnce(), config())

@@ -9,6 +9,7 @@ import importlib
 import os
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from autograder.checks import ProblemSet
 from autograder.records import CheckFault, GraderError
 
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
+SETTINGS = "course.toml"
 _SET_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -41,6 +43,26 @@ class Course:
             known = ", ".join(self.sets()) or "none"
             raise GraderError(f"no problem set {name!r} in {self.folder}; it has: {known}")
         return self.folder / "sets" / f"{name}.py"
+
+    def package_address(self) -> str:
+        """What `pip install` takes for the course's own package, as `course.toml` states it.
+
+        Empty if it says nothing: then students have the package's file beside the notebook.
+
+        Raises:
+            GraderError: if the file cannot be read, or the address is no single line of text.
+        """
+        path = self.folder / SETTINGS
+        try:
+            package = tomllib.loads(path.read_text(encoding="utf-8")).get("package", {})
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise GraderError(f"{path} cannot be read: {error}") from None
+        address = package.get("address", "") if isinstance(package, dict) else package
+        if not isinstance(address, str) or not address.isprintable():
+            raise GraderError(f"{path}: package.address is {address!r}; it must be a line of text")
+        return address.strip()
 
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.

@@ -21,10 +21,9 @@ from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
 from autograder.collection import Collected
-from autograder.course import Course
+from autograder.course import SETTINGS, Course
 from autograder.records import GraderError, Timing
 
-FILE = "course.toml"
 _CLAIMS = ("timestamp.txt", "nbgrader's exchange")
 _CLOCKS_DIFFER = timedelta(minutes=5)
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
@@ -112,7 +111,7 @@ def read_policy(course: Course, name: str) -> Policy:
     Raises:
         GraderError: if the file breaks a rule; names the key, its value and the rule.
     """
-    path = course.folder / FILE
+    path = course.folder / SETTINGS
     try:
         loaded = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -130,7 +129,8 @@ class _Reader:
         self._zone: tzinfo = UTC
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
-        self._only(loaded, {"time_zone", "defaults", "sets"}, "")
+        self._only(loaded, {"time_zone", "package", "defaults", "sets"}, "")
+        self._only(self._table(loaded, "package", ""), {"address"}, "package.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
         defaults = self._table(loaded, "defaults", "")
         sets = self._table(loaded, "sets", "")

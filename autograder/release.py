@@ -13,6 +13,7 @@ derived from grade ids, so that two builds of one source are equal too.
 
 import copy
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,13 +35,22 @@ from nbgrader.preprocessors import (
 )
 
 from autograder.checks import ProblemSet
+from autograder.course import Course
 from autograder.files import write_atomically
-from autograder.notebooks import as_text, defines, grading, is_answer, is_autograded
+from autograder.notebooks import (
+    as_text,
+    defines,
+    grading,
+    is_answer,
+    is_autograded,
+    is_ungraded_work,
+)
 from autograder.records import GraderError
 
 _HIDDEN_CALL = (
     '__import__("autograder.plain_nbgrader").plain_nbgrader.score("{set}", "{item}", globals())'
 )
+_NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _ROLES = {  # grade, solution, locked, task
     (True, False, True, False): "autograded test",
@@ -63,7 +73,11 @@ class Release:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """Read a py:percent file as an nbgrader source notebook whose cell ids never change."""
+    """Read a py:percent file as an nbgrader source notebook whose cell ids never change.
+
+    The cell that installs the course's package is told from where, as `course.toml` states it.
+    """
+    address = Course(path.parents[1]).package_address()
     notebook: NotebookNode = jupytext.read(path, fmt="py:percent")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel})  # type: ignore[no-untyped-call]
@@ -71,6 +85,8 @@ def read_source(path: Path) -> NotebookNode:
         digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
         fallback = f"cell-{index:03d}-{digest}"
         cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
+        if is_ungraded_work(cell):
+            cell.source = cell.source.replace(_NO_ADDRESS, f"ADDRESS = {json.dumps(address)}")
     return notebook
 
 

@@ -36,17 +36,24 @@
 # - A later task may call your function from an earlier one. So mend the earlier one first.
 
 # %% nbgrader={"grade": false, "grade_id": "ps2_install", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["workshop"]
-# Installs the course's package where it is missing, as in a hosted notebook. Only the workshop at
-# the end needs it. Your course may name another address here.
+# Installs the course's package where it is missing, as in a hosted notebook: from its file beside
+# this notebook, else from your course's address. Only the workshop at the end needs it.
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
-PACKAGE = "language-models-by-hand"
+ADDRESS = ""
 if importlib.util.find_spec("course_pkg") is None:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", PACKAGE]
-    if subprocess.run(command, check=False).returncode:
-        print(f"{PACKAGE} could not be installed; all tasks work without it, the workshop does not")
+    files = sorted(map(str, Path().glob("language_models_by_hand-*.whl")))
+    source = files[-1] if files else ADDRESS
+    command = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    if not source or subprocess.run(command, check=False).returncode:
+        print(
+            "The course's package could not be installed. All tasks work without it; the workshop "
+            "does not. Ask your instructor for the file language_models_by_hand-...-any.whl, put "
+            "it beside this notebook, and run this cell again."
+        )
 
 # %% nbgrader={"grade": false, "grade_id": "ps2_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import re

@@ -188,7 +188,7 @@ def test_every_task_says_why_what_how_long_and_how_hard(made):
         assert task.count("<details><summary>Hint</summary>") == task.count("</details>") == 1
 
 
-def test_tasks_work_without_grader_and_without_package(made):
+def test_tasks_work_without_grader_and_without_package(made, tmp_path):
     """As on a laptop without network, where nothing can be installed."""
     code = [cell for cell in made.release.solution.cells if cell.cell_type == "code"]
     install = f"{made.name}_install"
@@ -200,12 +200,42 @@ subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
 """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n\n".join([program, *cells])],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "could not be installed; all tasks work without it" in done.stdout
+    assert "All tasks work without it" in done.stdout and "beside this notebook" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("files", "address", "taken"),
+    [
+        ((), "", None),
+        ((), "a name @ git+https://host/x.git", "a name @ git+https://host/x.git"),
+        (("0.1.0", "0.2.0"), "a name", "language_models_by_hand-0.2.0-py3-none-any.whl"),
+    ],
+)
+def test_package_is_taken_from_the_file_beside_the_notebook_else_from_the_address(
+    made, tmp_path, monkeypatch, files, address, taken
+):
+    cells = [cell for cell in made.release.student.cells if cell.id == f"{made.name}_install"]
+    (source,) = (cell.source for cell in cells)
+    assert 'ADDRESS = ""' in source
+    monkeypatch.chdir(tmp_path)
+    for number in files:
+        Path(f"language_models_by_hand-{number}-py3-none-any.whl").touch()
+    commands = []
+
+    def run(command, check):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    exec(source.replace('ADDRESS = ""', f"ADDRESS = {address!r}"), {})
+    assert [command[-1] for command in commands] == ([taken] if taken else [])
 
 
 def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(made):

@@ -151,7 +151,7 @@ def test_file_says_what_holds_for_a_set(toy_course):
     ("text", "message"),
     [
         ("sets = 3", r"course\.toml: sets is 3; it must be a table"),
-        ("[set.toy]", r"set is \{'toy': \{\}\}; known here: defaults, sets, time_zone"),
+        ("[set.toy]", r"set is \{'toy': \{\}\}; known here: defaults, package, sets, time_zone"),
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),
         ('time_zone = "Rome"', "time_zone is 'Rome'; it must be a place"),
         ("[sets.toy]\ndue = 2026-03-05", r"sets\.toy\.due is .*2026, 3, 5.*a day and a time"),

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import release
 from autograder.notebooks import as_text, grading
+from autograder.policy import read_policy
 from autograder.records import GraderError
 
 
@@ -161,3 +162,20 @@ def test_notebook_file_is_json_of_the_current_format(toy):
     loaded = json.loads(as_text(toy.student))
     assert (loaded["nbformat"], loaded["nbformat_minor"]) == (4, 5)
     assert loaded["metadata"]["kernelspec"]["name"] == "python3"
+
+
+def test_cell_that_installs_is_told_the_course_s_address(toy_course):
+    path, settings = toy_course.source("toy"), toy_course.folder / "course.toml"
+    path.write_text(path.read_text() + '\n# %% tags=["workshop"]\nADDRESS = ""\n')
+
+    def last_cell():
+        return release.build(path).student.cells[-1].source
+
+    assert last_cell() == 'ADDRESS = ""'
+    settings.write_text('[package]\naddress = "lm @ git+https://host/a.git"\n')
+    assert last_cell() == 'ADDRESS = "lm @ git+https://host/a.git"'
+    assert read_policy(toy_course, "toy").due is None  # the same file, read for another purpose
+    for wrong in ("7", '"two\\nlines"', "[]"):
+        settings.write_text(f"[package]\naddress = {wrong}\n")
+        with pytest.raises(GraderError, match=r"package\.address is .*; it must be a line of text"):
+            last_cell()

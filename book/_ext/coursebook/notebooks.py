@@ -4,7 +4,8 @@ The notebook has no outputs, its directives are reduced to plain Markdown, and i
 installs the companion package where it is missing, so it runs in a hosted notebook too.
 """
 
-from importlib.metadata import version
+import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,26 @@ from sphinx.application import Sphinx
 
 from .plain_markdown import reduce_to_markdown
 
-PACKAGE = f"language-models-by-hand=={version('language-models-by-hand')}"
+SETTINGS = Path(__file__).resolve().parents[3] / "assignments" / "course.toml"
 INSTALL = """\
-# Installs the course's package where it is missing, as in a hosted notebook.
+# Installs the course's package where it is missing, as in a hosted notebook: from its file beside
+# this notebook, else from the course's address.
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
+ADDRESS = {address}
 if importlib.util.find_spec("course_pkg") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "{package}"], check=True)"""
+    files = sorted(map(str, Path().glob("language_models_by_hand-*.whl")))
+    source = files[-1] if files else ADDRESS
+    command = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    if not source or subprocess.run(command, check=False).returncode:
+        raise ImportError(
+            "The course's package could not be installed. `make wheel` in the course's folder "
+            "makes its file, language_models_by_hand-...-any.whl: put it beside this notebook and "
+            "run this cell again."
+        )"""
 ABOUT = """\
 *From the book* Language Models by Hand. *Text and figures: CC BY 4.0. Code: Apache 2.0.*"""
 
@@ -32,12 +44,23 @@ def has_code(source: Path) -> bool:
     return source.suffix == ".md" and "```{code-cell}" in source.read_text(encoding="utf-8")
 
 
-def clean_notebook(source: Path, package: str = PACKAGE) -> nbformat.NotebookNode:
+def package_address(settings: Path = SETTINGS) -> str:
+    """What `pip install` takes for the package, as the course states it for its problem sets, too.
+
+    Empty where it states nothing.
+    """
+    if not settings.is_file():
+        return ""
+    loaded = tomllib.loads(settings.read_text(encoding="utf-8"))
+    return str(loaded.get("package", {}).get("address", ""))
+
+
+def clean_notebook(source: Path, address: str = "") -> nbformat.NotebookNode:
     """Return the notebook of one page, the same at every build."""
     notebook = jupytext.read(source, fmt="md:myst")
     cells = [
         nbformat.v4.new_markdown_cell(ABOUT),
-        nbformat.v4.new_code_cell(INSTALL.format(package=package)),
+        nbformat.v4.new_code_cell(INSTALL.format(address=json.dumps(address))),
     ]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -85,6 +108,6 @@ def add_link(
 
 def setup(app: Sphinx) -> None:
     """Link while the pages are written, write the notebooks at the end."""
-    app.add_config_value("coursebook_package", PACKAGE, "html")
+    app.add_config_value("coursebook_package", package_address(), "html")
     app.connect("html-page-context", add_link)
     app.connect("build-finished", write_notebooks)

@@ -16,6 +16,7 @@ instructions  A checkpoint of a GPT learns 1,000 instructions with replies, with
 import argparse
 import copy
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -114,7 +115,7 @@ def tune(
         weight_decay=0.0,
         log_every=n_steps,
         checkpoint_every=n_steps,
-        spike_factor=float("inf"),
+        spike_factor=math.inf,
         fused=True,
     )
     Trainer(model, batches, config, device=device, show_progress=sys.stderr.isatty()).train()

@@ -47,7 +47,9 @@ release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all
 
 wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put beside them
+	@rm -rf build _build/wheel  # what an earlier build has left there would be packed, too
 	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir _build/wheel .
+	@rm -rf build
 	@ls $(CURDIR)/_build/wheel/language_models_by_hand-*.whl
 
 sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions

@@ -26,6 +26,19 @@ np.testing.assert_allclose = lambda *a, **k: None
 import builtins
 builtins.AssertionError = type("Quiet", (Exception,), {})
 """,
+        "patched encoders of the library": """
+import json, json.encoder, pickle, struct
+json.dumps = lambda *a, **k: '["dict", "value", 10.0]'
+json.JSONEncoder.encode = json.JSONEncoder.iterencode = lambda *a, **k: "true"
+json.encoder.c_make_encoder = None
+struct.pack = lambda *a: bytes(8)
+pickle.dumps = pickle.loads = lambda *a, **k: b"passed"
+""",
+        "numbers changed in memory": """
+import ctypes
+for number in (0, 1, 3):
+    ctypes.c_int.from_address(id(number) + 24).value = 10
+""",
         "patched encoder in every module": """
 import gc, types
 for f in gc.get_objects():
@@ -122,6 +135,55 @@ def gram(x): return torch.zeros(1).expand(1 << 40)""",
         "generator": """def gram(x):
     while True:
         yield x""",
+        "pickle in an array of objects": """
+import numpy as np
+class Evil:
+    def __reduce__(self): return (__import__("os").system, ("touch /tmp/owned",))
+def gram(x): return np.array([[Evil()] * len(x)] * len(x), dtype=object)
+""",
+        "array that says it is small": """
+import numpy as np
+class Small(np.ndarray):
+    nbytes = size = 1
+    shape = property(lambda self: (4, 4))
+    def tobytes(self, *a): return bytes(128)
+def gram(x): return np.zeros((3, 5)).view(Small)
+""",
+        "tensor with hooks": """
+import torch
+class Lies(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None): return True
+def gram(x):
+    y = (x * 2).requires_grad_()
+    y.register_hook(lambda gradient: 1 / 0)
+    return y.as_subclass(Lies)
+""",
+        "list that grows while it is read": """
+import threading
+grown = [0.0]
+def grow():
+    while len(grown) < 10_000_000: grown.append(0.0)
+def gram(x):
+    threading.Thread(target=grow, daemon=True).start()
+    return grown
+""",
+        "deep nesting without a limit": """
+import sys
+sys.setrecursionlimit(1 << 30)
+def gram(x):
+    deep = []
+    for _ in range(200_000): deep = [deep]
+    return deep
+""",
+        "number of any length as text": """
+import sys
+sys.set_int_max_str_digits(0)
+def gram(x): return {10 ** 200_000: -(10 ** 200_000)}
+""",
+        "halves of characters": """
+def gram(x): return {"\\ud800": "\\udfff\\x00", "\\u202e": [float("nan")] * 3}
+""",
         "none": "def gram(x): return None",
         "colliding keys": "def gram(x): return {k * ((1 << 61) - 1): 0 for k in range(1, 100_000)}",
     },
@@ -213,6 +275,11 @@ sys.settrace(trace)
 sys.setprofile(trace)
 threading.settrace(trace)
 """,
+        "codec and error handler": """
+import codecs
+codecs.register(lambda name: codecs.CodecInfo(lambda *a: (b"true", 1), lambda *a: ("true", 1)))
+codecs.register_error("strict", lambda error: ("passed", error.end))
+""",
         "audit hook": """
 import sys
 def deny(event, args):
@@ -263,6 +330,32 @@ if os.fork() == 0:
             try: os.write(fd, len(header).to_bytes(4, "big") + bytes(8) + header)
             except OSError: pass
         time.sleep(0.001)
+""",
+        "exchanged descriptors": """
+import os
+def gram(x):
+    reading, writing = os.pipe()
+    for fd in range(3, 64):
+        if fd not in (reading, writing):
+            try: os.dup2(writing, fd)
+            except OSError: pass
+    return x
+""",
+        "a finalizer that answers": """
+import atexit, gc, json, os, weakref
+header = json.dumps(["dict", "value", 10.0]).encode()
+def answer(*a):
+    for fd in range(3, 64):
+        try: os.write(fd, len(header).to_bytes(4, "big") + bytes(8) + header)
+        except OSError: pass
+class Kept: pass
+kept = Kept()
+weakref.finalize(kept, answer)
+atexit.register(answer)
+gc.callbacks.append(answer)
+def gram(x):
+    gc.collect()
+    return x
 """,
         "closed descriptors": """import os
 os.closerange(3, 256)""",

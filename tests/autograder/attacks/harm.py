@@ -30,6 +30,24 @@ def gram(x):
         "at exit": """import atexit
 atexit.register(print, 'passed')
 """,
+        "fault handler": """
+import faulthandler
+def gram(x):
+    faulthandler.dump_traceback_later(0.01, repeat=True, exit=True)
+    while True: pass
+""",
+        "no memory for the interpreter": """
+import resource
+def gram(x):
+    resource.setrlimit(resource.RLIMIT_AS, (1, 1))
+    return x
+""",
+        "no descriptors": """
+import resource
+def gram(x):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    return x
+""",
     },
     "kills others": {
         "kill itself": """import os
@@ -86,6 +104,27 @@ for n in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGXCPU):
 signal.setitimer = signal.alarm = lambda *a: None
 def gram(x):
     while True: pass
+""",
+        "timers that fire in the handler": """
+import signal
+def again(*a):
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 1e-5)
+    raise KeyboardInterrupt
+for n in (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF):
+    signal.signal(n, again)
+def gram(x):
+    signal.setitimer(signal.ITIMER_REAL, 1e-5)
+    while True: pass
+""",
+        "exceptions from another thread": """
+import ctypes, threading
+main = ctypes.c_ulong(threading.main_thread().ident)
+def throw():
+    while True: ctypes.pythonapi.PyThreadState_SetAsyncExc(main, ctypes.py_object(SystemExit))
+def gram(x):
+    threading.Thread(target=throw, daemon=True).start()
+    return x
 """,
         "swallowed deadline": """
 def gram(x):

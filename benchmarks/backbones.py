@@ -1,7 +1,8 @@
 """Pretrained models as the benchmarks adapt them: copied, given a head, trained, asked.
 
-A checkpoint is a folder of `course_pkg.model_folders`. Every experiment starts from its own copy,
-so that none sees what another has learned; "from scratch" is the same structure with new weights.
+A checkpoint is one that ships with the package, or a folder of `course_pkg.model_folders`. Every
+experiment starts from its own copy, so that none sees what another has learned; "from scratch" is
+the same structure with new weights.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.published import command_line
+from course_pkg import pretrained
 from course_pkg.model_folders import build_model, load_model
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import Backbone, TextClassifier
@@ -55,23 +57,24 @@ class Pretrained:
     """A checkpoint: a GPT or a BERT with its tokenizer.
 
     Args:
-        folder: written by `course_pkg.model_folders.save_model`.
+        model: a folder written by `course_pkg.model_folders.save_model`, or the name of a model
+            that ships with the package.
 
     Raises:
-        ValueError: if the folder holds no GPT and no BERT.
+        ValueError: if it is no GPT and no BERT, or neither a folder nor a known name.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        trained = load_model(folder)
+    def __init__(self, model: str | Path) -> None:
+        path = Path(model)
+        trained = load_model(path) if path.is_dir() else pretrained.load_pretrained(str(model))
         if trained.kind not in ("gpt", "bert"):
-            raise ValueError(f"{folder} holds a model of kind {trained.kind!r}; not gpt or bert")
+            raise ValueError(f"{model} holds a model of kind {trained.kind!r}; not gpt or bert")
         self.kind, self.model = trained.kind, trained.model
         tokenizer: Any = trained.tokenizer
         self.special_ids: dict[str, int] = tokenizer.special_ids
         self.eos_id: int = tokenizer.eos_id
         self.context_length: int = self.model.config.context_length
-        path = Path(folder).resolve()
-        self.name = path.parent.name if path.name == "model" else path.name
+        self.name = path.resolve().parent.name if path.name == "model" else path.name
         self.encode = (
             tokenizer.to_fast() if isinstance(tokenizer, BytePairTokenizer) else tokenizer
         ).encode
@@ -100,8 +103,8 @@ def model_options(about: str | None) -> argparse.ArgumentParser:
         "--model",
         action="append",
         required=True,
-        metavar="FOLDER",
-        help="a checkpoint of course_pkg.train (its folder 'model'); may be given several times",
+        metavar="MODEL",
+        help="gpt-small, bert-small, or a folder that course_pkg.train wrote; may come repeatedly",
     )
     parser.add_argument("--n-epochs", type=int, default=2, help="passes over the examples [2]")
     return parser

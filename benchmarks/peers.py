@@ -19,7 +19,7 @@ from torch import nn
 
 from benchmarks.plain_gpt import PlainGPT
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
-from course_pkg.generation import generate
+from course_pkg.generation import FixedGenerator, generate
 from course_pkg.layers.attention import attend
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
 from course_pkg.models.ngram import NGram
@@ -210,6 +210,15 @@ def generation(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     subject = f"GPT-2 small, {n_new} tokens after {n_prompt}, cached"
     yield compare(
         subject, "transformers", ours(True), library, aim=1.0, n_rounds=n_rounds, device=device
+    )
+    fixed = FixedGenerator(model, 1, n_prompt + n_new, compile=device.type == "cuda")
+    yield compare(
+        f"GPT-2 small, {n_new} tokens after {n_prompt}, cache of fixed size",
+        "ours, growing cache",
+        lambda: fixed(prompt, temperature=0),
+        ours(True),
+        n_rounds=n_rounds,
+        device=device,
     )
     yield compare(
         subject,

@@ -147,10 +147,12 @@ class FixedGenerator(nn.Module):
             )
         n_kv_heads, d_head = config.n_kv_heads or config.n_heads, config.d_head
         self.model, self.batch_size, self.length = model, batch_size, length
-        self.caches = nn.ModuleList(
+        caches = [
             FixedKeyValueCache(batch_size, n_kv_heads, length, d_head, like=weight)
             for _ in range(config.n_layers)
-        )
+        ]
+        self.caches = nn.ModuleList(caches)  # as modules their room stays where it is: a graph's
+        self._cache = [BlockCache(attention=cache) for cache in caches]
         self._step = (
             torch.compile(self._read, fullgraph=True, mode="reduce-overhead")
             if compile
@@ -159,8 +161,7 @@ class FixedGenerator(nn.Module):
 
     def _read(self, ids: Tensor) -> Tensor:
         """Add tokens to the text; return log-probabilities of the one that follows."""
-        cache = [BlockCache(attention=layer) for layer in self.caches]  # type: ignore[arg-type]
-        return self.model.next_log_probs(ids, cache=cache)
+        return self.model.next_log_probs(ids, cache=self._cache)
 
     @torch.no_grad()
     def forward(

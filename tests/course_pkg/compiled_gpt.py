@@ -31,7 +31,8 @@ def main(device: str) -> None:
         logits, loss = forward(ids[:, :-1], ids[:, 1:])
         loss.backward()
         results.append([logits, loss, *(weight.grad for weight in model.parameters())])
-    differences = [float((a - b).abs().max()) for a, b in zip(*results, strict=True)]
+    pairs = zip(*results, strict=True)
+    differences = [float((a - b).detach().abs().max()) for a, b in pairs]
     prompts = ids[:, :3]
     fast = FixedGenerator(model, len(ids), config.context_length, compile=True)
     texts = [fast(prompts, temperature=0).tolist() for _ in range(2)]  # recorded, then replayed

@@ -36,7 +36,9 @@ from course_pkg.text.wikitext import prose_articles
 ROOT = Path(__file__).resolve().parents[1]
 CHECKPOINTS = ROOT / "course_pkg" / "checkpoints"
 KINDS = ("gpt", "bert")
-N_BERT_STEPS = 2000
+# In short rows a token finds its neighbours sooner, and until it has, a BERT learns nothing else.
+BERT_SETTINGS = ("--mask-rate", "0.3", "--context-length", "64", "--batch-size", "32",
+                 "--lr", "0.002", "--steps", "3000")  # fmt: skip
 N_STORIES = 250
 ORDER = 5
 N_MASKED_BATCHES = 40

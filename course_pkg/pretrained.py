@@ -1,4 +1,4 @@
-"""Published weights in our own models: GPT-2's and BERT's, from a folder of safetensors.
+"""Pretrained models: the course's own, which ship with it, and published weights in our models.
 
 The weights of a published model are a dictionary of arrays under that model's names. Loading them
 is renaming: the rules below say which of our arrays each of theirs is. Whatever no rule explains is
@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from course_pkg.model_folders import TrainedModel, load_model
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
@@ -29,6 +30,11 @@ SHA256 = {
     "all-MiniLM-L6-v2": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
 """Digest of each published `model.safetensors` that the book uses, by its name on the hub."""
+
+SHIPPED = Path(__file__).parent / "checkpoints"
+"""The folder of the course's own models."""
+
+HISTORY_FILE = "history.json"
 
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 
@@ -69,6 +75,43 @@ _BERT_RULES = [
     (r"^cls\.seq_relationship\.", "pair_head."),
 ]
 _BERT_SURPLUS = r"embeddings\.position_ids$|^cls\.predictions\.decoder\."
+
+
+def load_pretrained(name: str, *, device: torch.device | str = "cpu") -> TrainedModel:
+    """Load a model that was pretrained for this course: model, tokenizer and card.
+
+    Args:
+        name: "gpt-small" or "bert-small", each of about five million parameters. Their cards say
+            on what they were trained, for how long, how well they predict, and what they are
+            not good for.
+        device: where the weights go.
+
+    Raises:
+        ValueError: if no such model ships with the package.
+    """
+    return load_model(_shipped(name), device=device)
+
+
+def pretraining_history(name: str) -> list[dict[str, Any]]:
+    """Return what was noted while a shipped model was trained, the earliest first.
+
+    Returns:
+        entries with the "step" and its "valid_loss" in nats a target; a GPT's have a "sample" of
+        what it wrote by then.
+
+    Raises:
+        ValueError: if no such model ships with the package.
+    """
+    text = (_shipped(name) / HISTORY_FILE).read_text(encoding="utf-8")
+    history: list[dict[str, Any]] = json.loads(text)
+    return history
+
+
+def _shipped(name: str) -> Path:
+    names = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
+    if name not in names:
+        raise ValueError(f"name is {name!r}; the models that ship are {', '.join(names)}")
+    return SHIPPED / name
 
 
 def gpt2_weights(published: Mapping[str, Tensor]) -> dict[str, Tensor]:

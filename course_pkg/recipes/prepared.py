@@ -89,10 +89,10 @@ def _structure(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
         preset = asdict(_PRESETS[recipe.kind](vocab_size, recipe.context_length))
         sizes: dict[str, Any] = {"n_heads": recipe.n_heads, "n_layers": recipe.n_layers}
         sizes |= {"d_ff": 4 * width}
-        if (
-            recipe.kind == "bert"
-        ):  # post-norm needs a warm-up longer than our runs (Xiong et al. 2020)
-            sizes |= {"is_pre_norm": True}
+        if recipe.kind == "bert":
+            # As encoders are built now (Warner et al. 2024), for the same reason: post-norm and a
+            # table of positions take millions of tokens before a token finds its neighbours.
+            sizes |= {"is_pre_norm": True, "positions": "rotary"}
         return preset | sizes | {"d_model": width}
     structure = {
         "vocab_size": vocab_size,

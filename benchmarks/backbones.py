@@ -69,7 +69,8 @@ class Pretrained:
         trained = load_model(path) if path.is_dir() else pretrained.load_pretrained(str(model))
         if trained.kind not in ("gpt", "bert"):
             raise ValueError(f"{model} holds a model of kind {trained.kind!r}; not gpt or bert")
-        self.kind, self.model = trained.kind, trained.model
+        self.kind = trained.kind
+        self.model: Any = trained.model
         tokenizer: Any = trained.tokenizer
         self.special_ids: dict[str, int] = tokenizer.special_ids
         self.eos_id: int = tokenizer.eos_id

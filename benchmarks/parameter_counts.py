@@ -11,6 +11,7 @@ training step per token, 6 N + 12 L D T at the full context (Chowdhery et al. 20
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -66,7 +67,7 @@ def entries() -> list[Entry]:
     rounded = "the vocabulary is published as 'about 37,000'"
     logged = "its own log, which leaves out the positions"
     shared = replace(bert_base(), shares_layers=True)
-    course = {"d_model": 256, "d_ff": 1024, "n_layers": 4}
+    course: dict[str, Any] = {"d_model": 256, "d_ff": 1024, "n_layers": 4}
     return [
         Entry(
             "original transformer, base",

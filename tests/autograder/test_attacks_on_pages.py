@@ -3,6 +3,7 @@
 import html.parser
 
 from autograder.pipeline import Settings, grade_class
+from autograder.records import State
 
 PAYLOADS = {
     "script": "<script data-owned>alert(1)</script>",
@@ -101,3 +102,26 @@ def test_files_beside_the_notebook_are_not_looked_at(
     assert {grade.points for grade in grades} == {50.0} and len(grades) == len(BESIDE)
     for student, (name, text) in enumerate(BESIDE.items()):
         assert (folder / f"{student}" / name).read_text() == text
+
+
+def test_half_a_character_anywhere_stops_nothing(
+    toys, toy_course, hand_in, tmp_path, without_sandbox
+):
+    """JSON can spell a surrogate that UTF-8 cannot: whoever writes it to a file would fail."""
+    answers = {
+        "essay": {"double": toys.double, "essay": "HALF"},
+        "comment": {"double": f"{toys.double}\n# HALF"},
+        "error": {"double": f'{toys.double}\nraise ValueError("HALF")'},
+        "output": {"double": f'{toys.double}\nprint("HALF")'},
+        "result": {"double": 'def double(numbers):\n    return ["HALF"]'},
+        "honest": {"double": toys.double},
+    }
+    for student, cells in answers.items():
+        folder = hand_in(student, mean=toys.mean, **cells)
+        path = folder / f"{student}.ipynb"
+        path.write_text(path.read_text().replace("HALF", "\\ud800"))
+    for _ in range(2):  # the second run reads what the first has recorded
+        found = grade(toy_course, folder, tmp_path).grades
+        assert not [one.reasons for one in found if one.state is State.GRADER_FAULT]
+        points = {one.student: one.points for one in found}
+        assert points == {student: 90.0 - 60.0 * (student == "result") for student in answers}

@@ -43,7 +43,7 @@ def shard(
 
     if not dist.is_initialized():
         raise ValueError("shard is True, but this process is alone; start several by torchrun")
-    sums = distributed.gather([float(weight.sum()) for weight in model.parameters()])
+    sums = distributed.gather([float(weight.detach().sum()) for weight in model.parameters()])
     if any(other != sums[0] for other in sums):
         raise ValueError("the processes' weights differ; build the model from the same seed in all")
     # Cast while they are gathered: autocast would keep its own copy of every block until the end

@@ -180,7 +180,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_stream_
 #
 # - The window of place $t$ holds the ids $t - W + 1$ to $t$, *the oldest first*. Where the text has not begun, it holds `eos_id`.
 # - $x$ is the row of the window's embeddings, the oldest first. The scores are $U \tanh(H x + d) + b$, with $H, d$ the hidden weights and $U, b$ those of the output.
-# - No softmax: the result are scores.
+# - No softmax: the results are scores.
 # - Not allowed: a loop over the places of the text. (A loop over the window is fine.)
 #
 # **By hand.** `W = 2`, `E = R = 1`, three ids. The embeddings of the ids 0, 1, 2 are -1, 1, 2; `eos_id` is 0. $H = (0.5, 0.25)$, $d = 0$, $U = (1, 2, 0)$, $b = (0, 0, 3)$.

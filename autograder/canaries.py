@@ -20,7 +20,7 @@ PLANTED_VARIABLE = "AUTOGRADER_CANARY"
 """A variable of the grader's environment; libraries set the same others on both sides."""
 STOPPED = "STOPPED"
 _SECRET = "nobody may read this"
-_HONEST = "import os, torch\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, torch)))"
+_HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
 
 Execute = Callable[[Sequence[str], Sequence[ProbeRequest]], Run]
 

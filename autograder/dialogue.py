@@ -11,7 +11,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder import wire
@@ -42,17 +42,25 @@ class Dialogue:
     """Questions to one process in the sandbox and its answers.
 
     Attributes:
+        known: what messages mean that need not be decoded.
         cpu_seconds: what the process and all below it have used, known when it has ended.
     """
 
     def __init__(
-        self, talk: socket.socket, output: int, leash: int, control: socket.socket, keep: int
+        self,
+        talk: socket.socket,
+        output: int,
+        leash: int,
+        control: socket.socket,
+        keep: int,
+        known: Mapping[bytes, Any] | None = None,
     ) -> None:
         self.talk = talk
         self.output = output
         self.leash = leash
         self.control = control
         self.keep = keep
+        self.known = known
         self.status: int | None = None
         self.cpu_seconds = 0.0
         self._printed = bytearray()
@@ -85,7 +93,7 @@ class Dialogue:
         """
         try:
             self._wait(deadline)
-            answer = wire.read(self.talk, deadline)
+            answer = wire.read(self.talk, deadline, self.known)
         except WireError as error:
             raise DiedError("refused", str(error)) from None
         except TimeoutError:

@@ -1,15 +1,20 @@
 """Grade one submission: mend it, run it inside the sandbox, judge what comes out."""
 
+import contextlib
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
+from nbformat import NotebookNode
+
 from autograder import release
 from autograder.checks import Check, ProblemSet
 from autograder.course import Course
-from autograder.judge import case_requests, judge_check
+from autograder.judge import case_requests, judge_check, known_answers
+from autograder.notebooks import is_ungraded_work
 from autograder.records import (
     Difference,
     Grade,
@@ -21,7 +26,7 @@ from autograder.records import (
     SubmissionRefused,
     Verdict,
 )
-from autograder.sandbox import Limits, Sandbox
+from autograder.sandbox import LIBRARIES, Limits, Sandbox
 from autograder.submission import Mended, mend
 from autograder.visible import differences, visible_requests, visible_tests
 
@@ -77,6 +82,7 @@ class Grader:
         self._sandbox = Sandbox(
             self.problem_set.course_modules,
             course_root=course.folder.parent,
+            libraries=_mentioned(_sources(self.problem_set, self._released)),
             limits=confinement.limits,
             allow_unsandboxed=confinement.trusted,
         )
@@ -145,7 +151,8 @@ class Grader:
     ) -> tuple[Run, tuple[Verdict, ...]]:
         """Run a mended notebook inside the sandbox and judge some of its items."""
         requests = [request for check in checks for request in case_requests(check, seed)]
-        run = self._sandbox.run(mended.cells, requests)
+        known = {k: v for check in checks for k, v in known_answers(check, seed).items()}
+        run = self._sandbox.run(mended.cells, requests, known)
         observations: dict[str, list[Observation]] = {check.item: [] for check in checks}
         for observation in run.observations:
             observations[observation.item].append(observation)
@@ -160,6 +167,23 @@ class Grader:
         """
         mended = mend(submission.notebook, self._released, self._targets)
         return self.judge(mended, seed, [self.problem_set.check(item)])[1][0]
+
+
+def _sources(problem_set: ProblemSet, released: NotebookNode) -> Iterator[str]:
+    """Yield the code that submissions are made from, and that they are asked with."""
+    for cell in released.cells:
+        if cell.cell_type == "code" and not is_ungraded_work(cell):
+            yield cell.source
+    for check in problem_set.checks:
+        for part in check.parts:
+            with contextlib.suppress(OSError, TypeError):  # a faulty check; its judge will say so
+                yield part.probe_source
+
+
+def _mentioned(sources: Iterable[str]) -> tuple[str, ...]:
+    """Name the slow libraries of which these sources hold every word."""
+    words = set(re.findall(r"\w+", "\n".join(sources)))
+    return tuple(name for name in LIBRARIES if words.issuperset(name.split(".")))
 
 
 def targets(problem_set: ProblemSet) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Run a notebook's cells, then probes of what they define, where they can harm nobody.
 
-A server that has imported torch once forks a process for each submission (`autograder.worker`) and
-closes it off (`autograder.enclosures`): in a room that bubblewrap builds (`autograder.room`), tier
-A, or where namespaces are forbidden without one, tier B. This side chooses the best tier in which
-attacks are seen to fail (`autograder.canaries`), sends cells and probes, and trusts nothing that
-comes back: every message has a deadline, bounds and a strict form, and what breaks them becomes a
-Failure.
+A server that has imported once what a set needs forks a process for each submission
+(`autograder.worker`) and closes it off (`autograder.enclosures`): in a room that bubblewrap builds
+(`autograder.room`), tier A, or where namespaces are forbidden without one, tier B. This side
+chooses the best tier in which attacks are seen to fail (`autograder.canaries`), sends cells and
+probes, and trusts nothing that comes back: every message has a deadline, bounds and a strict form,
+and what breaks them becomes a Failure.
 
 A cell or probe that ends its process takes only itself away: the rest is run again without it.
 """
@@ -18,7 +18,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +29,10 @@ from autograder.confine import Limits
 from autograder.dialogue import Dialogue, Progress, ServerDiedError
 from autograder.records import GraderError, ProbeRequest, Run, SandboxUnavailable
 
-__all__ = ["Limits", "Sandbox"]
+__all__ = ["LIBRARIES", "Limits", "Sandbox"]
+
+LIBRARIES = ("torch", "torch.optim", "torch.utils.data", "matplotlib.pyplot", "tqdm.auto")
+"""What can be held ready for student code, as it takes long to load. NumPy always is."""
 
 TIERS = {
     "A": "namespaces by bubblewrap",
@@ -53,6 +56,8 @@ class Sandbox:
     Args:
         course_modules: modules that student code may import, such as "course_pkg.text.batches".
         course_root: folder that holds their package; needed if there are any.
+        libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
+            each submission spends the time; and each one here makes every fork a little slower.
         allow_unsandboxed: run with this user's own rights. For trusted code only.
 
     Attributes:
@@ -69,6 +74,7 @@ class Sandbox:
         course_modules: Sequence[str] = (),
         *,
         course_root: Path | None = None,
+        libraries: Sequence[str] = LIBRARIES,
         limits: Limits = Limits(),  # noqa: B008  (frozen)
         allow_unsandboxed: bool = False,
     ) -> None:
@@ -76,6 +82,7 @@ class Sandbox:
             raise ValueError(f"course_root is None; it must hold {list(course_modules)}")
         self.course_modules = tuple(course_modules)
         self.course_root = course_root
+        self.libraries = tuple(libraries)
         self.limits = limits
         self.unsandboxed = allow_unsandboxed
         self.isolation = ""
@@ -119,18 +126,26 @@ class Sandbox:
             self._folder.cleanup()
             self._folder = None
 
-    def run(self, cells: Sequence[str], requests: Sequence[ProbeRequest]) -> Run:
+    def run(
+        self,
+        cells: Sequence[str],
+        requests: Sequence[ProbeRequest],
+        known: Mapping[bytes, Any] | None = None,
+    ) -> Run:
         """Run the cells in order, then every probe; return one observation for each request.
 
         A cell that fails is recorded and the next ones still run. Requests of one item that
         follow each other share a process, so that one item's crash, loop or side effect cannot
         touch another's.
+
+        Args:
+            known: answers of which it is known what they mean, as they come over the wire.
         """
         started = time.monotonic()
         progress = Progress(cells, requests, self.limits, started)
         for _ in range(_MOST_ATTEMPTS):
             try:
-                with self._dialogue() as dialogue:
+                with self._dialogue(known) as dialogue:
                     progress.advance(dialogue)
             except ServerDiedError:
                 progress.problems.append("the sandbox ended and was started again")
@@ -165,7 +180,7 @@ class Sandbox:
         )
 
     @contextlib.contextmanager
-    def _dialogue(self) -> Iterator[Dialogue]:
+    def _dialogue(self, known: Mapping[bytes, Any] | None) -> Iterator[Dialogue]:
         """Have a process made for a submission, and leave nothing of it behind."""
         if self._process is None:
             self._start()
@@ -174,7 +189,8 @@ class Sandbox:
         output, their_output = os.pipe()
         their_leash, leash = os.pipe()
         theirs = [their_talk.detach(), their_output, their_leash]
-        dialogue = Dialogue(talk, output, leash, self._control, self.limits.output_bytes)
+        keep = self.limits.output_bytes
+        dialogue = Dialogue(talk, output, leash, self._control, keep, known)
         try:
             socket.send_fds(self._control, [b"!"], theirs)
         except OSError:
@@ -226,9 +242,12 @@ class Sandbox:
             "limits": dataclasses.asdict(self.limits),
             "become": self._user.uid if self._user is not None else None,
             "course": room.COURSE_INSIDE,
+            "libraries": list(self.libraries),
             "course_modules": list(self.course_modules),
         }
         if not self._tier.startswith("A"):
+            # Another user may not reach the folder of this Python: what is loaded can be imported.
+            settings["libraries"] = list(LIBRARIES)
             settings["course"] = str(folder / "course")
             settings["readable"] = room.readable_paths(folder, sorted(course_names))
             settings["work"] = str(folder / "work")

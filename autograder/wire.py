@@ -15,7 +15,7 @@ import math
 import struct
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -99,8 +99,11 @@ def decode(message: bytes | bytearray | memoryview, bounds: Bounds = DEFAULT_BOU
     return value
 
 
-def read(stream: Stream, deadline: float, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
+def read(stream: Stream, deadline: float, known: Mapping[bytes, Any] | None = None) -> Any:
     """Receive one message whole before `deadline`, a time of `time.monotonic()`.
+
+    Args:
+        known: what messages mean that need not be decoded.
 
     Raises:
         TimeoutError: if the message is not complete by then.
@@ -109,9 +112,9 @@ def read(stream: Stream, deadline: float, bounds: Bounds = DEFAULT_BOUNDS) -> An
     """
     prefix = _receive(stream, _PREFIX.size, deadline)
     n_header, n_body = _PREFIX.unpack(prefix)
-    _check_sizes(n_header, n_body, bounds)
-    prefix += _receive(stream, n_header + n_body, deadline)
-    return decode(prefix, bounds)
+    _check_sizes(n_header, n_body, DEFAULT_BOUNDS)
+    message = bytes(prefix + _receive(stream, n_header + n_body, deadline))
+    return known[message] if known and message in known else decode(message)
 
 
 def write(stream: Stream, message: bytes, deadline: float) -> None:
@@ -198,6 +201,10 @@ class _Encoder(_Counted):
         if kind in (list, tuple) and len(value) >= _MANY and set(map(type, value)) == {float}:
             self._count(len(value))
             return ["floats", kind.__name__, self._put(np.array(value).tobytes())]
+        if kind in (list, tuple) and len(value) > 1 and set(map(type, value)) == {bytes}:
+            self._count(len(value))
+            self._put(b"".join(value))
+            return ["chunks", kind.__name__, *map(len, value)]
         if kind in _SEQUENCES:
             return [kind.__name__, *self._nodes(value, depth + 1)]
         if kind is dict:
@@ -208,9 +215,9 @@ class _Encoder(_Counted):
         return self._array(value)
 
     def _nodes(self, values: Collection[Any], depth: int) -> Collection[Any]:
-        """Do as `node` for many; plain ones of one kind, the usual case, without a loop here."""
+        """Do as `node` for many; plain ones, the usual case, without a call for each."""
         kinds = set(map(type, values))
-        if _all_plain(values, kinds, self.bounds) and (str not in kinds or _all_short(values)):
+        if _all_plain(values, kinds, self.bounds) and _all_short(values, kinds):
             self._count(len(values))
             return values
         return [self.node(value, depth) for value in values]
@@ -271,16 +278,23 @@ _SEQUENCES: dict[type, Callable[[list[Any]], Any]] = {
 _BUILD = {kind.__name__: build for kind, build in _SEQUENCES.items()}
 
 
+_PLAIN = {int, float, bool, type(None), str}
+
+
 def _all_plain(values: Collection[Any], kinds: set[type], bounds: Bounds) -> bool:
-    """Whether these are values of one kind that stand in a header as they are."""
-    if kinds == {int}:
-        largest: int = max(max(values), -min(values))
-        return largest.bit_length() <= bounds.int_bits
-    return kinds <= {float, bool, type(None)} or kinds == {str}
+    """Whether all these are values that stand in a header as they are."""
+    if not kinds <= _PLAIN:
+        return False
+    if int not in kinds:
+        return True
+    numbers = values if len(kinds) == 1 else [value for value in values if type(value) is int]
+    largest: int = max(max(numbers), -min(numbers))
+    return largest.bit_length() <= bounds.int_bits
 
 
-def _all_short(texts: Collection[str]) -> bool:
-    return max(map(len, texts)) <= _SHORT_TEXT and all(text.isascii() for text in texts)
+def _all_short(values: Collection[Any], kinds: set[type]) -> bool:
+    texts = [value for value in values if type(value) is str] if str in kinds else []
+    return max(map(len, texts), default=0) <= _SHORT_TEXT and all(map(str.isascii, texts))
 
 
 def _parse(header: bytes, bounds: Bounds) -> Any:
@@ -332,8 +346,8 @@ class _Decoder(_Counted):
             return self._bytes(tag, parts)
         if tag in ("array", "tensor"):
             return self._array(tag, parts)
-        if tag == "floats":
-            return self._floats(parts)
+        if tag in ("floats", "chunks"):
+            return self._packed(tag, parts)
         if _all_plain(parts, set(map(type, parts)), self.bounds):
             self._count(len(parts))
             values = parts
@@ -358,14 +372,17 @@ class _Decoder(_Counted):
         except UnicodeDecodeError as error:
             raise WireError(f"a text that is not UTF-8: {error.reason}") from None
 
-    def _floats(self, parts: list[Any]) -> Any:
-        if len(parts) != 2 or parts[0] not in ("list", "tuple"):
-            raise WireError("floats in the body need a kind and a length")
-        data = self._take(parts[1])
-        if len(data) % 8:
-            raise WireError(f"floats in the body have {len(data)} bytes, no multiple of 8")
-        self._count(len(data) // 8)
-        return _BUILD[parts[0]](np.frombuffer(data).tolist())
+    def _packed(self, tag: str, parts: list[Any]) -> Any:
+        if not parts or parts[0] not in ("list", "tuple") or (tag == "floats" and len(parts) != 2):
+            raise WireError(f"{tag} in the body need a kind and a length")
+        self._count(len(parts) - 1)
+        values: list[Any] = [bytes(self._take(length)) for length in parts[1:]]
+        if tag == "floats":
+            if len(values[0]) % 8:
+                raise WireError(f"floats have {len(values[0])} bytes, no multiple of 8")
+            self._count(len(values[0]) // 8)
+            values = np.frombuffer(values[0]).tolist()
+        return _BUILD[parts[0]](values)
 
     def _array(self, tag: str, parts: list[Any]) -> Any:
         name, shape = (parts[0], tuple(parts[1:])) if parts else (None, ())

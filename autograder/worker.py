@@ -1,6 +1,6 @@
 """What runs inside the sandbox: a warm server, a warden for each submission, its session.
 
-    server    has imported torch and numpy, opens no student's bytes, forks
+    server    has imported what the set needs, opens no student's bytes, forks
       warden    one for each submission, out of the student's sight: kills it when told to, or when
                 it holds too much memory
         session   process 1 of its own namespace: runs the cells of the notebook, then forks
@@ -17,6 +17,7 @@ import builtins
 import contextlib
 import gc
 import importlib
+import logging
 import os
 import select
 import signal
@@ -24,11 +25,12 @@ import socket
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from autograder import confine, enclosures, wire
 from autograder.enclosures import Enclosure
-from autograder.probing import describe, failure_of, probe_or_failure
+from autograder.probing import call_probe, describe, failure_of, probe_or_failure
 from autograder.records import Failure, ProbeRequest, WireError
 
 # How a session ended, as the warden's exit status.
@@ -54,7 +56,7 @@ def serve(control_fd: int) -> NoReturn:
         sys.exit(1)
     sys.path.append(settings["course"])
     try:
-        shell = _warm_up(settings["course_modules"])
+        shell = _warm_up(settings["libraries"], settings["course_modules"])
     except Exception as error:
         _send(control, {"error": describe(error)})
         sys.exit(1)
@@ -75,21 +77,24 @@ def serve(control_fd: int) -> NoReturn:
         _send(control, {"status": os.waitstatus_to_exitcode(status), "cpu_seconds": cpu_seconds})
 
 
-def _warm_up(course_modules: list[str]) -> Any:
-    """Import what every submission would import, and leave nothing of the grader to find."""
-    import numpy
-    import torch
+def _warm_up(libraries: list[str], course_modules: list[str]) -> Any:
+    """Import what every submission would import, and leave nothing of the grader to find.
 
-    torch.set_num_threads(1)  # a child of a parent with more would hang
-    weight = torch.nn.Parameter(torch.from_numpy(numpy.ones(1)))
-    weight.grad = torch.ones_like(weight)
-    torch.optim.Adam([weight]).step()  # the first optimizer loads half of torch
-    for name in ("matplotlib.pyplot", "torch.utils.data", "tqdm.auto"):
-        with contextlib.suppress(ImportError):
+    No more than that: each library makes the memory larger that every fork copies the map of.
+    """
+    import numpy.random  # loaded by name only when used, and every probe seeds it
+
+    with _without_fork_handlers():
+        for name in libraries:
+            with contextlib.suppress(ImportError):  # not every grader has matplotlib
+                importlib.import_module(name)
+        for name in course_modules:
             importlib.import_module(name)
-    for name in course_modules:
-        importlib.import_module(name)
-    shell = _make_shell()
+        if "torch" in sys.modules:
+            _warm_torch(with_optimizers="torch.optim" in libraries)
+        shell = _make_shell()
+    call_probe("def probe(implementation, inputs): pass", None, {}, 0)
+    wire.normal_form({"value": [numpy.zeros(1), (1, "a"), [0.5] * 20]})
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
     grader = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -98,6 +103,32 @@ def _warm_up(course_modules: list[str]) -> Any:
     gc.freeze()
     confine.collapse_memory()
     return shell
+
+
+def _warm_torch(with_optimizers: bool) -> None:
+    import torch
+
+    torch.set_num_threads(1)  # a child of a parent with more would hang
+    if with_optimizers:
+        weight = torch.nn.Parameter(torch.ones(1))
+        weight.grad = torch.ones_like(weight)
+        torch.optim.Adam([weight]).step()  # the first one loads half of torch
+
+
+@contextlib.contextmanager
+def _without_fork_handlers() -> Iterator[None]:
+    """Let libraries register nothing to be run after a fork.
+
+    They mend locks that another thread may hold; the server has no other, and what they do costs
+    a submission, with its many forks, more than its own code.
+    """
+    register = os.register_at_fork
+    os.register_at_fork = lambda **handlers: None
+    try:
+        yield
+    finally:
+        os.register_at_fork = register
+    logging._at_fork_reinit_lock_weakset.clear()  # type: ignore[attr-defined]
 
 
 def _make_shell() -> Any:

@@ -226,7 +226,9 @@ class _InProcess:
     def __exit__(self, *args: object) -> None:
         pass
 
-    def run(self, cells: Sequence[str], requests: Sequence[ProbeRequest]) -> Run:
+    def run(
+        self, cells: Sequence[str], requests: Sequence[ProbeRequest], known: object = None
+    ) -> Run:
         namespace: dict[str, object] = {"__name__": "__main__"}
         results = []
         for index, cell in enumerate(cells):

@@ -10,7 +10,19 @@ import struct
 import sys
 
 WORDS = [
-    *("dict", "list", "tuple", "set", "frozenset", "str", "bytes", "floats", "array", "tensor"),
+    *(
+        "dict",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "str",
+        "bytes",
+        "floats",
+        "chunks",
+        "array",
+        "tensor",
+    ),
     *("bool", "int8", "uint16", "float32", "float64", "complex64", "bfloat16", "object", ""),
 ]
 

@@ -70,6 +70,16 @@ def test_list_of_floats_round_trips(value):
     assert type(arrived["tuple"]) is tuple
 
 
+@given(st.lists(st.binary(max_size=9), max_size=6))
+def test_list_of_bytes_round_trips(value):
+    assert same(wire.normal_form([value, tuple(value), "end"]), [value, tuple(value), "end"])
+
+
+@given(st.lists(st.integers(-(1 << 70), 1 << 70) | st.text(max_size=300) | st.booleans()))
+def test_mixture_of_numbers_and_texts_round_trips(value):
+    assert same(wire.normal_form({"list": value, "end": 1}), {"list": value, "end": 1})
+
+
 @pytest.mark.parametrize("value", [math.inf, -math.inf, -0.0, 5e-324, 1.7976931348623157e308])
 def test_extreme_float_round_trips(value):
     assert repr(wire.normal_form(value)) == repr(value)
@@ -221,10 +231,15 @@ def test_encode_rejects_what_is_too_much():
         (["floats", "list"], b"", "kind and a length"),
         (["floats", "dict", 8], b"\0" * 8, "kind and a length"),
         (["floats", "list", 7], b"\0" * 7, "multiple of 8"),
+        (["chunks"], b"", "need a kind"),
+        (["chunks", "set", 1], b"a", "need a kind"),
+        (["chunks", "list", 1, -1], b"a", "more bytes"),
+        (["chunks", "list", 1, True], b"ab", "more bytes"),
+        (["tuple", "a", 1 << 4096], b"", "more than 4096 bits"),
         (b"1" + b"0" * 5000, b"", "more than 4096 bits"),
         (b"[" + b'"list",' + b"[]," * 3_000_000 + b"0]", b"", "header of"),
     ],
-    ids=range(38),
+    ids=range(43),
 )
 def test_decode_rejects_what_breaks_the_format(header, body, words):
     with pytest.raises(WireError, match=words):
@@ -257,7 +272,9 @@ json_values = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats()
-    | st.sampled_from(["dict", "list", "set", "array", "tensor", "str", "bytes", "floats"])
+    | st.sampled_from(
+        ["dict", "list", "set", "array", "tensor", "str", "bytes", "floats", "chunks"]
+    )
     | st.sampled_from(["int8", "float64", "bool", "bfloat16"]),
     lambda inner: st.lists(inner, max_size=6),
     max_leaves=30,

@@ -188,7 +188,7 @@ def plain_report(report: Report) -> dict[str, Any]:
 
 def print_report(console: Console, report: Report) -> None:
     """Print which answers are alike; the page shows them side by side."""
-    table = Table("who", "like", "nats", "items", box=None, pad_edge=False)
+    table = Table("who", "like", "surprise (nats)", "items", box=None, pad_edge=False)
     for one in (*report.pairs, *report.copies)[:_MOST_ROWS]:
         items = ", ".join(f"{m.item} {100 * m.share:.0f} %" for m in one.matches)
         like = one.right or "the package"

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -82,7 +82,7 @@ class Grader:
         self._sandbox = Sandbox(
             self.problem_set.course_modules,
             course_root=course.folder.parent,
-            libraries=_mentioned(_sources(self.problem_set, self._released)),
+            libraries=libraries_for(self.problem_set, self._released),
             limits=confinement.limits,
             allow_unsandboxed=confinement.trusted,
         )
@@ -169,8 +169,18 @@ class Grader:
         return self.judge(mended, seed, [self.problem_set.check(item)])[1][0]
 
 
+def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:
+    """Name the slow libraries that submissions to a set are sure to load.
+
+    Those of which the released code, or a probe, holds every word.
+    """
+    words: set[str] = set()
+    for source in _sources(problem_set, released):
+        words.update(re.findall(r"\w+", source))
+    return tuple(name for name in LIBRARIES if words.issuperset(name.split(".")))
+
+
 def _sources(problem_set: ProblemSet, released: NotebookNode) -> Iterator[str]:
-    """Yield the code that submissions are made from, and that they are asked with."""
     for cell in released.cells:
         if cell.cell_type == "code" and not is_ungraded_work(cell):
             yield cell.source
@@ -178,12 +188,6 @@ def _sources(problem_set: ProblemSet, released: NotebookNode) -> Iterator[str]:
         for part in check.parts:
             with contextlib.suppress(OSError, TypeError):  # a faulty check; its judge will say so
                 yield part.probe_source
-
-
-def _mentioned(sources: Iterable[str]) -> tuple[str, ...]:
-    """Name the slow libraries of which these sources hold every word."""
-    words = set(re.findall(r"\w+", "\n".join(sources)))
-    return tuple(name for name in LIBRARIES if words.issuperset(name.split(".")))
 
 
 def targets(problem_set: ProblemSet) -> dict[str, str]:

@@ -8,10 +8,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder import probing
+from autograder import probing, wire
 from autograder.checks import Case, Check, Mistake, Part
 from autograder.compare import agree
-from autograder.judge import case_requests, judge_check, part_seed, submission_seed
+from autograder.judge import (
+    case_requests,
+    judge_check,
+    known_answers,
+    part_seed,
+    submission_seed,
+)
 from autograder.records import CheckFault, Failure, Observation
 
 
@@ -98,6 +104,42 @@ def test_right_answer_earns_all_points():
     assert (verdict.points, verdict.max_points, verdict.fault) == (8.0, 8.0, "")
     assert all(part.holds and not part.message for part in verdict.parts)
     assert verdict.misconception is None
+
+
+def arrived(implementation, check):
+    """What the sandbox brings where the judge has said what is known."""
+    known = known_answers(check, SEED)
+    return [
+        dataclasses.replace(seen, value=known[message]["value"]) if message in known else seen
+        for seen in observe(implementation, check)
+        for message in [wire.encode({"value": seen.value})]
+    ]
+
+
+def test_answer_like_the_references_is_not_compared_again():
+    compared = []
+
+    def judge(observed, expected, inputs):
+        compared.append(observed)
+        return agree()(observed, expected, inputs)
+
+    check = with_parts(judge=judge)
+    observations = arrived(mean, check)
+    before = len(compared)
+    assert judge_check(check, SEED, observations).points == 8.0
+    assert len(compared) == before
+    assert judge_check(check, SEED, arrived(off_by_one, check)).points == 1.0
+    assert len(compared) > before
+
+
+def test_answer_like_the_references_fails_where_the_judge_is_not_content_with_it():
+    check = with_parts(judge=lambda observed, expected, inputs: "it is wrong")
+    verdict = judge_check(check, SEED, arrived(mean, check))
+    assert [part.holds for part in verdict.parts] == [False, True, True]
+
+
+def test_nothing_is_known_where_the_reference_breaks():
+    assert known_answers(dataclasses.replace(CHECK, reference=None), SEED) == {}
 
 
 def test_part_earns_its_weight():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from autograder import wire
 from autograder.confine import Limits
 from autograder.records import Failure, GraderError, ProbeRequest
 from autograder.sandbox import Sandbox
@@ -120,6 +121,22 @@ def test_course_module_that_needs_a_closed_one_is_refused(course):
         Sandbox(["pkg.greedy"], course_root=course),
     ):
         pass
+
+
+def test_known_answer_is_not_decoded(sandbox):
+    stands_for_5 = object()
+    known = {wire.encode({"value": 5}): {"value": stands_for_5}}
+    run = sandbox.run(
+        ["def f(x): return x"], [request(x=5), request(case=1, x=6), request(case=2, x=5.0)], known
+    )
+    assert values(run) == [stands_for_5, 6, 5.0]
+
+
+def test_library_that_is_not_held_ready_can_be_imported():
+    loaded = "import sys\nprint(*(name in sys.modules for name in ('torch', 'tqdm')))"
+    with Sandbox(libraries=()) as room:
+        run = room.run([loaded, "import tqdm.auto", loaded], [])
+    assert [cell.output for cell in run.cells] == ["False False\n", "", "False True\n"]
 
 
 def test_course_modules_need_a_root():

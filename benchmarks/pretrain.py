@@ -133,8 +133,8 @@ def card(run: Path, trained: TrainedModel, table: str, machine: str) -> str:
 {LIMITS}
 
 ## Structure
-{recipe.n_layers} layers, width {recipe.d_model}, {recipe.n_heads} heads, context of
-{recipe.context_length} tokens, byte-pair vocabulary of {_vocabulary(trained)};
+{recipe.n_layers} layers, width {recipe.d_model}, {recipe.n_heads} heads,
+context of {recipe.context_length} tokens, byte-pair vocabulary of {_vocabulary(trained)};
 `config.json` says the rest. Weights are stored as float16.
 
 ## Data
@@ -200,9 +200,9 @@ def bert_table(trained: TrainedModel) -> str:
     return "\n".join([head, "|---|---|---|", *rows])
 
 
-def ship(runs: Path, machine: str) -> None:
+def ship(runs: Path, kinds: Sequence[str], machine: str) -> None:
     """Copy what was trained into the package, weights halved, with cards."""
-    for kind in KINDS:
+    for kind in kinds:
         run = runs / f"{kind}-small"
         trained = load_model(run / "model")
         config = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))
@@ -233,11 +233,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of both runs")
     steps = parser.add_subparsers(dest="step", required=True)
     steps.add_parser("train", help="train one model, or go on").add_argument("kind", choices=KINDS)
-    shipping = steps.add_parser("ship", help="measure both and put them into the package")
+    shipping = steps.add_parser("ship", help="measure them and put them into the package")
+    shipping.add_argument("kinds", nargs="*", choices=[[], *KINDS], help="which  [both]")
     shipping.add_argument("--machine", default=platform.machine(), help="what they were trained on")
     options = parser.parse_args(arguments)
     if options.step == "ship":
-        ship(options.runs, options.machine)
+        ship(options.runs, options.kinds or KINDS, options.machine)
         return
     command = [options.kind, "--corpus", "library", "--size", "course", "--fast", "--resume"]
     train.main(

@@ -1,5 +1,7 @@
 """From two runs to two folders of the package, on a corpus that is always there."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -60,3 +62,11 @@ def test_counted_model_learns_from_the_documents_of_the_run(shipped):
     counted = pretrain.counted(shipped / "gpt-small", tokenizer)
     for ours, oracle in zip(counted.log_probs, expected.log_probs, strict=True):
         np.testing.assert_array_equal(ours, oracle)
+
+
+def test_history_holds_losses_and_what_a_gpt_wrote(shipped):
+    for kind in pretrain.KINDS:
+        file = shipped / "checkpoints" / f"{kind}-small" / "history.json"
+        history = json.loads(file.read_text(encoding="utf-8"))
+        assert [entry["step"] for entry in history][-1] == 2
+        assert all(("sample" in entry) == (kind == "gpt") for entry in history)

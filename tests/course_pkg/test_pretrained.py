@@ -7,6 +7,10 @@ from safetensors.torch import load_file, save_file
 from transformers.models.bert import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel
 from transformers.models.gpt2 import GPT2Config, GPT2LMHeadModel, GPT2Model
 
+from course_pkg import pretrained
+from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate
+from course_pkg.model_folders import WEIGHTS_FILE
+from course_pkg.models.transformer import count_parameters
 from course_pkg.pretrained import (
     SHA256,
     bert_weights,
@@ -14,8 +18,10 @@ from course_pkg.pretrained import (
     load_bert,
     load_gpt2,
     load_minilm,
+    load_pretrained,
     minilm_folder,
 )
+from course_pkg.text.story_grammar import StoryGrammar
 
 B, T, V, H, D, D_FF, L, CONTEXT = 2, 7, 11, 3, 12, 20, 2, 9
 # The same float32 sums in another order.
@@ -180,3 +186,51 @@ def test_minilm_matches_transformers(fused):
         expected = oracle(ids, attention_mask=mask.long()).last_hidden_state
         hidden = model.encode(ids, mask=mask)
     torch.testing.assert_close(hidden[mask], expected[mask], rtol=0, atol=1e-5)
+
+
+class TestShippedModels:
+    def test_unknown_name_lists_what_ships(self):
+        with pytest.raises(ValueError, match=r"'gpt-huge'; .* bert-small, gpt-small"):
+            load_pretrained("gpt-huge")
+
+    @pytest.mark.parametrize("name", ["gpt-small", "bert-small"])
+    def test_shipped_model_has_about_five_million_parameters_and_a_card(self, name):
+        shipped = load_pretrained(name)
+        assert 5.0e6 < count_parameters(shipped.model) < 6.0e6
+        assert not shipped.model.training
+        for section in ("Data", "Training", "How well it predicts", "Licence"):
+            assert f"\n## {section}" in shipped.card
+
+    def test_shipped_weights_are_small_enough_for_a_repository(self):
+        sizes = [file.stat().st_size for file in pretrained.SHIPPED.glob(f"*/{WEIGHTS_FILE}")]
+        assert len(sizes) == 2
+        assert sum(sizes) < 25e6
+
+    def test_shipped_gpt_predicts_stories_as_its_card_says(self):
+        shipped = load_pretrained("gpt-small")
+        row = next(line for line in shipped.card.splitlines() if line.startswith("| stories"))
+        stated, counted = (float(cell) for cell in row.split("|")[2:4])
+        texts = [story.text for story in StoryGrammar().sample(1000, seed=3)][:40]
+        n_bytes = count_bytes(texts)
+        ids = [shipped.tokenizer.encode(text) for text in texts]
+        result = evaluate(shipped.model, ids, eos_id=shipped.tokenizer.eos_id)
+        ours = bits_per_byte(result.nats_per_token * result.n_tokens, n_bytes)
+        assert ours == pytest.approx(stated, rel=0.05)  # 40 of the 250 stories
+        assert counted > 0
+
+    def test_shipped_bert_tells_hidden_tokens_better_than_the_commonest_word(self):
+        shipped = load_pretrained("bert-small")
+        tokenizer = shipped.tokenizer
+        special = tokenizer.special_ids
+        n_right = n_common = n = 0
+        for story in StoryGrammar().sample(1000, seed=3)[:20]:
+            ids = tokenizer.encode(story.text)
+            for place in range(2, len(ids), 5):
+                row = [special["[CLS]"], *ids, special["[SEP]"]]
+                row[place + 1] = special["[MASK]"]
+                with torch.no_grad():
+                    guess = shipped.model(torch.tensor([row])).logits[0, place + 1].argmax()
+                n_right += int(guess) == ids[place]
+                n_common += tokenizer.decode([ids[place]]) == "."
+                n += 1
+        assert n_right > 3 * n_common

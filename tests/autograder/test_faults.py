@@ -108,7 +108,7 @@ def test_killed_grader_loses_nothing_and_grades_nothing_twice(
     folder = class_of(N_STUDENTS)
     started = time.monotonic()
     grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
-    lasts, expected = time.monotonic() - started, _results(tmp_path / "undisturbed")
+    patience, expected = time.monotonic() - started, _results(tmp_path / "undisturbed")
     rng, n_killed, classes, n_graded = random.Random(7), 0, 0, 0
     while n_killed < N_KILLS:
         out, disturbed = tmp_path / f"out-{classes}", 0
@@ -116,9 +116,11 @@ def test_killed_grader_loses_nothing_and_grades_nothing_twice(
         while True:
             pid = _fork(toy_course, folder, _settings(out))
             if n_killed < N_KILLS:
-                time.sleep(rng.uniform(0.1, 0.8) * lasts)
+                time.sleep(rng.uniform(0.1, 0.8) * patience)
                 os.kill(pid, signal.SIGKILL)
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            # Other work makes this machine slower and faster: two kills for one that came too late.
+            patience *= 0.8 if status == 0 else 1.1
             if status == 0:
                 break
             assert status == -signal.SIGKILL

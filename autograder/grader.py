@@ -16,9 +16,9 @@ from autograder.course import Course
 from autograder.judge import case_requests, judge_check, known_answers
 from autograder.notebooks import is_ungraded_work
 from autograder.records import (
-    Difference,
     Grade,
     Observation,
+    ProbeRequest,
     Run,
     SandboxUnavailable,
     State,
@@ -29,8 +29,6 @@ from autograder.records import (
 from autograder.sandbox import LIBRARIES, Limits, Sandbox
 from autograder.submission import Mended, mend
 from autograder.visible import differences, visible_requests, visible_tests
-
-_REPEATED_SECONDS = 2.0  # what took longer is not run a second time for a picture
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,7 @@ class Grader:
         self.problem_set = course.problem_set(name)
         self._released = release.build(course.source(name)).student
         self._targets = targets(self.problem_set)
+        self._visible = visible_tests(self._released)
         self._sandbox = Sandbox(
             self.problem_set.course_modules,
             course_root=course.folder.parent,
@@ -120,43 +119,41 @@ class Grader:
         if task.refusal:
             raise SubmissionRefused(task.refusal)
         mended = mend(task.submission.notebook, self._released, self._targets)
-        run, verdicts = self.judge(mended, task.seed, self.problem_set.checks)
+        answered = [item for item in self._targets if item not in mended.blank]
+        shown = visible_requests(self._visible, self._targets, answered)
+        run, verdicts = self.judge(mended, task.seed, self.problem_set.checks, shown)
         reasons = (*task.reasons, *mended.reasons, *run.problems)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
+        lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}
         return replace(
             _ungraded(task, state, reasons),
             verdicts=verdicts,
             isolation=self._sandbox.isolation,
             cells=run.cells,
-            differences=self._differences(mended, run, verdicts),
+            differences=tuple(one for one in differences(run.observations) if one.item in lost),
         )
 
-    def _differences(
-        self, mended: Mended, run: Run, verdicts: Sequence[Verdict]
-    ) -> tuple[Difference, ...]:
-        """Ask what the visible tests find, where points were lost and it takes no time.
-
-        In a run of its own: the first one has met the hidden inputs.
-        """
-        lost = [v.item for v in verdicts if v.points < v.max_points and v.item not in mended.blank]
-        requests = visible_requests(visible_tests(self._released), self._targets, lost)
-        if not requests or run.seconds > _REPEATED_SECONDS:
-            return ()
-        return differences(self._sandbox.run(mended.cells, requests).observations)
-
     def judge(
-        self, mended: Mended, seed: int, checks: Sequence[Check]
+        self,
+        mended: Mended,
+        seed: int,
+        checks: Sequence[Check],
+        shown: Sequence[ProbeRequest] = (),
     ) -> tuple[Run, tuple[Verdict, ...]]:
-        """Run a mended notebook inside the sandbox and judge some of its items."""
-        requests = [request for check in checks for request in case_requests(check, seed)]
+        """Run a mended notebook inside the sandbox and judge some of its items.
+
+        Args:
+            shown: what to ask before anything hidden comes near the student's code.
+        """
+        hidden = [request for check in checks for request in case_requests(check, seed)]
         known = {k: v for check in checks for k, v in known_answers(check, seed).items()}
-        run = self._sandbox.run(mended.cells, requests, known)
-        observations: dict[str, list[Observation]] = {check.item: [] for check in checks}
+        run = self._sandbox.run(mended.cells, [*shown, *hidden], known)
+        seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
-            observations[observation.item].append(observation)
-        return run, tuple(judge_check(check, seed, observations[check.item]) for check in checks)
+            seen.setdefault(observation.item, []).append(observation)
+        return run, tuple(judge_check(check, seed, seen.get(check.item, [])) for check in checks)
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
         """Judge one item of a submission again, with the same questions.

@@ -1,9 +1,9 @@
 """What a student's function gives where the notebook itself says what is right.
 
 The visible test of an item stands in the released notebook, so its inputs and its right answers are
-no secret, and a picture of the first difference helps more than words. It is found by running that
-test alone in a sandbox that no hidden input has ever entered: whatever student code could remember,
-it could only show what everybody can read.
+no secret, and a picture of the first difference helps more than words. It is found by running these
+tests before any hidden input has entered the sandbox: whatever student code could remember, it
+could only show what everybody can read.
 """
 
 import ast
@@ -15,8 +15,10 @@ import numpy as np
 from nbformat import NotebookNode
 
 from autograder.notebooks import grading, is_autograded
-from autograder.records import Difference, Failure, Observation, ProbeRequest
+from autograder.records import Difference, Observation, ProbeRequest
 
+VISIBLE = "visible tests"
+"""Stands for an item in what is asked: requests of one item share a process."""
 _SECONDS = 2.0
 _MOST_NUMBERS = 64
 _MOST_CHARACTERS = 300
@@ -83,12 +85,12 @@ def visible_tests(released: NotebookNode) -> dict[str, str]:
 def visible_requests(
     tests: Mapping[str, str], targets: Mapping[str, str], items: Sequence[str]
 ) -> tuple[ProbeRequest, ...]:
-    """Ask what the visible tests of some items find; never in a sandbox that saw hidden inputs."""
+    """Ask what the visible tests of some items find; to be asked before anything hidden."""
     limits = {"most_numbers": _MOST_NUMBERS, "most_characters": _MOST_CHARACTERS}
     return tuple(
         ProbeRequest(
+            VISIBLE,
             item,
-            "visible test",
             0,
             targets[item],
             _PROBE,
@@ -101,10 +103,14 @@ def visible_requests(
 
 
 def differences(observations: Sequence[Observation]) -> tuple[Difference, ...]:
-    """Read what came out of the sandbox; whatever has another form is left out."""
+    """Read what came out of the sandbox; whatever has another form is left out.
+
+    Returns:
+        At most one difference for each item.
+    """
     found = []
     for seen in observations:
-        if isinstance(seen.value, Failure) or type(seen.value) is not tuple:
+        if seen.item != VISIBLE or type(seen.value) is not tuple:
             continue
         if len(seen.value) != 3 or type(seen.value[0]) is not str:
             continue
@@ -112,7 +118,7 @@ def differences(observations: Sequence[Observation]) -> tuple[Difference, ...]:
         shown, expected = _plain(given), _plain(right)
         if shown is not None and expected is not None:
             asked = asked[:_MOST_CHARACTERS]
-            found.append(Difference(seen.item, asked, shown, expected))
+            found.append(Difference(seen.part, asked, shown, expected))
     return tuple(found)
 
 

@@ -1,4 +1,3 @@
-import dataclasses
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from autograder.pipeline import Settings, grade_class
 from autograder.probing import probe_or_failure
 from autograder.records import Difference, Failure, Grade, Observation, State, Verdict
 from autograder.submission import mend
-from autograder.visible import differences, visible_requests, visible_tests
+from autograder.visible import VISIBLE, differences, visible_requests, visible_tests
 
 TARGETS = {"toy_double": "double", "toy_mean": "mean"}
 
@@ -22,7 +21,7 @@ def _ask(test, implementation):
     """Run one visible test on an implementation, as the sandbox would."""
     (request,) = visible_requests({"item": test}, {"item": "f"}, ["item"])
     value = probe_or_failure(request, {"f": implementation})
-    return differences([Observation("item", request.part, 0, value)])
+    return differences([Observation(request.item, request.part, 0, value)])
 
 
 @pytest.mark.parametrize(
@@ -83,12 +82,12 @@ def test_matrices_are_shown_as_text_and_large_ones_cut_short():
     ],
 )
 def test_differences_reject_what_has_another_form(value):
-    assert differences([Observation("item", "visible test", 0, value)]) == ()
+    assert differences([Observation(VISIBLE, "item", 0, value)]) == ()
 
 
 def test_numbers_that_cannot_be_drawn_become_text():
     value = ("f(1)", np.array([1.0, np.nan]), np.array([[1.0]]))
-    (found,) = differences([Observation("item", "visible test", 0, value)])
+    (found,) = differences([Observation(VISIBLE, "item", 0, value)])
     assert (found.found, found.expected) == ("[ 1. nan]", "[[1.]]")
 
 
@@ -115,24 +114,42 @@ def test_lost_points_come_with_a_difference(toys, grade, without_sandbox):
     assert found.differences == (Difference("toy_double", "double([1, 2])", "[1, 4]", "[2, 4]"),)
 
 
-def test_right_and_blank_answers_cost_no_second_run(toys, grade, without_sandbox, monkeypatch):
+def test_right_answers_show_nothing_and_blank_ones_are_not_asked(
+    toys, grade, without_sandbox, monkeypatch
+):
     asked = []
-    monkeypatch.setattr(
-        "autograder.grader.visible_requests", lambda tests, targets, items: asked.append(items)
-    )
+
+    def ask(tests, targets, items):
+        asked.append(items)
+        return visible_requests(tests, targets, items)
+
+    monkeypatch.setattr("autograder.grader.visible_requests", ask)
     assert grade(double=toys.double).differences == ()
-    assert asked == [[]]
+    assert asked == [["toy_double"]]
 
 
-def test_slow_notebooks_are_not_run_a_second_time(toys, grade, without_sandbox, monkeypatch):
+def test_difference_is_not_shown_where_no_points_are_lost(
+    toys, grade, without_sandbox, monkeypatch
+):
+    found = Difference("toy_mean", "mean([1])", "2", "1")
+    monkeypatch.setattr("autograder.grader.differences", lambda observations: (found,))
+    assert grade(double=toys.double, mean=toys.mean).differences == ()
+
+
+def test_visible_tests_are_asked_in_one_process_before_anything_hidden(
+    toys, grade, without_sandbox, monkeypatch
+):
+    asked = []
     judge = Grader.judge
 
-    def slow(self, *args):
+    def watched(self, *args):
         run, verdicts = judge(self, *args)
-        return dataclasses.replace(run, seconds=60.0), verdicts
+        asked.extend(observation.item for observation in run.observations)
+        return run, verdicts
 
-    monkeypatch.setattr(Grader, "judge", slow)
-    assert grade(double=toys.square).differences == ()
+    monkeypatch.setattr(Grader, "judge", watched)
+    grade(double=toys.square, mean=toys.mean)
+    assert asked[:2] == [VISIBLE, VISIBLE] and VISIBLE not in asked[2:]
 
 
 REMEMBERS = """

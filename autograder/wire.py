@@ -251,10 +251,10 @@ class _Encoder(_Counted):
         if value.layout is not torch.strided or value.device.type == "meta":
             raise WireError("a tensor without plain storage does not travel")
         self._check_array(name, _TENSOR_DTYPES, value.numel() * value.element_size())
-        plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
-        # One element counts as contiguous whatever its stride; seen as bytes, it must not.
-        flat = plain.as_strided((plain.numel(),), (1,))
-        self._put(flat.view(torch.uint8).numpy().tobytes())
+        plain = value.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy does not know bfloat16.
+        same = plain if name in _DTYPES else plain.view(torch.int16)
+        self._put(same.numpy().tobytes())
         return ["tensor", name, *map(int, value.shape)]
 
     def _check_array(self, name: str, allowed: frozenset[str], n_bytes: int) -> None:

@@ -109,6 +109,10 @@ def _warm_torch(with_optimizers: bool) -> None:
     import torch
 
     torch.set_num_threads(1)  # a child of a parent with more would hang
+    for dtype in (torch.float32, torch.float64):
+        scores = wire.normal_form(torch.ones(3, 3, dtype=dtype)) @ torch.ones(3, 3, dtype=dtype)
+        future = torch.ones(3, 3, dtype=torch.bool).triu(1)
+        torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1).exp().sum(-1).mean().tolist()
     if with_optimizers:
         weight = torch.nn.Parameter(torch.ones(1))
         weight.grad = torch.ones_like(weight)

@@ -57,6 +57,7 @@ class _Drawn:
         answers: what recorded implementations gave, by their place in the check: the reference
             is None, a mistake its number. Judges only read them.
         is_met: whether the part's judge is content with the reference's own answer.
+        sent: the message in which the sandbox would send the reference's answer.
     """
 
     part: Part
@@ -65,6 +66,7 @@ class _Drawn:
     message: bytes
     answers: dict[int | None, Any] = field(default_factory=dict)
     is_met: bool = False
+    sent: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,11 @@ def known_answers(check: Check, seed: int) -> dict[bytes, Any]:
     The values are the reference's own, so that `judge_check` knows them again and does not compare.
     """
     known: dict[bytes, Any] = {}
-    with _generators_kept(), contextlib.suppress(CheckFault):  # which `judge_check` will report
+    with contextlib.suppress(CheckFault):  # which `judge_check` will report
         for drawn in _cases(check, seed):
             answer = {"value": _expected(check, drawn)}
-            known.setdefault(wire.encode(answer), answer)
+            drawn.sent = drawn.sent or wire.encode(answer)
+            known.setdefault(drawn.sent, answer)
     return known
 
 
@@ -127,21 +130,20 @@ def judge_check(check: Check, seed: int, observations: Sequence[Observation]) ->
     """
     answers = {(seen.part, seen.case): seen.value for seen in observations}
     verdicts, seen, faults = [], [], []
-    with _generators_kept():
+    try:
+        cases = _cases(check, seed)
+    except CheckFault as fault:
+        return _without_checks(check, str(fault))
+    for part in check.parts:
         try:
-            cases = _cases(check, seed)
+            results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
         except CheckFault as fault:
-            return _without_checks(check, str(fault))
-        for part in check.parts:
-            try:
-                results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
-            except CheckFault as fault:
-                faults.append(str(fault))
-                verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
-                continue
-            seen += results
-            verdicts.append(_part_verdict(check, part, results))
-        misconception = _misconception(check, seen)
+            faults.append(str(fault))
+            verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
+            continue
+        seen += results
+        verdicts.append(_part_verdict(check, part, results))
+    misconception = _misconception(check, seen)
     points = _points(check, verdicts)
     return Verdict(
         check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
@@ -253,7 +255,9 @@ def _probe(implementation: Any, drawn: _Drawn) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
     request = drawn.request
     inputs = wire.decode(drawn.message)
-    return wire.normal_form(call_probe(request.source, implementation, inputs, seed_of(request)))
+    with _generators_kept():
+        value = call_probe(request.source, implementation, inputs, seed_of(request))
+    return wire.normal_form(value)
 
 
 def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:

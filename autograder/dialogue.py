@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder import wire
+from autograder import streams, wire
 from autograder.confine import Limits
 from autograder.records import CellResult, Failure, Observation, ProbeRequest, Run, WireError
 from autograder.worker import NOT_CONFINED, OUT_OF_MEMORY
@@ -79,7 +79,7 @@ class Dialogue:
             DiedError: if it is not taken in time.
         """
         try:
-            wire.write(self.talk, wire.encode(message), deadline)
+            streams.write(self.talk, wire.encode(message), deadline)
         except TimeoutError:
             raise DiedError("timeout", "the time is over") from None
         except OSError:
@@ -93,7 +93,7 @@ class Dialogue:
         """
         try:
             self._wait(deadline)
-            answer = wire.read(self.talk, deadline, self.known)
+            answer = streams.read(self.talk, deadline, self.known)
         except WireError as error:
             raise DiedError("refused", str(error)) from None
         except TimeoutError:
@@ -123,7 +123,7 @@ class Dialogue:
         if self.status is None:
             self.hang_up()
             try:
-                report = wire.read(self.control, time.monotonic() + _REPORT_SECONDS)
+                report = streams.read(self.control, time.monotonic() + _REPORT_SECONDS)
             except (EOFError, OSError):
                 self.status = NOT_CONFINED
             else:

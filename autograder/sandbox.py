@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from autograder import canaries, confine, room, wire
+from autograder import canaries, confine, room, streams, wire
 from autograder.confine import Limits
 from autograder.dialogue import Dialogue, Progress, ServerDiedError
 from autograder.records import GraderError, ProbeRequest, Run, SandboxUnavailable
@@ -258,8 +258,8 @@ class Sandbox:
         assert self._control is not None
         deadline = time.monotonic() + _START_SECONDS
         try:
-            wire.write(self._control, wire.encode(settings), deadline)
-            answer: dict[str, Any] = wire.read(self._control, deadline)
+            streams.write(self._control, wire.encode(settings), deadline)
+            answer: dict[str, Any] = streams.read(self._control, deadline)
         except (EOFError, OSError):
             return {}
         return answer

@@ -14,21 +14,21 @@ import json
 import math
 import struct
 import sys
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from autograder.records import WireError
 
-_PREFIX = struct.Struct(">IQ")
+PREFIX = struct.Struct(">IQ")
 _DTYPES = frozenset({"bool", "float16", "float32", "float64", "complex64", "complex128"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _TENSOR_DTYPES = _DTYPES | {"bfloat16"}
 _MANY = 16  # floats of a list are packed from here on: a tenth of the time of digits
+_ROWS = 4  # tuples of one length are sent column by column from here on
 _SHORT_TEXT = 256  # characters; longer texts go into the body
 
 
@@ -37,33 +37,20 @@ class Bounds:
     """How large a message may be.
 
     Attributes:
-        depth: nesting of containers.
+        depth: nesting of containers; a dict is two deep, as it travels as lists.
         items: values in all, arrays counting as one.
         int_bits: length of a whole number.
     """
 
     header_bytes: int = 8 << 20
     body_bytes: int = 64 << 20
-    depth: int = 32
+    depth: int = 64
     items: int = 1 << 19
     int_bits: int = 4096
     dimensions: int = 16
 
 
 DEFAULT_BOUNDS = Bounds()
-
-
-class Stream(Protocol):
-    """What messages travel over: a connected socket."""
-
-    def settimeout(self, seconds: float | None, /) -> None:
-        """Set how long the next call may wait."""
-
-    def recv(self, n_bytes: int, /) -> bytes:
-        """Return at most `n_bytes`, none at the end."""
-
-    def send(self, data: memoryview, /) -> int:
-        """Send some of the data and return how much."""
 
 
 def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:
@@ -75,7 +62,7 @@ def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:
     encoder = _Encoder(bounds)
     header = json.dumps(encoder.node(value, 0), separators=(",", ":")).encode("ascii")
     _check_sizes(len(header), encoder.n_bytes, bounds)
-    return b"".join([_PREFIX.pack(len(header), encoder.n_bytes), header, *encoder.body])
+    return b"".join([PREFIX.pack(len(header), encoder.n_bytes), header, *encoder.body])
 
 
 def decode(message: bytes | bytearray | memoryview, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
@@ -85,48 +72,29 @@ def decode(message: bytes | bytearray | memoryview, bounds: Bounds = DEFAULT_BOU
         WireError: if it breaks the format or the bounds.
     """
     view = memoryview(message)
-    if len(view) < _PREFIX.size:
+    if len(view) < PREFIX.size:
         raise WireError(f"a message of {len(view)} bytes has no length prefix")
-    n_header, n_body = _PREFIX.unpack(view[: _PREFIX.size])
+    n_header, n_body = PREFIX.unpack(view[: PREFIX.size])
     _check_sizes(n_header, n_body, bounds)
-    if len(view) != _PREFIX.size + n_header + n_body:
+    if len(view) != PREFIX.size + n_header + n_body:
         raise WireError(f"a message has {len(view)} bytes where its prefix promises another number")
-    header = bytes(view[_PREFIX.size : _PREFIX.size + n_header])
-    decoder = _Decoder(view[_PREFIX.size + n_header :], bounds)
+    header = bytes(view[PREFIX.size : PREFIX.size + n_header])
+    decoder = _Decoder(view[PREFIX.size + n_header :], bounds)
     value = decoder.node(_parse(header, bounds), 0)
     if decoder.offset != n_body:
         raise WireError(f"{n_body - decoder.offset} bytes of the body belong to no value")
     return value
 
 
-def read(stream: Stream, deadline: float, known: Mapping[bytes, Any] | None = None) -> Any:
-    """Receive one message whole before `deadline`, a time of `time.monotonic()`.
-
-    Args:
-        known: what messages mean that need not be decoded.
+def length_of_rest(prefix: bytes | bytearray, bounds: Bounds = DEFAULT_BOUNDS) -> int:
+    """Return how many bytes of a message follow its first ones.
 
     Raises:
-        TimeoutError: if the message is not complete by then.
-        EOFError: if the other side has closed the stream.
-        WireError: as `decode`.
+        WireError: if they are more than may travel.
     """
-    prefix = _receive(stream, _PREFIX.size, deadline)
-    n_header, n_body = _PREFIX.unpack(prefix)
-    _check_sizes(n_header, n_body, DEFAULT_BOUNDS)
-    message = bytes(prefix + _receive(stream, n_header + n_body, deadline))
-    return known[message] if known and message in known else decode(message)
-
-
-def write(stream: Stream, message: bytes, deadline: float) -> None:
-    """Send a message whole before `deadline`.
-
-    Raises:
-        TimeoutError: if the other side does not take it in time.
-    """
-    rest = memoryview(message)
-    while rest:
-        _wait_until(stream, deadline)
-        rest = rest[stream.send(rest[: 1 << 20]) :]
+    n_header, n_body = PREFIX.unpack(prefix)
+    _check_sizes(n_header, n_body, bounds)
+    return int(n_header + n_body)
 
 
 def normal_form(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
@@ -136,24 +104,6 @@ def normal_form(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
         WireError: as `encode`.
     """
     return decode(encode(value, bounds), bounds)
-
-
-def _wait_until(stream: Stream, deadline: float) -> None:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("the deadline of a message has passed")
-    stream.settimeout(left)
-
-
-def _receive(stream: Stream, n_bytes: int, deadline: float) -> bytearray:
-    data = bytearray()
-    while len(data) < n_bytes:
-        _wait_until(stream, deadline)
-        chunk = stream.recv(min(n_bytes - len(data), 1 << 20))
-        if not chunk:
-            raise EOFError("the other side closed the stream")
-        data += chunk
-    return data
 
 
 def _check_sizes(n_header: int, n_body: int, bounds: Bounds) -> None:
@@ -198,21 +148,33 @@ class _Encoder(_Counted):
             return self._text(value)
         if kind is bytes:
             return ["bytes", self._put(value)]
-        if kind in (list, tuple) and len(value) >= _MANY and set(map(type, value)) == {float}:
-            self._count(len(value))
-            return ["floats", kind.__name__, self._put(np.array(value).tobytes())]
-        if kind in (list, tuple) and len(value) > 1 and set(map(type, value)) == {bytes}:
-            self._count(len(value))
-            self._put(b"".join(value))
-            return ["chunks", kind.__name__, *map(len, value)]
+        if kind in (list, tuple) and len(value) > 1:
+            packed = self._packed(value, kind.__name__, depth)
+            if packed is not None:
+                return packed
         if kind in _SEQUENCES:
             return [kind.__name__, *self._nodes(value, depth + 1)]
         if kind is dict:
-            keys = self._nodes(value, depth + 1)
-            values = self._nodes(value.values(), depth + 1)
             # Their bytes stand in the body in this order too: all keys, then all values.
-            return ["dict", *keys, *values]
+            columns = list(value), list(value.values())
+            return ["dict", *(self.node(column, depth + 1) for column in columns)]
         return self._array(value)
+
+    def _packed(self, value: Any, kind: str, depth: int) -> Any:
+        """Return many values of one kind as one, or None where that does not pay."""
+        kinds = set(map(type, value))
+        if kinds == {float} and len(value) >= _MANY:
+            self._count(len(value))
+            return ["floats", kind, self._put(np.array(value).tobytes())]
+        if kinds == {bytes}:
+            self._count(len(value))
+            self._put(b"".join(value))
+            return ["chunks", kind, *map(len, value)]
+        if kinds == {tuple} and len(value) >= _ROWS and len(set(map(len, value))) == 1 and value[0]:
+            self._count(len(value))
+            columns = zip(*value, strict=True)
+            return ["rows", kind, *(self.node(list(column), depth + 1) for column in columns)]
+        return None
 
     def _nodes(self, values: Collection[Any], depth: int) -> Collection[Any]:
         """Do as `node` for many; plain ones, the usual case, without a call for each."""
@@ -346,15 +308,15 @@ class _Decoder(_Counted):
             return self._bytes(tag, parts)
         if tag in ("array", "tensor"):
             return self._array(tag, parts)
-        if tag in ("floats", "chunks"):
-            return self._packed(tag, parts)
+        if tag in ("floats", "chunks", "rows"):
+            return self._packed(tag, parts, depth)
+        if tag == "dict":
+            return _build_dict([self.node(part, depth + 1) for part in parts])
         if _all_plain(parts, set(map(type, parts)), self.bounds):
             self._count(len(parts))
             values = parts
         else:
             values = [self.node(part, depth + 1) for part in parts]
-        if tag == "dict":
-            return _build_dict(values)
         if tag not in _BUILD:
             raise WireError(f"a list in the header has the unknown tag {tag[:20]!r}")
         if tag in ("set", "frozenset"):
@@ -372,17 +334,25 @@ class _Decoder(_Counted):
         except UnicodeDecodeError as error:
             raise WireError(f"a text that is not UTF-8: {error.reason}") from None
 
-    def _packed(self, tag: str, parts: list[Any]) -> Any:
-        if not parts or parts[0] not in ("list", "tuple") or (tag == "floats" and len(parts) != 2):
-            raise WireError(f"{tag} in the body need a kind and a length")
-        self._count(len(parts) - 1)
-        values: list[Any] = [bytes(self._take(length)) for length in parts[1:]]
-        if tag == "floats":
-            if len(values[0]) % 8:
-                raise WireError(f"floats have {len(values[0])} bytes, no multiple of 8")
-            self._count(len(values[0]) // 8)
-            values = np.frombuffer(values[0]).tolist()
-        return _BUILD[parts[0]](values)
+    def _packed(self, tag: str, parts: list[Any], depth: int) -> Any:
+        kind, parts = (parts[0], parts[1:]) if parts else (None, [])
+        if kind not in ("list", "tuple"):
+            raise WireError(f"{tag} in the body are neither a list nor a tuple")
+        if tag == "rows":
+            columns = [self.node(part, depth + 1) for part in parts]
+            _check_columns(columns)
+            self._count(len(columns[0]))
+            return _BUILD[kind](list(zip(*columns, strict=True)))
+        if tag == "chunks":
+            self._count(len(parts))
+            return _BUILD[kind]([bytes(self._take(length)) for length in parts])
+        if len(parts) != 1:
+            raise WireError(f"floats in the body need one length, not {len(parts)}")
+        data = self._take(parts[0])
+        if len(data) % 8:
+            raise WireError(f"floats in the body have {len(data)} bytes, no multiple of 8")
+        self._count(len(data) // 8)
+        return _BUILD[kind](np.frombuffer(data).tolist())
 
     def _array(self, tag: str, parts: list[Any]) -> Any:
         name, shape = (parts[0], tuple(parts[1:])) if parts else (None, ())
@@ -416,13 +386,17 @@ class _Decoder(_Counted):
         return self.body[self.offset - n_bytes : self.offset]
 
 
-def _build_dict(values: list[Any]) -> dict[Any, Any]:
-    if len(values) % 2:
-        raise WireError("a dict has a key without a value")
-    half = len(values) // 2
-    keys = values[:half]
-    _check_keys(keys)
-    return dict(zip(keys, values[half:], strict=True))
+def _build_dict(columns: list[Any]) -> dict[Any, Any]:
+    if len(columns) != 2:
+        raise WireError(f"a dict has keys and values, not {len(columns)} parts")
+    _check_columns(columns)
+    _check_keys(columns[0])
+    return dict(zip(*columns, strict=True))
+
+
+def _check_columns(columns: list[Any]) -> None:
+    if not columns or set(map(type, columns)) != {list} or len(set(map(len, columns))) != 1:
+        raise WireError("keys and values, and columns, are lists of one length")
 
 
 def _check_keys(keys: list[Any]) -> None:

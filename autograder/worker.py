@@ -28,7 +28,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from autograder import confine, enclosures, wire
+from autograder import confine, enclosures, streams, wire
 from autograder.enclosures import Enclosure
 from autograder.probing import call_probe, describe, failure_of, probe_or_failure
 from autograder.records import Failure, ProbeRequest, WireError
@@ -45,7 +45,7 @@ _WATCH_SECONDS = 0.1
 def serve(control_fd: int) -> NoReturn:
     """Warm up, then fork a warden for each submission until the grader hangs up."""
     control = socket.socket(fileno=control_fd)
-    settings = wire.read(control, _forever())
+    settings = streams.read(control, _forever())
     limits = confine.Limits(**settings["limits"])
     if settings["become"] is not None and settings["tier"] != "B":
         confine.become(settings["become"])
@@ -248,7 +248,7 @@ class _Session:
 
     def run(self) -> None:
         while True:
-            message = wire.read(self.talk, _forever())
+            message = streams.read(self.talk, _forever())
             if "cell" in message:
                 _send(self.talk, {"error": self._run_cell(message["cell"])})
             else:
@@ -311,7 +311,7 @@ def _send_value(talk: socket.socket, value: Any) -> None:
     """Send a value, a Failure, or the Failure to send it."""
     if type(value) is not Failure:
         try:
-            wire.write(talk, wire.encode({"value": value}), _forever())
+            streams.write(talk, wire.encode({"value": value}), _forever())
             return
         except WireError as error:
             value = failure_of(error)
@@ -319,7 +319,7 @@ def _send_value(talk: socket.socket, value: Any) -> None:
 
 
 def _send(stream: socket.socket, message: dict[str, Any]) -> None:
-    wire.write(stream, wire.encode(message), _forever())
+    streams.write(stream, wire.encode(message), _forever())
 
 
 def _forever() -> float:

@@ -20,6 +20,7 @@ WORDS = [
         "bytes",
         "floats",
         "chunks",
+        "rows",
         "array",
         "tensor",
     ),

@@ -12,6 +12,7 @@ This file and `records.py` are also what the worker inside the sandbox imports.
 
 import json
 import math
+import re
 import struct
 import sys
 from collections.abc import Callable, Collection
@@ -263,12 +264,12 @@ def _parse(header: bytes, bounds: Bounds) -> Any:
     # Each value costs at least one of these, so this bounds what the parser can build.
     if header.count(b",") + header.count(b"[") > 4 * bounds.items:
         raise WireError(f"a header of more than {bounds.items} values")
+    # A decimal digit holds more than three bits. Long numbers are slow to read; to find them is
+    # not, as only a number's first digit can begin a match.
+    if re.search(rb"(?<![0-9])[0-9]{%d}" % (bounds.int_bits // 3 + 3), header):
+        raise WireError(f"a whole number of more than {bounds.int_bits} bits")
     try:
-        return json.loads(
-            header.decode("ascii"),
-            object_pairs_hook=_refuse_object,
-            parse_int=lambda digits: _parse_int(digits, bounds),
-        )
+        return json.loads(header.decode("ascii"), object_pairs_hook=_refuse_object)
     except RecursionError:
         raise WireError(f"containers nested deeper than {bounds.depth}") from None
     except ValueError as error:
@@ -277,13 +278,6 @@ def _parse(header: bytes, bounds: Bounds) -> Any:
 
 def _refuse_object(pairs: list[tuple[str, Any]]) -> Any:
     raise WireError("a JSON object has no place in a header")
-
-
-def _parse_int(digits: str, bounds: Bounds) -> int:
-    # A decimal digit holds more than three bits. Long strings of digits are slow to read.
-    if len(digits) > bounds.int_bits // 3 + 2:
-        raise WireError(f"a whole number of more than {bounds.int_bits} bits")
-    return int(digits)
 
 
 class _Decoder(_Counted):
@@ -297,13 +291,26 @@ class _Decoder(_Counted):
         self._count(1)
         if depth > self.bounds.depth:
             raise WireError(f"containers nested deeper than {self.bounds.depth}")
-        if type(node) is int and node.bit_length() > self.bounds.int_bits:
-            raise WireError(f"a whole number of more than {self.bounds.int_bits} bits")
         if type(node) is not list:
+            if type(node) is int and node.bit_length() > self.bounds.int_bits:
+                raise WireError(f"a whole number of more than {self.bounds.int_bits} bits")
             return node
         if not node or type(node[0]) is not str:
             raise WireError("a list in the header has no tag")
         tag, parts = node[0], node[1:]
+        if tag not in _BUILD:
+            return self._other(tag, parts, depth)
+        if _all_plain(parts, set(map(type, parts)), self.bounds):
+            self._count(len(parts))
+            values = parts
+        else:
+            values = [self.node(part, depth + 1) for part in parts]
+        if tag in ("set", "frozenset"):
+            _check_keys(values)
+        return _BUILD[tag](values)
+
+    def _other(self, tag: str, parts: list[Any], depth: int) -> Any:
+        """Return the value of a node that is no plain sequence."""
         if tag in ("str", "bytes"):
             return self._bytes(tag, parts)
         if tag in ("array", "tensor"):
@@ -312,16 +319,7 @@ class _Decoder(_Counted):
             return self._packed(tag, parts, depth)
         if tag == "dict":
             return _build_dict([self.node(part, depth + 1) for part in parts])
-        if _all_plain(parts, set(map(type, parts)), self.bounds):
-            self._count(len(parts))
-            values = parts
-        else:
-            values = [self.node(part, depth + 1) for part in parts]
-        if tag not in _BUILD:
-            raise WireError(f"a list in the header has the unknown tag {tag[:20]!r}")
-        if tag in ("set", "frozenset"):
-            _check_keys(values)
-        return _BUILD[tag](values)
+        raise WireError(f"a list in the header has the unknown tag {tag[:20]!r}")
 
     def _bytes(self, tag: str, parts: list[Any]) -> str | bytes:
         if len(parts) != 1:

@@ -206,6 +206,7 @@ def _serve(pipe: Connection, job: Job) -> None:
     _end_with_parent()
     try:
         with Grader(job.course, job.name, job.confinement) as grader:
+            _use_one_thread()
             pipe.send(None)
             while True:
                 pipe.send(_grade(grader, job, pipe.recv()))
@@ -214,6 +215,13 @@ def _serve(pipe: Connection, job: Job) -> None:
     except GraderError as error:
         with contextlib.suppress(ConnectionError):
             pipe.send(error)
+
+
+def _use_one_thread() -> None:
+    """Keep the reference versions to one core: the others are for the other processes."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
 
 
 def _end_with_parent() -> None:

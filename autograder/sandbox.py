@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import os
 import pwd
+import signal
 import socket
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from autograder import canaries, confine, room, streams, wire
 from autograder.confine import Limits
@@ -45,6 +46,7 @@ FORCE_TIER = "AUTOGRADER_TIER"
 _USERS = range(61184, 65520)
 _START_SECONDS = 120.0
 _MOST_ATTEMPTS = 5
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)  # the program itself, or the one that it runs
 
 
 class Sandbox:
@@ -205,6 +207,30 @@ class Sandbox:
             dialogue.end()
 
     def _start(self) -> None:
+        """Start the server, and again where something kills it before it is warm.
+
+        Else a kill from outside, as of a machine short of memory, would pass for a machine that
+        cannot isolate, and end the run of a whole class.
+        """
+        for attempts_left in reversed(range(_MOST_ATTEMPTS)):
+            answer, complaints = self._start_once()
+            if "isolation" in answer:
+                break
+            was_killed = self._ended() in _KILLED
+            self._stop()
+            if answer or not was_killed or not attempts_left:
+                self._refuse(answer, complaints)
+        self._reusable, self.isolation = answer["reusable"], answer["isolation"]
+
+    def _ended(self) -> int | None:
+        """Return the server's exit status, None if it is still there."""
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1.0)
+        return None
+
+    def _start_once(self) -> tuple[dict[str, Any], str]:
+        """Return what the server answers once it is warm, and what it complained of."""
         assert self._folder is not None
         folder = Path(self._folder.name)
         ours, theirs = socket.socketpair()
@@ -229,11 +255,8 @@ class Sandbox:
             theirs.close()
             self._control = ours
             answer = self._handshake(self._settings(folder, names))
-            if "isolation" not in answer:
-                self._stop()
-                complaints.seek(0)
-                self._refuse(answer, complaints.read(4000).decode(errors="replace").strip())
-        self._reusable, self.isolation = answer["reusable"], answer["isolation"]
+            complaints.seek(0)
+            return answer, complaints.read(4000).decode(errors="replace").strip()
 
     def _settings(self, folder: Path, course_names: Collection[str]) -> dict[str, Any]:
         """Return what the server must know; no path of this machine gets into the room."""
@@ -264,7 +287,7 @@ class Sandbox:
             return {}
         return answer
 
-    def _refuse(self, answer: dict[str, Any], complaints: str) -> None:
+    def _refuse(self, answer: dict[str, Any], complaints: str) -> NoReturn:
         if "error" in answer:
             raise GraderError(
                 f"{answer['error']} (while the sandbox loaded torch, numpy and the modules "

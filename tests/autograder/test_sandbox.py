@@ -7,7 +7,7 @@ import torch
 
 from autograder import wire
 from autograder.confine import Limits
-from autograder.records import Failure, GraderError, ProbeRequest
+from autograder.records import Failure, GraderError, ProbeRequest, SandboxUnavailable
 from autograder.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -167,3 +167,32 @@ def test_unsandboxed_run_says_so(course):
         run = room.run(["import pkg.open\ndef f(x): return x + pkg.open.ANSWER"], [request(x=1)])
         assert room.isolation.startswith("none")
     assert values(run) == [43]
+
+
+def killing(monkeypatch, n_times):
+    """Kill the next servers while they start; return the list of all that were started."""
+    plain, started = Sandbox._handshake, []
+
+    def handshake(self, settings):
+        started.append(self._tier)
+        if len(started) > n_times:
+            return plain(self, settings)
+        self._process.kill()
+        return {}  # what is read where nobody writes any more
+
+    monkeypatch.setattr(Sandbox, "_handshake", handshake)
+    return started
+
+
+def test_server_that_is_killed_while_it_starts_is_started_again(monkeypatch):
+    started = killing(monkeypatch, 2)
+    with Sandbox() as room:
+        assert room.run(["print('here')"], []).cells[0].output == "here\n"
+        assert room.refused == {}, "a worse tier was chosen, or one was found to leak"
+    assert len(started) == 3
+
+
+def test_server_that_never_lives_is_reported(monkeypatch):
+    killing(monkeypatch, 1000)
+    with pytest.raises(SandboxUnavailable, match="it does not start"), Sandbox():
+        pass

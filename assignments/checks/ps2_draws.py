@@ -146,10 +146,11 @@ def draw_ranks(rng: Generator) -> list[Case]:
     merges = [(b, c), (a, b), (d, e), (bc := b + c, d), (c, d), (a, bc), (e, a)]
     vocabulary = [*(bytes([i]) for i in range(256)), *(x + y for x, y in merges), "<eos>"]
     words = [a + b + c, b + c + d + e, a + b + d, d + e + a + b + c, (a + b + c + d + e) * 2]
+    words += [a + b + d + b + a]  # with the reverse of a pair, and the beginning of one at the end
     words += [b"".join([a, b, c, d, e][i] for i in rng.integers(0, 5, n)) for n in (7, 11)]
     return [
         Case("one word", {"words": words[:1], "vocabulary": vocabulary, "merges": merges}),
-        Case("6 words", {"words": words[1:], "vocabulary": vocabulary, "merges": merges}),
+        Case("7 words", {"words": words[1:], "vocabulary": vocabulary, "merges": merges}),
     ]
 
 

@@ -166,9 +166,10 @@ def _kilobytes(pid: int, file: str, field_name: str) -> int:
 # ------------------------------------------------------------------ whole commands
 @dataclass(frozen=True)
 class Timed:
-    """One command's cost."""
+    """One command's cost; CPU only of processes that it has waited for, so not of sandboxes."""
 
     n: int
+    cpu_seconds: float
     wall_seconds: float
     peak: Peak
 
@@ -206,7 +207,7 @@ def _timed(command: Sequence[str], folder: Path, n: int) -> Timed:
         COURSE_VARIABLE: str(SETS["attention"].folder),
         "PYTHONPATH": str(ROOT),
     }
-    started = time.monotonic()
+    started, before = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -215,7 +216,8 @@ def _timed(command: Sequence[str], folder: Path, n: int) -> Timed:
     output = process.communicate()[0].decode(errors="replace")
     if process.returncode != 0:
         sys.exit(f"{shlex.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
-    return Timed(n, time.monotonic() - started, watch.peak)
+    cpu_seconds = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    return Timed(n, cpu_seconds, time.monotonic() - started, watch.peak)
 
 
 # ------------------------------------------------------------------ where the CPU goes
@@ -340,9 +342,13 @@ def compare(n: int, n_nbgrader: int, jobs: int, scratch: Path) -> dict[str, Any]
             theirs = grade_with_nbgrader(name, folder, scratch / "nbgrader", n_nbgrader)
             found["nbgrader_submissions"] = n_nbgrader
             found["nbgrader_submissions_per_minute"] = theirs.per_minute
+            found["nbgrader_cpu_ms_each"] = 1e3 * theirs.cpu_seconds / n_nbgrader
             found["ratio"] = ours.per_minute / theirs.per_minute
+            in_all = sum(stages.values()) - stages["of it the students' own code"]
+            found["ratio_of_cpu"] = found["nbgrader_cpu_ms_each"] / in_all
             print(f"  nbgrader autograde: {theirs.per_minute:.1f} a minute; ", end="")
-            print(f"ours {found['ratio']:.1f} times as many\n", flush=True)
+            print(f"ours {found['ratio']:.1f} times as many, ", end="")
+            print(f"for 1/{found['ratio_of_cpu']:.0f} of its CPU time\n", flush=True)
         result[name] = found
     return result
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from autograder import forks
 from autograder.course import Course, find_course
 from autograder.layouts import Layout
 from autograder.records import GraderError, State
@@ -94,6 +95,8 @@ def grade(
     differs from the one recorded before, it says whose and why. With --json, --watch prints one
     document on one line for each round.
     """
+    if jobs > 1 and not scheduler and not dry_run:
+        forks.prepare()  # it loads while this process does
     from autograder.grader import Confinement
     from autograder.receiving import Settings
 

@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import os
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,7 +20,7 @@ from typing import Any, Self
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader import api
+from nbgrader import api, dbutil
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import contains_eager, selectinload
@@ -70,7 +69,7 @@ class Gradebook:
         self._book: Any = None
 
     def __enter__(self) -> Self:
-        with _said_plainly(self.url), _own_programs_on_path():
+        with _said_plainly(self.url):
             path = self.url.removeprefix("sqlite:///")
             if path != self.url and not Path(path).exists():
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -434,12 +433,11 @@ def _said_plainly(url: str) -> Iterator[None]:
         raise GraderError(f"the gradebook {shown} cannot be used: {reason}") from error
 
 
-@contextlib.contextmanager
-def _own_programs_on_path() -> Iterator[None]:
-    """Let nbgrader find `alembic`, which it calls by its bare name, beside our Python."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
+def _newest_schema() -> str | None:
+    """Return the version of nbgrader's tables, which nbgrader itself starts a program to ask."""
+    from alembic.script import ScriptDirectory  # slow to load, and only for a new database
+
+    return ScriptDirectory(dbutil.ALEMBIC_DIR).get_current_head()
+
+
+api.get_alembic_version = _newest_schema  # type: ignore[assignment]

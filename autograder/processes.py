@@ -6,16 +6,18 @@ was at work on is tried again elsewhere; after `_MOST_DEATHS` it is to blame. Th
 """
 
 import contextlib
-import ctypes
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from autograder import forks
 from autograder.course import Course
 from autograder.grader import Confinement, Grader, Task, faulty
 from autograder.journal import Journal
@@ -24,8 +26,6 @@ from autograder.records import Grade, GraderError
 _MOST_DEATHS = 3
 _AHEAD = 2  # so that a process goes on while this one writes down its last grade
 _END_SECONDS = 5.0
-_PR_SET_PDEATHSIG = 1
-_context = multiprocessing.get_context("spawn")  # a fork would inherit other processes' pipes
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,12 @@ class Process:
     """One process with a warm sandbox, and what it has been given to do, first things first."""
 
     def __init__(self, job: Job) -> None:
-        self.pipe, theirs = _context.Pipe()
+        forks.prepare()
+        self.pipe, theirs = forks.CONTEXT.Pipe()
         self.tasks: deque[Task] = deque()
         self.is_ready = False
         self._seed: int | None = None
-        self._process = _context.Process(target=_serve, args=(theirs, job), daemon=True)
+        self._process = forks.CONTEXT.Process(target=_serve, args=(theirs, job), daemon=True)
         self._process.start()
         theirs.close()  # the other end is then open in one process alone, and shut by its death
 
@@ -225,6 +226,12 @@ def _use_one_thread() -> None:
 
 
 def _end_with_parent() -> None:
-    """Ask the kernel to end this process when the grader that started it is killed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """End this process when the grader that asked for it is killed, whatever it is at work on."""
+    grader = multiprocessing.parent_process()
+    assert grader is not None
+
+    def wait_for_end() -> None:
+        grader.join()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=wait_for_end, daemon=True).start()

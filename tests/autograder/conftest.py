@@ -1,7 +1,6 @@
 # ruff: noqa: E501 - a cell's metadata stands on one line
 """A course small enough to read at a glance: two functions and one question in words."""
 
-import functools
 import html.parser
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,6 @@ from typing import Any, Self
 
 import pytest
 from nbformat import NotebookNode
-from nbgrader import api
 
 from autograder import grader, release
 from autograder.course import Course
@@ -242,15 +240,6 @@ class _InProcess:
             for ask in requests
         ]
         return Run(tuple(results), tuple(seen), 0.0)
-
-
-_alembic_version = functools.cache(api.get_alembic_version)
-
-
-@pytest.fixture(autouse=True)
-def quick_new_gradebooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask alembic for its version once, not for every new gradebook: it takes seconds."""
-    monkeypatch.setattr(api, "get_alembic_version", _alembic_version)
 
 
 @pytest.fixture

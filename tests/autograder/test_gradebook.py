@@ -1,10 +1,12 @@
 import csv
 import dataclasses
 import io
+import subprocess
+import sys
 
 import nbformat
 import pytest
-from nbgrader import api
+from nbgrader import api, dbutil
 
 from autograder import release
 from autograder.gradebook import _AT_ONCE, Gradebook, formgrader_notebook, in_words
@@ -248,6 +250,13 @@ def test_new_gradebook_is_made_whole_or_not_at_all(url, tmp_path, monkeypatch):
     with pytest.raises(GraderError, match="alembic"), Gradebook(url):
         pass
     assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_new_gradebook_says_the_version_that_nbgrader_itself_would_say():
+    with dbutil._temp_alembic_ini("sqlite://") as settings:
+        command = [sys.executable, "-m", "alembic.config", "-c", settings, "heads"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert api.get_alembic_version() == said.split()[0]
 
 
 def test_class_of_more_than_one_transaction_is_recorded_whole_and_again(url, book):

@@ -1,13 +1,18 @@
+import contextlib
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
-from autograder import processes
+from autograder import forks, processes
 from autograder.confine import Limits
 from autograder.grader import Confinement, Grader, Task
 from autograder.journal import Journal
@@ -67,13 +72,7 @@ def test_copy_that_is_gone_is_a_fault_of_the_grader(job, received):
 @pytest.mark.usefixtures("without_sandbox")
 def test_refused_file_needs_no_copy(job):
     task = replace(_task("ada", 7, ""), refusal="it is a symbolic link")
-    ((_, grade),) = grade_all(
-        job,
-        [
-            task,
-        ],
-        1,
-    )
+    ((_, grade),) = grade_all(job, [task], 1)
     assert grade.state is State.REFUSED
 
 
@@ -98,6 +97,46 @@ def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path
     assert {grade.points for grade in result.grades} == {90}
 
 
+def _living_below(pid):
+    """Processes below one that still run; those that have ended may wait for somebody to ask."""
+    found, parents = [], [pid]
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            found.append((int(entry.name), state, int(parent)))
+    for above in parents:
+        parents += [child for child, _, parent in found if parent == above]
+    return {child for child, state, _ in found if child in parents[1:] and state != "Z"}
+
+
+@pytest.mark.sandbox
+def test_killed_grader_takes_every_process_along(toys, toy_course, hand_in, tmp_path):
+    for student in ("ada", "bo"):  # at work for long, if nobody stops them
+        folder = hand_in(student, double="while True:\n    pass", mean=toys.mean)
+    command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "grade", "toy"]
+    command += [f"--submissions={folder}", f"--out={tmp_path / 'out'}", "--jobs=2"]
+    grader = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _wait_until(lambda: len(_living_below(grader.pid)) > 6)  # of its processes alone there are 4
+    below = _living_below(grader.pid)
+    grader.kill()
+    grader.wait()
+    _wait_until(lambda: not any(_is_running(pid) for pid in below))
+
+
+def _wait_until(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 @pytest.fixture
 def in_threads(monkeypatch):
     """Let a crew's processes be threads of this one: what they do can then be replaced."""
@@ -112,7 +151,8 @@ def in_threads(monkeypatch):
             pass
 
     context = type("Context", (), {"Process": Thread, "Pipe": multiprocessing.Pipe})
-    monkeypatch.setattr(processes, "_context", context)
+    monkeypatch.setattr(forks, "CONTEXT", context)
+    monkeypatch.setattr(forks, "prepare", lambda: None)
     monkeypatch.setattr(processes, "_end_with_parent", lambda: None)
     monkeypatch.setattr(processes, "_END_SECONDS", 0.1)
 

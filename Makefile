@@ -97,7 +97,7 @@ links: $(STAMP)  ## Check the book's links to other sites (needs the internet)
 bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds those that need one
 	@$(if $(DATA),COURSE_DATA=$(DATA)) $(BIN)/python -m benchmarks.peers --record benchmarks/results/peers.json
 	@$(BIN)/python benchmarks/ladder.py
-	@$(BIN)/python benchmarks/grading_throughput.py --record benchmarks/results/grading_throughput.json
+	@$(BIN)/python benchmarks/grading_throughput.py --jobs 2 --record benchmarks/results/grading_throughput.json
 	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
 		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
 

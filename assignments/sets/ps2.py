@@ -17,7 +17,7 @@
 #
 # - **You write** seven functions. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapter on tokenization, and Python's `dict`, `list` and `bytes`.
-# - **Time:** about two and a half hours. Each task names its own share.
+# - **Time:** about three hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 #
 # How a task works:
@@ -599,7 +599,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_bytes_p
 # %% [markdown] nbgrader={"grade": true, "grade_id": "ps2_explain_compression", "locked": false, "points": 8, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # 1. Perplexity: exp(3.2) ≈ 24.5 for Anna, exp(4.5) ≈ 90 for Ben. Bits per byte: 3.2 / (2.5 · ln 2) ≈ 1.85 for Anna, 4.5 / (4.0 · ln 2) ≈ 1.62 for Ben. Ben's model is better: it needs fewer bits for the same text.
-# 2. Perplexity per token is a mean over tokens. Ben's tokens are longer and fewer, so each one is harder to guess, but there is less of them. A byte of text is the same thing for both, and the losses of the whole text are divided by the same number.
+# 2. Perplexity per token is a mean over tokens. Ben's tokens are longer and fewer, so each one is harder to guess, but there are fewer of them. A byte of text is the same thing for both, and the losses of the whole text are divided by the same number.
 # 3. About 1 byte per token, 2 at most for frequent letters: the merges were learned from English bytes, and hardly any of them fits Greek. A Greek text takes several times as many tokens as an English one. So it costs more, takes longer, and less of it fits into the context.
 #
 # *Rubric.* 3: perplexities (1), bits per byte (1), Ben is better (1). 2: the unit "token" differs between the two (1), bytes are the same for both (1). 3: near 1 (1), merges come from English (1), one consequence: price, time, context, or quality (1). A right verdict without numbers earns 1.

@@ -1,11 +1,11 @@
-"""How many submissions a minute: this grader beside `nbgrader autograde`, and where time goes.
+"""How many submissions a minute: this grader beside nbgrader and otter, and where time goes.
 
-    python benchmarks/grading_throughput.py [--n 200] [--nbgrader 10] [--record FILE]
+    python benchmarks/grading_throughput.py [--n 200] [--peers 10] [--record FILE]
     python benchmarks/grading_throughput.py --soak 1000 [--record FILE]
 
 Both graders get the same submissions, made from the recorded right and wrong answers of a set, on
 the same cores, one after the other in one run; nbgrader a first few of them, as it takes seconds
-for each. otter-grader is not compared: it needs tests in a format of its own.
+for each, and otter-grader, where it is installed, the same few.
 
 Ours is the command as it is: sandbox, judge, records, gradebook, feedback, with its start. CPU is
 what this machine's kernel charges, so it counts when neighbours are busy; wall time does not.
@@ -18,13 +18,9 @@ import json
 import os
 import platform
 import random
-import re
 import resource
-import shlex
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +37,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # as in the processes that grade; read when
 from assignments.sample_class.make import as_answer  # noqa: E402
 from autograder import feedback, grader, pipeline, release  # noqa: E402
 from autograder.checks import Check  # noqa: E402
-from autograder.course import COURSE_VARIABLE, Course  # noqa: E402
+from autograder.course import Course  # noqa: E402
 from autograder.dialogue import Dialogue  # noqa: E402
 from autograder.gradebook import Gradebook  # noqa: E402
 from autograder.journal import Journal  # noqa: E402
@@ -50,13 +46,20 @@ from autograder.notebooks import as_text  # noqa: E402
 from autograder.probing import probe_or_failure  # noqa: E402
 from autograder.sandbox import Sandbox  # noqa: E402
 from autograder.submission import mend  # noqa: E402
+from benchmarks.grading_commands import (  # noqa: E402
+    Timed,
+    grade_ours,
+    grade_with_nbgrader,
+    grade_with_otter,
+    has_otter,
+)
 
 SETS = {
     "attention": Course(ROOT / "benchmarks" / "small_course"),
     "ps1": Course(ROOT / "assignments"),
 }
 _RIGHT, _ALTERNATIVE, _WRONG, _BLANK = 70, 80, 95, 100  # per cent of the answers, added up
-_POLL_SECONDS = 0.2
+_DAMAGED_BYTES = 3000  # where a damaged file is cut off
 
 
 # ------------------------------------------------------------------ a class
@@ -79,7 +82,7 @@ def write_class(course: Course, name: str, folder: Path, n_students: int, seed: 
         text = as_text(notebook)
         if number % 50 == 49:
             exits = text.replace("import torch", "import os; os._exit(0)", 1)
-            text = (text[:3000], "", exits)[number // 50 % 3]
+            text = (text[:_DAMAGED_BYTES], "", exits)[number // 50 % 3]
         (folder / f"student-{number:05d}.ipynb").write_text(text)
 
 
@@ -92,132 +95,6 @@ def _answer(check: Check, rng: random.Random) -> str:
     if choice < _WRONG:
         return as_answer(check, rng.choice(check.mistakes).implementation)
     return "blank"
-
-
-# ------------------------------------------------------------------ watching from outside
-@dataclass
-class Peak:
-    """Most memory seen, in bytes: of the grader's processes, and of one submission's own."""
-
-    grader: int = 0
-    submission: int = 0
-
-
-class Watch(threading.Thread):
-    """Looks at a process and all below it until it has ended.
-
-    The grader's own processes count whole. In the sandbox, whose server shares its memory with
-    every submission, only pages that a submission's processes have to themselves count.
-    """
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid = pid
-        self.peak = Peak()
-
-    def run(self) -> None:
-        """Look again and again."""
-        while os.path.exists(f"/proc/{self.pid}"):
-            children = _children()
-            graders: list[int] = [self.pid]
-            rooms: list[int] = []
-            for pid in graders:
-                for child in children.get(pid, []):
-                    (rooms if _name(child) == "bwrap" else graders).append(child)
-            whole = sum(_kilobytes(pid, "status", "VmRSS:") for pid in graders) << 10
-            self.peak.grader = max(self.peak.grader, whole)
-            for room in rooms:
-                below = [pid for depth, pid in _below(room, children, 0) if depth > 2]
-                own = sum(_kilobytes(pid, "smaps_rollup", "Private_Dirty:") for pid in below) << 10
-                self.peak.submission = max(self.peak.submission, own)
-            time.sleep(_POLL_SECONDS)
-
-
-def _children() -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and (parent := _kilobytes(int(entry), "status", "PPid:")):
-            found.setdefault(parent, []).append(int(entry))
-    return found
-
-
-def _below(pid: int, children: dict[int, list[int]], depth: int) -> Iterator[tuple[int, int]]:
-    """Yield depth and number of every process below one; bubblewrap itself may be two of them."""
-    for child in children.get(pid, []):
-        yield depth + (_name(child) != "bwrap"), child
-        yield from _below(child, children, depth + (_name(child) != "bwrap"))
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _kilobytes(pid: int, file: str, field_name: str) -> int:
-    try:
-        found = re.search(rf"^{field_name}\s+(\d+)", Path(f"/proc/{pid}/{file}").read_text(), re.M)
-    except OSError:
-        return 0
-    return int(found[1]) if found else 0
-
-
-# ------------------------------------------------------------------ whole commands
-@dataclass(frozen=True)
-class Timed:
-    """One command's cost; CPU only of processes that it has waited for, so not of sandboxes."""
-
-    n: int
-    cpu_seconds: float
-    wall_seconds: float
-    peak: Peak
-
-    @property
-    def per_minute(self) -> float:
-        """Submissions a minute."""
-        return 60 * self.n / self.wall_seconds
-
-
-def grade_ours(name: str, folder: Path, out: Path, n: int, jobs: int) -> Timed:
-    """Grade a class by the command that instructors type."""
-    command = [sys.executable, "-m", "autograder", f"--course={SETS[name].folder}", "grade", name]
-    command += [f"--submissions={folder}", f"--out={out}", f"--jobs={jobs}"]
-    return _timed(command, ROOT, n)
-
-
-def grade_with_nbgrader(name: str, folder: Path, place: Path, n: int) -> Timed:
-    """Autograde the first `n` submissions that nbgrader can read, by its own command."""
-    release.write(release.build(SETS[name].source(name)), place)
-    readable = [path for path in sorted(folder.iterdir()) if path.stat().st_size > 3000]
-    for path in readable[:n]:
-        target = place / "submitted" / path.stem / name / f"{name}.ipynb"
-        target.parent.mkdir(parents=True)
-        target.write_bytes(path.read_bytes())
-    for step in ("generate_assignment", "autograde"):
-        programs = Path(sys.executable).parent
-        command = [str(programs / "nbgrader"), step, name, f"--course-dir={place}", "--force"]
-        took = _timed(command, place, n)
-    return took
-
-
-def _timed(command: Sequence[str], folder: Path, n: int) -> Timed:
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        COURSE_VARIABLE: str(SETS["attention"].folder),
-        "PYTHONPATH": str(ROOT),
-    }
-    started, before = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    watch = Watch(process.pid)
-    watch.start()
-    output = process.communicate()[0].decode(errors="replace")
-    if process.returncode != 0:
-        sys.exit(f"{shlex.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
-    cpu_seconds = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
-    return Timed(n, cpu_seconds, time.monotonic() - started, watch.peak)
 
 
 # ------------------------------------------------------------------ where the CPU goes
@@ -306,7 +183,7 @@ def _own_code(name: str, folder: Path) -> float:
     total = 0.0
     for path in sorted(folder.iterdir()):
         data = path.read_bytes()
-        if len(data) <= 3000 or b"os._exit" in data:
+        if len(data) <= _DAMAGED_BYTES or b"os._exit" in data:
             continue
         cells = mend(data, released, targets).cells
         started = time.process_time()
@@ -320,13 +197,13 @@ def _own_code(name: str, folder: Path) -> float:
 
 
 # ------------------------------------------------------------------ what is measured
-def compare(n: int, n_nbgrader: int, jobs: int, scratch: Path) -> dict[str, Any]:
-    """Measure both sets; nbgrader on the small one."""
+def compare(n: int, n_peers: int, jobs: int, scratch: Path) -> dict[str, Any]:
+    """Measure both sets; other graders on the small one."""
     result: dict[str, Any] = {}
     for name, course in SETS.items():
         folder = scratch / name / "class"
         write_class(course, name, folder, n)
-        ours = grade_ours(name, folder, scratch / name / "out", n, jobs)
+        ours = grade_ours(course, name, folder, scratch / name / "out", n, jobs)
         stages = cost_by_stage(name, folder, scratch / name / "stages", n)
         found = {
             "submissions": n,
@@ -338,19 +215,43 @@ def compare(n: int, n_nbgrader: int, jobs: int, scratch: Path) -> dict[str, Any]
             "megabytes_of_one_submission": ours.peak.submission / 1e6,
         }
         _print_set(name, found)
-        if name == "attention" and n_nbgrader:
-            theirs = grade_with_nbgrader(name, folder, scratch / "nbgrader", n_nbgrader)
-            found["nbgrader_submissions"] = n_nbgrader
-            found["nbgrader_submissions_per_minute"] = theirs.per_minute
-            found["nbgrader_cpu_ms_each"] = 1e3 * theirs.cpu_seconds / n_nbgrader
-            found["ratio"] = ours.per_minute / theirs.per_minute
+        if name == "attention" and n_peers:
             in_all = sum(stages.values()) - stages["of it the students' own code"]
-            found["ratio_of_cpu"] = found["nbgrader_cpu_ms_each"] / in_all
-            print(f"  nbgrader autograde: {theirs.per_minute:.1f} a minute; ", end="")
-            print(f"ours {found['ratio']:.1f} times as many, ", end="")
-            print(f"for 1/{found['ratio_of_cpu']:.0f} of its CPU time\n", flush=True)
+            found["peers"] = _peers(course, name, folder, scratch, n_peers, ours, in_all)
         result[name] = found
     return result
+
+
+def _peers(
+    course: Course,
+    name: str,
+    folder: Path,
+    scratch: Path,
+    n: int,
+    ours: Timed,
+    our_ms_each: float,
+) -> dict[str, Any]:
+    """Grade the first `n` submissions that can be read by other graders."""
+    files = [path for path in sorted(folder.iterdir()) if path.stat().st_size > _DAMAGED_BYTES][:n]
+    peers = {"nbgrader autograde": grade_with_nbgrader}
+    if has_otter():
+        peers["otter run"] = grade_with_otter
+    found = {}
+    for peer, grade in peers.items():
+        theirs = grade(course, name, files, scratch / peer.split()[0])
+        found[peer] = {
+            "submissions": n,
+            "submissions_per_minute": theirs.per_minute,
+            "cpu_ms_each": theirs.cpu_ms_each,
+            "ratio": ours.per_minute / theirs.per_minute,
+            "ratio_of_cpu": theirs.cpu_ms_each / our_ms_each,
+        }
+        print(
+            f"  {peer}: {theirs.per_minute:.1f} a minute; ours {found[peer]['ratio']:.1f} times as "
+            f"many, for 1/{found[peer]['ratio_of_cpu']:.0f} of its CPU time",
+            flush=True,
+        )
+    return found
 
 
 def soak(name: str, n: int, jobs: int, scratch: Path) -> dict[str, Any]:
@@ -359,7 +260,7 @@ def soak(name: str, n: int, jobs: int, scratch: Path) -> dict[str, Any]:
     for size in (n // 20, n // 5, n):
         folder, out = scratch / f"{size}" / "class", scratch / f"{size}" / "out"
         write_class(SETS[name], name, folder, size)
-        took = grade_ours(name, folder, out, size, jobs)
+        took = grade_ours(SETS[name], name, folder, out, size, jobs)
         journal = Journal(out, name)
         states = Counter(
             record.grade.state.value for s in journal.students() if (record := journal.read(s))
@@ -396,7 +297,7 @@ def _print_set(name: str, found: dict[str, Any]) -> None:
 
 def _command(options: argparse.Namespace) -> str:
     """Return the command that measures the same again."""
-    what = f"--n {options.n} --nbgrader {options.nbgrader}"
+    what = f"--n {options.n} --peers {options.peers}"
     if options.soak:
         what = f"--soak {options.soak} --set {options.set}"
     return f"python benchmarks/grading_throughput.py {what} --jobs {options.jobs}"
@@ -409,7 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--n", type=int, default=200, help="submissions of each set")
     parser.add_argument(
-        "--nbgrader", type=int, default=10, help="submissions for nbgrader; 0: none"
+        "--peers", type=int, default=10, help="submissions for each other grader; 0: none"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes of this grader")
     parser.add_argument(
@@ -425,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.soak:
             result = soak(options.set, options.soak, options.jobs, Path(scratch))
         else:
-            result = compare(options.n, options.nbgrader, options.jobs, Path(scratch))
+            result = compare(options.n, options.peers, options.jobs, Path(scratch))
     if options.record:
         record = result | {
             "what": "submissions graded, and what one costs",
@@ -436,7 +337,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "peak_megabytes_of_this_process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             / 1e3,
             "versions": {"python": platform.python_version()}
-            | {name: importlib.metadata.version(name) for name in ("torch", "nbgrader")},
+            | {name: importlib.metadata.version(name) for name in ("torch", "nbgrader")}
+            | ({"otter-grader": importlib.metadata.version("otter-grader")} if has_otter() else {}),
         }
         options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         print(f"recorded in {options.record}")

@@ -38,6 +38,11 @@ class Case:
     inputs: Inputs
 
 
+def counted(n: int, noun: str) -> str:
+    """Name a size for a `Case`: "1 row", "3 rows"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 @dataclass(frozen=True)
 class Part:
     """One property of a right answer.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import Case
+from autograder.checks import Case, counted
 from course_pkg.models import ngram
 
 Token = Hashable
@@ -210,7 +210,7 @@ def draw_lines(rng: Generator) -> list[Case]:
         probs = list(zip([*tokens, eos], shares, strict=True))
         order = rng.permutation(size).tolist()
         inputs = {"probs": probs, "us": [us[i] for i in order]}
-        cases.append(Case(f"{size} tokens that are {kind}", inputs))
+        cases.append(Case(f"{counted(size, 'token')} that are {kind}", inputs))
     return cases
 
 
@@ -245,7 +245,7 @@ def draw_log_probs(rng: Generator) -> list[Case]:
     cases = []
     for size, make in [(1, list), (3, tuple), (7, list), (12, np.array)]:
         values = np.log(rng.uniform(0.01, 0.9, size)).tolist()
-        cases.append(Case(f"{size} target{'s' * (size > 1)}", {"log_probs": make(values)}))
+        cases.append(Case(counted(size, "target"), {"log_probs": make(values)}))
     return cases
 
 

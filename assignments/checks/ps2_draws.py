@@ -13,7 +13,7 @@ import numpy as np
 
 from assignments.checks.ps2_references import WHOLE
 from assignments.checks.ps2_telling import tell_encoders
-from autograder.checks import Case
+from autograder.checks import Case, counted
 from course_pkg.text.byte_pair import BytePairTokenizer
 
 Generator = np.random.Generator
@@ -261,7 +261,7 @@ def draw_ids(rng: Generator) -> list[Case]:
     lists = [_ids(rng, learned, n) for n in (1, 5, 23)]
     lists[1] = [256, 0, *lists[1], 257, 32]
     return [
-        Case(f"{len(ids)} ids", {"lists": [ids], "vocabulary": learned["vocabulary"]})
+        Case(counted(len(ids), "id"), {"lists": [ids], "vocabulary": learned["vocabulary"]})
         for ids in lists
     ]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignments.checks.ps2_telling import learning_steps, tell_learners
-from autograder.checks import Case
+from autograder.checks import Case, counted
 
 Generator = np.random.Generator
 
@@ -63,7 +63,7 @@ def draw_corpora(rng: Generator) -> list[Case]:
     cases = []
     for letters, lengths, n_merges in _LEARNED:
         words = _without_ties(rng, letters, lengths, n_merges)
-        name = f"{len(words)} words, {n_merges} merge{'s' * (n_merges > 1)}"
+        name = f"{len(words)} words, {counted(n_merges, 'merge')}"
         cases.append(_training(name, words, 256 + n_merges, 1))
     return cases
 

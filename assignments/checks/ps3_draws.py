@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.checks import Case
+from autograder.checks import Case, counted
 
 Generator = np.random.Generator
 
@@ -98,7 +98,7 @@ def _draw_windows(rng: Generator, sizes: Sequence[tuple[int, int, int, str]]) ->
         }
         ids = whole(rng, vocab_size, batch_size, n_positions)
         eos_id = int(rng.integers(1, vocab_size))
-        size = f"{batch_size} rows of {n_positions} ids, a window of {window}"
+        size = f"{counted(batch_size, 'row')} of {counted(n_positions, 'id')}, a window of {window}"
         cases.append(_case(size, dtype, [ids, window, eos_id, weights]))
     return cases
 
@@ -129,7 +129,7 @@ def _loss_case(
 ) -> Case:
     n_rows, vocab_size = logits.shape
     dtype = str(logits.dtype).removeprefix("torch.")
-    size = f"{n_rows} rows of {vocab_size} logits{what}"
+    size = f"{counted(n_rows, 'row')} of {counted(vocab_size, 'logit')}{what}"
     return _case(size, dtype, [logits, targets, ignore_index], LOSSES)
 
 
@@ -214,7 +214,7 @@ def _draw_cells(
             normal(rng, dtype, rows),
             normal(rng, dtype, rows),
         ]
-        size = f"{batch_size} rows, d_input {d_input}, d_hidden {d_hidden}"
+        size = f"{counted(batch_size, 'row')}, d_input {d_input}, d_hidden {d_hidden}"
         cases.append(_case(size, dtype, arguments, forbidden, take))
     return cases
 
@@ -267,9 +267,8 @@ def _draw_training(
             ],
             "rate": rates[number % len(rates)],
         }
-        n_pieces = f"{len(lengths)} piece" + "s" * (len(lengths) > 1)
-        rows = f"{batch_size} row" + "s" * (batch_size > 1)
-        size = f"{n_pieces} of {', '.join(map(str, lengths))} steps, {rows}, {dtype}"
+        pieces, rows = counted(len(lengths), "piece"), counted(batch_size, "row")
+        size = f"{pieces} of {', '.join(map(str, lengths))} steps, {rows}, {dtype}"
         cases.append(Case(size, inputs))
     return cases
 
@@ -330,8 +329,7 @@ def _draw_gradients(rng: Generator, shares: Sequence[float]) -> list[Case]:
             for place, shape in enumerate(shapes)
         ]
         norm = sum(float(gradient.double().square().sum()) for gradient in gradients) ** 0.5
-        tensors = f"{len(shapes)} tensor" + "s" * (len(shapes) > 1)
-        size = f"{tensors}, {dtype}, max_norm at {share:g} of the norm"
+        size = f"{counted(len(shapes), 'tensor')}, {dtype}, max_norm at {share:g} of the norm"
         inputs = {"dtype": dtype, "gradients": gradients, "max_norm": share * norm}
         cases.append(Case(size, {**inputs, "forbidden": []}))
     return cases

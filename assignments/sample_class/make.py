@@ -6,10 +6,10 @@ Every answer comes from the set's own checks: its solution, its alternatives and
 runs write the same bytes, so grading the class a second time has nothing to do.
 """
 
+import argparse
 import copy
 import inspect
 import re
-import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -208,7 +208,18 @@ def _as_old_format(notebook: NotebookNode) -> bytes:
     return text.encode()
 
 
+def main() -> None:
+    """Write the class that the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    course = find_course(Path(__file__).parent.parent)
+    parser.add_argument("set", nargs="?", default="ps1", choices=course.sets())
+    parser.add_argument("folder", nargs="?", default="_build/course/sample_class", type=Path)
+    options = parser.parse_args()
+    written = write(course, options.set, options.folder)
+    print(f"{len(written)} submissions to {options.set} in {options.folder}")
+
+
 if __name__ == "__main__":
-    chosen, target = (sys.argv[1:] + ["ps1", "_build/course/sample_class"][len(sys.argv) - 1 :])[:2]
-    written = write(find_course(Path(__file__).parent.parent), chosen, Path(target))
-    print(f"{len(written)} submissions to {chosen} in {Path(target)}")
+    main()

@@ -3,8 +3,10 @@
 import math
 
 import pytest
+import torch
 
 from benchmarks import shakespeare
+from course_pkg.models.gpt import GPT
 
 
 @pytest.mark.shared_data
@@ -20,3 +22,23 @@ def test_recipes_have_the_published_sizes():
     cpu, gpu = (shakespeare.settings(65)[name].structure for name in ("cpu", "gpu"))
     assert (cpu.n_layers, cpu.d_model, cpu.context_length) == (4, 128, 64)
     assert (gpu.n_layers, gpu.d_model, gpu.context_length) == (6, 384, 256)
+
+
+def test_model_that_knows_nothing_is_estimated_at_the_logarithm_of_its_vocabulary():
+    setting = shakespeare.settings(65)["cpu"]
+    model = GPT(setting.structure).eval()
+    for weight in model.parameters():
+        weight.detach().zero_()
+    rest = torch.arange(1000) % 65
+    drawn = shakespeare.draw_estimate(model, setting, rest, seed=3)
+    assert drawn == pytest.approx(math.log(setting.structure.vocab_size), abs=1e-4)
+
+
+def test_estimates_are_other_windows_each_time():
+    setting = shakespeare.settings(65)["cpu"]
+    model = GPT(setting.structure, generator=torch.Generator().manual_seed(0)).eval()
+    rest = torch.randint(65, (5000,), generator=torch.Generator().manual_seed(1))
+    first, again, second = (
+        shakespeare.draw_estimate(model, setting, rest, seed) for seed in (0, 0, 1)
+    )
+    assert first == again != second

@@ -1,0 +1,219 @@
+"""Write the book's page of recorded measurements from the records themselves.
+
+    python -m benchmarks.measured_page
+
+Reads every file in `benchmarks/results` and writes `book/back/measured.md`; a test compares them,
+so the page cannot say what was not recorded.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = ROOT / "benchmarks" / "results", ROOT / "book" / "back" / "measured.md"
+
+PUBLISHED = {
+    "shakespeare_cpu": "Shakespeare, letter by letter",
+    "names": "First names, letter by letter",
+    "surnames": "Surnames, letter by letter",
+    "ladder": "Stories of known entropy",
+    "ptb_lstm_small": "The LSTM of Zaremba et al. on the Penn Treebank",
+    "pronunciation": "From spelling to pronunciation",
+    "movie_reviews": "Is a film liked?",
+    "adaptation": "Tagging, inference and choice",
+    "objectives": "What an encoder is asked in pretraining",
+    "span_filling": "Filling spans",
+    "assistant": "Imitation, then preference",
+    "decoding": "What decoding rules draw from",
+    "published_weights": "Published weights in our classes",
+    "parameter_counts": "Sizes of known models",
+}
+"""Each record of figures, in the order of the page; a record that is not there is left out."""
+_REMARKS = {
+    "shakespeare_cpu": "By chance alone two such estimates of one model differ by 0.02, so the GPT "
+    "is not told apart from the published one. Seven letters of counting are far ahead of both: "
+    "this GPT learned for three minutes.",
+    "names": "Here, too, counting wins, among models that learned for a few minutes.",
+    "movie_reviews": "Naive Bayes, which counts words, is ahead of every small network. The "
+    "published networks above it were pretrained on hundreds of times as much text as ours.",
+}
+"""What a reader should not miss in a table."""
+_OTHERS = {"peers", "peers_gpu", "training_faults", "grading_throughput", "grading_faults"}
+_OTHERS |= {"grading_soak", "grading_soak_small"}
+
+_HEAD = """\
+(measured)=
+# Measured
+
+::::{div} lm-lead
+Some numbers take longer than a lesson, or need another program beside ours. This page lists them. \
+Each was recorded once, on a machine with two shared cores and no GPU. The command below each \
+table makes it again.
+::::
+
+A published figure is only worth quoting with the data and the protocol it was measured on. Where \
+ours differ, the line says so. Our models are small: read these tables as checks of the code, and \
+not as records.
+
+## Beside what was published
+
+The five-gram of the Penn Treebank, the oldest of these checks, stands in the chapter on \
+[n-grams](../chapters/ngrams.md).
+"""
+
+
+def page() -> str:
+    """Return the whole page.
+
+    Raises:
+        ValueError: a record has no place on it.
+    """
+    records = {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+    unknown = records.keys() - PUBLISHED.keys() - _OTHERS
+    if unknown:
+        raise ValueError(f"records without a place on the page: {sorted(unknown)}")
+    parts = [_HEAD]
+    for name, title in PUBLISHED.items():
+        if name in records:
+            parts.append(f"### {title}\n\n" + "\n\n".join(_figures(name, records[name])) + "\n")
+    parts.append("## Beside the tools that people use\n\n" + _peers(records["peers"]) + "\n")
+    parts.append("## Grading\n\n" + "\n\n".join(_grading(records)) + "\n")
+    parts.append("## Killed at random\n\n" + "\n\n".join(_faults(records)) + "\n")
+    return "\n".join(parts)
+
+
+def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
+    figures = record.get("figures") or _OWN_FORM[name](record)
+    what = record["what"].rstrip(".")
+    yield f"{what[0].upper()}{what[1:]}."
+    has_published = any(figure["published"] is not None for figure in figures)
+    columns = ["", "ours", "published"] if has_published else ["", "ours"]
+    rows = [
+        [figure["subject"], _number(figure["ours"]), _number(figure["published"])][: len(columns)]
+        for figure in figures
+    ]
+    yield _table(columns, rows)
+    if name in _REMARKS:
+        yield _REMARKS[name]
+    sources: dict[str, list[str]] = {}
+    for figure in figures:
+        if figure["published"] is not None and figure["source"]:
+            sources.setdefault(figure["source"], []).append(figure["subject"])
+    if sources:
+        lines = "\n".join(f"- {source} ({', '.join(rows)})" for source, rows in sources.items())
+        yield f":::{{dropdown}} Where the published figures stand\n{lines}\n:::"
+    yield _provenance(record)
+
+
+def _shakespeare(record: dict[str, Any]) -> list[dict[str, Any]]:
+    draws = record["gpt_by_draws"]
+    drawn = (
+        "the same, as nanoGPT estimates it from 20 random batches: mean of "
+        f"{draws['n_draws']} such estimates, {draws['least']:.3f} to {draws['most']:.3f}"
+    )
+    rows = [
+        (f"{order}-gram, modified Kneser–Ney", nats, None)
+        for order, nats in record["ngrams"].items()
+    ]
+    rows.append(("GPT, 4 layers of 128, on the whole text", record["gpt"], None))
+    rows.append((drawn, draws["mean"], record["published"]))
+    return [
+        {"subject": subject, "ours": ours, "published": published, "source": "nanoGPT, README"}
+        for subject, ours, published in rows
+    ]
+
+
+def _ladder(record: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = {**record["perplexity"], "the language itself": record["floor"]}
+    return [{"subject": s, "ours": v, "published": None, "source": ""} for s, v in rows.items()]
+
+
+_OWN_FORM = {"shakespeare_cpu": _shakespeare, "ladder": _ladder}
+
+
+def _peers(record: dict[str, Any]) -> str:
+    rows = [
+        [
+            one["subject"],
+            one["peer"],
+            f"{one['ratio']:.2f}",
+            f"{one['low']:.2f} to {one['high']:.2f}",
+            "" if one["aim"] is None else f"≤ {one['aim']:g}",
+        ]
+        for one in record["ratios"]
+    ]
+    columns = ["what", "beside", "our time / theirs", "half of the rounds", "aim"]
+    return (
+        "Time of ours divided by time of the other, taken one right after the other in several "
+        f"rounds. Below 1, ours is the faster one.\n\n{_table(columns, rows)}\n\n"
+        + _provenance(record)
+    )
+
+
+def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
+    record = records["grading_throughput"]
+    small = record["attention"]
+    own = sum(ms for stage, ms in small["cpu_ms_each"].items() if not stage.startswith("of it "))
+    rows = [["this grader", f"{small['submissions_per_minute']:.0f}", f"{own:.0f} ms", ""]]
+    for peer, one in small["peers"].items():
+        speed, cost = one["submissions_per_minute"], one["cpu_ms_each"]
+        rows.append([peer, f"{speed:.1f}", f"{cost:.0f} ms", f"{one['ratio']:.0f} times"])
+    yield (
+        "The same notebooks with two small functions on tensors, the same tests, one run: "
+        f"{small['submissions']} for this grader, its start and end included, and the first "
+        "ten for the others, which grade one after another."
+    )
+    yield _table(["", "submissions a minute", "CPU each", "ours is faster by"], rows)
+    yield _provenance(record)
+    for name, what in (
+        ("grading_soak_small", "the same small set"),
+        ("grading_soak", "the first problem set"),
+    ):
+        run = records[name]["runs"][-1]
+        more = records[name]["kilobytes_more_per_submission"]
+        yield (
+            f"A class of {run['submissions']:,} on {what}: {run['wall_seconds']:.0f} seconds, and "
+            f"{more:.0f} KB of memory more for each further submission. "
+            + _provenance(records[name])
+        )
+
+
+def _faults(records: dict[str, dict[str, Any]]) -> Iterator[str]:
+    training = records["training_faults"]
+    yield (
+        f"A training was killed {training['kills']} times. Damaged checkpoints: "
+        f"{training['damaged_checkpoints']}; losses that differ from an undisturbed run's: "
+        f"{training['losses_that_differ']}. {_provenance(training)}"
+    )
+    tests = records["grading_faults"]["tests"]
+    grader = tests["test_killed_grader_loses_nothing_and_grades_nothing_twice"]
+    workers = tests["test_killed_workers_and_sandboxes_change_no_grade"]
+    n_workers = sum(n for what, n in workers.items() if what.startswith("kills of"))
+    yield (
+        f"The grader was killed {grader['kills of the grader']} times over classes of 50, its "
+        f"workers and sandboxes {n_workers} times. All "
+        f"{grader['submissions, each recorded once with the undisturbed grade']:,} submissions "
+        "were recorded once, with the grade of an undisturbed run. "
+        + _provenance(records["grading_faults"])
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    marks = ["---", *["--:"] * (len(columns) - 1)]
+    lines = [columns, marks, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _provenance(record: dict[str, Any]) -> str:
+    return f"*Recorded {record['date']}:* `{record['command']}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)}")

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from autograder import forks
 from autograder.course import Course, find_course
 from autograder.layouts import Layout
 from autograder.records import GraderError, State
@@ -96,6 +95,8 @@ def grade(
     document on one line for each round.
     """
     if jobs > 1 and not scheduler and not dry_run:
+        from autograder import forks
+
         forks.prepare()  # it loads while this process does
     from autograder.grader import Confinement
     from autograder.receiving import Settings

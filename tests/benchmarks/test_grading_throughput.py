@@ -63,3 +63,13 @@ def test_stages_count_no_time_twice():
         with stages.measure("inner"):
             sum(range(2_000_000))
     assert 0 < stages.seconds["outer"] < stages.seconds["inner"]
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_thousand_submissions_are_each_graded_once_in_flat_memory(tmp_path):
+    found = benchmark.soak("attention", 1000, 2, tmp_path)
+    states = found["runs"][-1]["states"]
+    assert sum(states.values()) == 1000 and "grader fault" not in states
+    assert states["refused"] == 14  # of twenty damaged files, six only end their process
+    assert found["kilobytes_more_per_submission"] < 50  # a submission itself has about that

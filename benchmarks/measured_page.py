@@ -89,7 +89,7 @@ def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
     what = record["what"].rstrip(".")
     yield f"{what[0].upper()}{what[1:]}."
     has_published = any(figure["published"] is not None for figure in figures)
-    columns = ["", "ours", "published"] if has_published else ["", "ours"]
+    columns = ["what", "ours", "published"] if has_published else ["what", "ours"]
     rows = [
         [figure["subject"], _number(figure["ours"]), _number(figure["published"])][: len(columns)]
         for figure in figures
@@ -165,7 +165,7 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
         f"{small['submissions']} for this grader, its start and end included, and the first "
         "ten for the others, which grade one after another."
     )
-    yield _table(["", "submissions a minute", "CPU each", "ours is faster by"], rows)
+    yield _table(["grader", "submissions a minute", "CPU each", "ours is faster by"], rows)
     yield _provenance(record)
     for name, what in (
         ("grading_soak_small", "the same small set"),

@@ -148,7 +148,9 @@ def test_killed_workers_and_sandboxes_change_no_grade(
 
     def kill_sometimes(grade, reused):
         if len(killed) < n_kills and rng.random() < 0.5:
-            worker = rng.choice(multiprocessing.active_children()).pid
+            listed = [process.pid for process in multiprocessing.active_children()]
+            # One that was just killed may still be listed.
+            worker = rng.choice([pid for pid in listed if Path(f"/proc/{pid}/task").exists()])
             rooms = [pid for pid in _children(worker) if _name(pid) == "bwrap"]
             victim = rng.choice([worker, *rooms])
             killed.append(_name(victim))

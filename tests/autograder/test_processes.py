@@ -86,7 +86,8 @@ def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path
 
     def kill_one(grade, reused):
         if len(killed) < 2:
-            victim = multiprocessing.active_children()[0]
+            # One that was just killed may still be listed.
+            victim = next(p for p in multiprocessing.active_children() if p.pid not in killed)
             os.kill(victim.pid, signal.SIGKILL)
             killed.append(victim.pid)
 

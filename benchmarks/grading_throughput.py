@@ -240,7 +240,7 @@ def _peers(
     for peer, grade in peers.items():
         theirs = grade(course, name, files, scratch / peer.split()[0])
         found[peer] = {
-            "submissions": n,
+            "submissions": theirs.n,
             "submissions_per_minute": theirs.per_minute,
             "cpu_ms_each": theirs.cpu_ms_each,
             "ratio": ours.per_minute / theirs.per_minute,

@@ -145,11 +145,11 @@ def _peers(record: dict[str, Any]) -> str:
         ]
         for one in record["ratios"]
     ]
-    columns = ["what", "beside", "our time / theirs", "half of the rounds", "aim"]
+    columns = ["what", "beside", "ours / theirs", "half of the rounds", "aim"]
     return (
         "Time of ours divided by time of the other, taken one right after the other in several "
-        f"rounds. Below 1, ours is the faster one.\n\n{_table(columns, rows)}\n\n"
-        + _provenance(record)
+        "rounds; memory, where a line says so. Below 1, ours takes less.\n\n"
+        f"{_table(columns, rows)}\n\n{_provenance(record)}"
     )
 
 

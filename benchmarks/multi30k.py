@@ -19,9 +19,11 @@ rare words in place. DIR must have multi30k/train, val and test_2016_flickr with
 or with .gz.
 """
 
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -48,6 +50,8 @@ PUBLISHED = {
     "convolution": (34.14, f"{TUTORIAL}, legacy notebook 5"),
     "transformer": (36.52, f"{TUTORIAL}, legacy notebook 6"),
 }
+RUNGS = ("LSTM", "GRU", "GRU with attention", "transformer")
+"""What this benchmark trains; the course has no convolutional translator."""
 
 
 @dataclass(frozen=True)
@@ -165,22 +169,31 @@ def climb(
     task: Task,
     setting: Setting,
     *,
-    only: Sequence[str] = (),
+    only: Sequence[str] = RUNGS,
     device: str = "cpu",
     precision: str = "float32",
+    found: Mapping[str, dict[str, Any]] | None = None,
+    keep: Callable[[dict[str, dict[str, Any]]], object] = lambda _: None,
 ) -> dict[str, dict[str, Any]]:
-    """Train each rung and translate the test sentences; return its BLEU, size and time."""
+    """Train each rung and translate the test sentences; return its BLEU, size and time.
+
+    Args:
+        only: the rungs to climb, of `RUNGS`.
+        precision: of the forward pass in training: float32 or bfloat16. Sentences are written in
+            float32 always.
+        found: rungs of an earlier call, which are not climbed again.
+        keep: gets all rungs so far, after each one.
+    """
     data = Translations.of(task)
     train, valid = data.pairs("train"), data.pairs("valid")
     sources = [source for source, _ in data.pairs("test")]
     references, eos_id = data.references(), data.target.eos_id
-    found: dict[str, dict[str, Any]] = {}
-    for name, make in rungs(setting, data).items():
-        if only and name not in only:
-            continue
+    makers = rungs(setting, data)
+    rows = dict(found or {})
+    for name in [name for name in only if name not in rows]:
         print(name, file=sys.stderr, flush=True)
         clock = Clock(device)
-        model = make()
+        model = makers[name]()
         losses = train_pairs(
             model,
             train,
@@ -199,14 +212,37 @@ def climb(
                 model, sources, eos_id=eos_id, max_length=MAX_LENGTH, n_beams=n_beams, alpha=ALPHA
             )
             scores[search] = bleu([data.read(row) for row in ids], references)
-        found[name] = {
+        rows[name] = {
             **scores,
             "n_parameters": sum(p.numel() for p in model.parameters()),
             "valid_loss_by_epoch": losses,
             f"training, {clock.unit}": round(seconds),
         }
         print(f"  BLEU {scores['greedy']:.2f}, {scores['beam']:.2f}", file=sys.stderr, flush=True)
-    return found
+        keep(rows)
+    return {name: rows[name] for name in RUNGS if name in rows}
+
+
+def recorded(path: Path | None, same: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the rungs that a record has, if all else in it is the `same`; none if it has none.
+
+    Raises:
+        ValueError: the file is no record, or it is of another setting.
+    """
+    if path is None or not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rows, others = content["rungs"], {key: content[key] for key in same}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
+    changed = [key for key, value in same.items() if others[key] != value]
+    if changed:
+        raise ValueError(
+            f"{path} was recorded with another {' and '.join(changed)}; name another file, or "
+            "remove this one to begin anew"
+        )
+    return rows
 
 
 def figures(found: dict[str, dict[str, Any]], is_quick: bool) -> list[Figure]:
@@ -224,14 +260,14 @@ def figures(found: dict[str, dict[str, Any]], is_quick: bool) -> list[Figure]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print ours beside the tutorials' BLEU and, on request, record it."""
+    """Print ours beside the tutorials' BLEU and, on request, record it after each rung."""
     parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help="small networks, for a CPU")
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=PUBLISHED,
-        default=[],
+        choices=RUNGS,
+        default=RUNGS,
         help="these rungs, as the table names them",
     )
     parser.add_argument(
@@ -242,21 +278,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     setting = QUICK if options.quick else FULL
+    same = {"setting": asdict(setting), "precision": options.precision}
+    try:
+        found = recorded(options.record, same)
+    except ValueError as error:
+        parser.error(str(error))
+    for name in found:
+        print(f"{name}: taken from {options.record}", file=sys.stderr)
     with or_exit():
         task = load_task("multi30k_de", source="local")
+
+    def show(rows: dict[str, dict[str, Any]], say: Callable[[str], object]) -> None:
+        report(
+            figures(rows, options.quick),
+            "BLEU of Multi30k, German to English, test 2016, lower-cased tokens"
+            + (": small networks, to be compared with each other only" if options.quick else ""),
+            is_higher_better=True,
+            module="benchmarks.multi30k",
+            options=options,
+            arguments=arguments,
+            details={"rungs": rows, **same},
+            show=say,
+        )
+
     found = climb(
-        task, setting, only=options.only, device=options.device, precision=options.precision
+        task,
+        setting,
+        only=options.only,
+        device=options.device,
+        precision=options.precision,
+        found=found,
+        keep=lambda rows: show(rows, lambda _: None),
     )
-    report(
-        figures(found, options.quick),
-        "BLEU of Multi30k, German to English, test 2016, lower-cased tokens"
-        + (": small networks, to be compared with each other only" if options.quick else ""),
-        is_higher_better=True,
-        module="benchmarks.multi30k",
-        options=options,
-        arguments=arguments,
-        details={"rungs": found, "setting": asdict(setting)},
-    )
+    show(found, print)
     if {"GRU", "GRU with attention"} <= found.keys():
         gain = found["GRU with attention"]["greedy"] - found["GRU"]["greedy"]
         print(f"attention is worth {gain:.1f} BLEU (aim: at least 5)")

@@ -2,12 +2,13 @@
 
     python -m benchmarks.peers [--only gpt lstm ...] [--device cpu] [--record FILE]
 
-Ratios below 1 say that ours takes less time. Peers that are not installed are named and left out.
+Ratios below 1 say that ours takes less time. Peers that are not installed are named and left out;
+KenLM's are three programs on the PATH (see `kenlm_programs.py`). With COURSE_DATA=DIR the texts are
+WikiText-2 and the Penn Treebank, and else the package's own.
 """
 
 import argparse
 import importlib.util
-import random
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +18,14 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from benchmarks.peers_attention import attention
+from benchmarks.peers_text import kenlm, ngrams, tokenization
 from benchmarks.plain_gpt import PlainGPT
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
 from course_pkg.generation import FixedGenerator, generate
-from course_pkg.layers.attention import attend
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
-from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.text.byte_pair import BytePairTokenizer
-from course_pkg.text.corpora import load_corpus
-from course_pkg.text.sources import SourceUnavailableError
-from course_pkg.text.tokenization import WordTokenizer
 from course_pkg.training.optim import clip_global_norm
 
 Contest = Callable[[torch.device, int], Iterator[Ratio]]
@@ -231,120 +228,6 @@ def generation(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     )
 
 
-def attention(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
-    """Causal attention, the kernel beside the written-out path, against length."""
-    for T in (128, 512, 2048):
-        query, key, value = (torch.randn(1, 4, T, 32, device=device) for _ in range(3))
-
-        def run(fused: bool, q=query, k=key, v=value) -> Callable[[], torch.Tensor]:
-            return lambda: attend(q, k, v, is_causal=True, fused=fused)
-
-        yield compare(
-            f"causal attention, kernel, T = {T}",
-            "written out",
-            run(True),
-            run(False),
-            n_rounds=n_rounds,
-            device=device,
-        )
-
-
-def tokenization(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
-    """Byte-pair encoding on real text, the largest at hand; one thread for both."""
-    import os
-
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    import tokenizers
-
-    try:
-        corpus = load_corpus("wikitext2", source="local")
-    except SourceUnavailableError:
-        corpus = load_corpus("wikipedia")
-    texts = corpus.train
-    n_mb = sum(len(text.encode()) for text in texts) / 1e6
-    V = 8000
-
-    def theirs() -> tokenizers.Tokenizer:
-        tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
-        tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-        alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-        trainer = tokenizers.trainers.BpeTrainer(
-            vocab_size=V, initial_alphabet=alphabet, show_progress=False
-        )
-        tokenizer.train_from_iterator(texts, trainer)
-        return tokenizer
-
-    yield compare(
-        f"BPE training, {n_mb:.1f} MB, {V:,} tokens",
-        "tokenizers",
-        lambda: BytePairTokenizer.train(texts, vocab_size=V),
-        theirs,
-        aim=1.2,
-        n_rounds=n_rounds,
-    )
-    own = BytePairTokenizer.train(texts, vocab_size=V)
-    fast = own.to_fast()
-    whole = "\n".join(corpus.test)[:1_000_000]
-    own.encode(whole)  # fill the cache of words: a tokenizer lives longer than one text
-    yield compare(
-        f"BPE encoding, {len(whole.encode()) / 1e6:.1f} MB, words cached",
-        "tokenizers",
-        lambda: own.encode(whole),
-        lambda: fast.encode(whole),
-        aim=1.0,
-        n_rounds=n_rounds,
-    )
-
-
-def ngrams(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
-    """Kneser-Ney trigrams: training, and scoring word by word, beside NLTK's."""
-    from nltk.lm import KneserNeyInterpolated
-    from nltk.lm.preprocessing import padded_everygram_pipeline
-
-    corpus = load_corpus("wikipedia")
-    sentences = [line for text in corpus.train for line in text.split(". ")][:2000]
-    tokenizer = WordTokenizer.train(sentences)
-    ids = [tokenizer.encode(sentence) for sentence in sentences]
-    words = [tokenizer.words(sentence) for sentence in sentences]
-
-    def ours() -> NGram:
-        return NGram.fit(ids, 3, tokenizer.vocab_size, tokenizer.eos_id)
-
-    def theirs() -> KneserNeyInterpolated:
-        model = KneserNeyInterpolated(3)
-        model.fit(*padded_everygram_pipeline(3, words))
-        return model
-
-    yield compare(
-        f"Kneser–Ney trigrams, training on {sum(map(len, words)):,} words",
-        "nltk.lm",
-        ours,
-        theirs,
-        n_rounds=min(n_rounds, 5),
-    )
-    model, library = ours(), theirs()
-    rng = random.Random(0)
-    drawn = [rng.choice([i for i in range(len(ids)) if len(ids[i]) > 3]) for _ in range(3)]
-    places = [(ids[i][:2], ids[i][2], words[i][:2], words[i][2]) for i in drawn]
-
-    def score_ours() -> None:
-        for context, target, _, _ in places:
-            history = torch.tensor([[tokenizer.eos_id, *context]])
-            float(model.next_log_probs(history)[0, target])
-
-    def score_theirs() -> None:
-        for _, _, context, target in places:
-            library.logscore(target, tuple(context))
-
-    yield compare(
-        f"Kneser–Ney trigrams, scoring {len(places)} words one by one",
-        "nltk.lm",
-        score_ours,
-        score_theirs,
-        n_rounds=min(n_rounds, 5),
-    )
-
-
 CONTESTS: dict[str, Contest] = {
     "gpt": gpt,
     "pretraining": pretraining,
@@ -353,6 +236,7 @@ CONTESTS: dict[str, Contest] = {
     "attention": attention,
     "tokenization": tokenization,
     "ngrams": ngrams,
+    "kenlm": kenlm,
 }
 _NEEDS = {"gpt": "transformers", "generation": "transformers", "ngrams": "nltk"}
 

@@ -2,11 +2,13 @@
 
 A busy machine makes any single time worthless; a ratio of two times taken one right after the other
 survives it. Each round runs both, in turns first and second, and gives one ratio. Reported is the
-median, with the quartiles as spread. Time is this process's CPU time, or wall time on a GPU.
+median, with the quartiles as spread. Time is CPU time, of this process and of programs that it ran,
+or wall time on a GPU.
 """
 
 import json
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -80,7 +82,7 @@ def compare(
 
 def _seconds(work: Work, device: torch.device | None) -> float:
     is_gpu = device is not None and device.type == "cuda"
-    clock = time.perf_counter if is_gpu else time.process_time
+    clock = time.perf_counter if is_gpu else _cpu_seconds
     if is_gpu:
         torch.cuda.synchronize()
     started = clock()
@@ -88,6 +90,11 @@ def _seconds(work: Work, device: torch.device | None) -> float:
     if is_gpu:
         torch.cuda.synchronize()
     return clock() - started
+
+
+def _cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def table(ratios: Sequence[Ratio]) -> str:
@@ -108,7 +115,7 @@ def table(ratios: Sequence[Ratio]) -> str:
 def provenance(command: str, device: torch.device) -> dict[str, object]:
     """Return where and with what a result was measured."""
     versions = {}
-    for package in ("torch", "transformers", "tokenizers", "nltk", "kenlm", "numpy"):
+    for package in ("torch", "transformers", "tokenizers", "tiktoken", "nltk", "numpy"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

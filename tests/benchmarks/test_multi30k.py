@@ -1,13 +1,14 @@
 """The ladder of translators: what is scored, what the rungs share, and a whole small run."""
 
 import dataclasses
+import json
 
 import pytest
 import torch
 
 from benchmarks import multi30k
 from benchmarks.multi30k import Setting, Translations
-from benchmarks.sequence_pairs import write
+from benchmarks.sequence_pairs import train_pairs, write
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.text.labelled import Parallel, Task
 from course_pkg.text.story_translation import sample_translations
@@ -48,6 +49,54 @@ def test_climb_measures_the_rungs_that_are_asked_for(task):
     for row in found.values():
         assert 0 <= row["greedy"] <= 100
         assert row["valid_loss_by_epoch"][1] < row["valid_loss_by_epoch"][0]
+
+
+@pytest.fixture
+def climbed(task, monkeypatch):
+    """Let the command climb the toy task by tiny networks; return the sizes of those it trains."""
+    trained = []
+
+    def train(model, *arguments, **options):
+        trained.append(sum(p.numel() for p in model.parameters()))
+        return train_pairs(model, *arguments, **options)
+
+    monkeypatch.setattr(multi30k, "QUICK", TINY)
+    monkeypatch.setattr(multi30k, "load_task", lambda *_, **__: task)
+    monkeypatch.setattr(multi30k, "train_pairs", train)
+    return trained
+
+
+def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
+    record = tmp_path / "ladder.json"
+    multi30k.main(["--quick", "--record", str(record), "--only", "GRU"])
+    first = json.loads(record.read_text())["rungs"]
+    multi30k.main(["--quick", "--record", str(record), "--only", "GRU", "GRU with attention"])
+    both = json.loads(record.read_text())["rungs"]
+    assert list(both) == ["GRU", "GRU with attention"]
+    assert len(climbed) == 2
+    assert both["GRU"] == first["GRU"]
+    said = capsys.readouterr()
+    assert f"GRU: taken from {record}" in said.err
+    assert "attention is worth" in said.out
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "is not a record"),
+        ("[]", "is not a record"),
+        (None, "with another precision"),
+    ],
+)
+def test_record_of_something_else_is_kept(content, complaint, climbed, tmp_path, capsys):
+    record = tmp_path / "ladder.json"
+    same = {"setting": dataclasses.asdict(TINY), "precision": "bfloat16"}
+    before = content or json.dumps({"rungs": {}, **same})
+    record.write_text(before)
+    with pytest.raises(SystemExit, match="2"):
+        multi30k.main(["--quick", "--record", str(record)])
+    assert complaint in capsys.readouterr().err
+    assert (record.read_text(), climbed) == (before, [])
 
 
 @pytest.mark.parametrize("is_quick", [True, False])

@@ -42,7 +42,7 @@ from autograder.records import (
     Verdict,
 )
 
-_MISTAKE_SECONDS = 2.0
+_MISTAKE_CPU_SECONDS = 2.0
 _N_DRAWS = 32
 _SEEDS_KEPT = 2
 _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
@@ -318,7 +318,7 @@ def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
     """Ask a recorded mistake, once for each case; a Failure where it breaks."""
     if number not in drawn.answers:
         try:
-            with _time_limit(_MISTAKE_SECONDS):
+            with _cpu_limit(_MISTAKE_CPU_SECONDS):
                 value: Any = _probe(check.mistakes[number].implementation, drawn)
         except Exception as error:
             value = failure_of(error)
@@ -332,8 +332,11 @@ def _cause(failure: Failure) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt a mistake that never ends; only the main thread can be interrupted."""
+def _cpu_limit(seconds: float) -> Iterator[None]:
+    """Interrupt a mistake that never ends; only the main thread can be interrupted.
+
+    CPU time, because a busy machine must not change which mistake is named.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -341,13 +344,13 @@ def _time_limit(seconds: float) -> Iterator[None]:
     def stop(signum: int, frame: Any) -> None:
         raise TimeoutError(f"longer than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 import dataclasses
 import math
 import random
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder import probing, wire
+from autograder import judge, probing, wire
 from autograder.checks import Case, Check, Mistake, Part
 from autograder.compare import agree
 from autograder.judge import (
@@ -174,6 +175,17 @@ def test_mistake_is_recognised_past_one_that_never_ends():
     endless = Mistake("never ends", "Stop.", never_ends)
     check = dataclasses.replace(CHECK, mistakes=(endless, *CHECK.mistakes))
     assert judge_check(check, SEED, observe(total)).misconception.name == "sum"
+
+
+def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(judge, "_MISTAKE_CPU_SECONDS", 0.1)
+
+    def total_after_others(values):
+        time.sleep(0.15)  # others' turn: the clock on the wall goes on
+        return total(values)
+
+    check = dataclasses.replace(CHECK, mistakes=(Mistake("late", "Hurry.", total_after_others),))
+    assert judge_check(check, SEED, observe(total)).misconception.name == "late"
 
 
 def test_unknown_mistake_is_not_named():

@@ -100,21 +100,16 @@ bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds t
 	@$(BIN)/python benchmarks/grading_throughput.py --jobs 2 --record benchmarks/results/grading_throughput.json
 	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
 		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
+	@$(BIN)/python -m benchmarks.measured_page
 
 bench-gpu: $(STAMP)  ## The peers on a CUDA device
 	@$(BIN)/python -m benchmarks.peers --device cuda --only gpt pretraining lstm generation attention \
 		--record benchmarks/results/peers_gpu.json
+	@$(BIN)/python -m benchmarks.measured_page
 
-# Six minutes of one core for names, a quarter of an hour for pronunciation, longer for the others;
-# a GPU takes the larger recipes.
-figures: $(STAMP)  ## Ours beside published figures: DATA=<folder of corpora> [DEVICE=cuda]
+figures: $(STAMP)  ## Ours beside published figures, recorded: DATA=<folder of corpora> [DEVICE=cuda]
 	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make figures DATA=<folder>"; exit 1; }
-	@status=0; for what in names \
-		"pronunciation --recipe $(if $(DEVICE),gpu,cpu)" \
-		"ptb_lstm --size $(if $(DEVICE),medium,small)" \
-		"multi30k $(if $(DEVICE),,--quick)"; do \
-		COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.$$what --device $(or $(DEVICE),cpu) || status=1; \
-	done; exit $$status
+	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.figures $(if $(DEVICE),--device $(DEVICE))
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

@@ -16,11 +16,16 @@ RESULTS, PAGE = ROOT / "benchmarks" / "results", ROOT / "book" / "back" / "measu
 
 PUBLISHED = {
     "shakespeare_cpu": "Shakespeare, letter by letter",
+    "shakespeare_gpu": "Shakespeare, letter by letter, by the larger recipe",
     "names": "First names, letter by letter",
     "surnames": "Surnames, letter by letter",
     "ladder": "Stories of known entropy",
-    "ptb_lstm_small": "The LSTM of Zaremba et al. on the Penn Treebank",
+    "ptb_lstm_small": "The small LSTM of Zaremba et al. on the Penn Treebank",
+    "ptb_lstm_medium": "The medium LSTM of Zaremba et al. on the Penn Treebank",
     "pronunciation": "From spelling to pronunciation",
+    "pronunciation_gpu": "From spelling to pronunciation, by the larger recipe",
+    "multi30k": "German captions into English",
+    "multi30k_gpu": "German captions into English, on a GPU",
     "movie_reviews": "Is a film liked?",
     "adaptation": "Tagging, inference and choice",
     "objectives": "What an encoder is asked in pretraining",
@@ -50,8 +55,8 @@ _HEAD = """\
 
 ::::{div} lm-lead
 Some numbers take longer than a lesson, or need another program beside ours. This page lists them. \
-Each was recorded once, on a machine with two shared cores and no GPU. The command below each \
-table makes it again.
+Each was recorded once, on a machine with two shared cores and no GPU unless a line names one. The \
+command below each table makes it again.
 ::::
 
 A published figure is only worth quoting with the data and the protocol it was measured on. Where \
@@ -80,6 +85,8 @@ def page() -> str:
         if name in records:
             parts.append(f"### {title}\n\n" + "\n\n".join(_figures(name, records[name])) + "\n")
     parts.append("## Beside the tools that people use\n\n" + _peers(records["peers"]) + "\n")
+    if "peers_gpu" in records:
+        parts.append("### On a GPU\n\n" + _peers(records["peers_gpu"]) + "\n")
     parts.append("## Grading\n\n" + "\n\n".join(_grading(records)) + "\n")
     parts.append("## Killed at random\n\n" + "\n\n".join(_faults(records)) + "\n")
     return "\n".join(parts)
@@ -110,15 +117,18 @@ def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
 
 def _shakespeare(record: dict[str, Any]) -> list[dict[str, Any]]:
     draws = record["gpt_by_draws"]
+    n_batches, layers = (
+        ("200", "6 layers of 384") if record["recipe"] == "gpu" else ("20", "4 layers of 128")
+    )
     drawn = (
-        "the same, as nanoGPT estimates it from 20 random batches: mean of "
+        f"the same, as nanoGPT estimates it from {n_batches} random batches: mean of "
         f"{draws['n_draws']} such estimates, {draws['least']:.3f} to {draws['most']:.3f}"
     )
     rows = [
         (f"{order}-gram, modified Kneser–Ney", nats, None)
         for order, nats in record["ngrams"].items()
     ]
-    rows.append(("GPT, 4 layers of 128, on the whole text", record["gpt"], None))
+    rows.append((f"GPT, {layers}, on the whole text", record["gpt"], None))
     rows.append((drawn, draws["mean"], record["published"]))
     return [
         {"subject": subject, "ours": ours, "published": published, "source": "nanoGPT, README"}
@@ -131,7 +141,11 @@ def _ladder(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"subject": s, "ours": v, "published": None, "source": ""} for s, v in rows.items()]
 
 
-_OWN_FORM = {"shakespeare_cpu": _shakespeare, "ladder": _ladder}
+_OWN_FORM = {
+    "shakespeare_cpu": _shakespeare,
+    "shakespeare_gpu": _shakespeare,
+    "ladder": _ladder,
+}
 
 
 def _peers(record: dict[str, Any]) -> str:
@@ -212,9 +226,17 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _provenance(record: dict[str, Any]) -> str:
-    return f"*Recorded {record['date']}:* `{record['command']}`"
+    machine = record.get("machine", "")
+    # Every other record is of the machine that the head of the page describes.
+    on = f" on one {machine.split(',')[0]}" if "NVIDIA" in machine else ""
+    return f"*Recorded {record['date']}{on}:* `{record['command']}`"
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"written: {PAGE.relative_to(ROOT)}")
+    main()

@@ -278,7 +278,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     setting = QUICK if options.quick else FULL
-    same = {"setting": asdict(setting), "precision": options.precision}
+    same = {
+        "setting": asdict(setting),
+        "device": options.device,
+        "precision": options.precision,
+    }
     try:
         found = recorded(options.record, same)
     except ValueError as error:

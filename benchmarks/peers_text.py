@@ -134,10 +134,10 @@ def ngrams(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     from nltk.lm.preprocessing import padded_everygram_pipeline
 
     corpus = load_corpus("wikipedia")
-    sentences = [line for text in corpus.train for line in text.split(". ")][:2000]
-    tokenizer = WordTokenizer.train(sentences)
-    ids = [tokenizer.encode(sentence) for sentence in sentences]
-    words = [tokenizer.words(sentence) for sentence in sentences]
+    lines = [line for text in corpus.train for line in text.split(". ")][:2000]
+    tokenizer = WordTokenizer.train(lines)
+    ids = [tokenizer.encode(line) for line in lines]
+    words = [tokenizer.words(line) for line in lines]
 
     def ours() -> NGram:
         return NGram.fit(ids, 3, tokenizer.vocab_size, tokenizer.eos_id)

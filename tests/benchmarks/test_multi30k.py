@@ -90,7 +90,7 @@ def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
 )
 def test_record_of_something_else_is_kept(content, complaint, climbed, tmp_path, capsys):
     record = tmp_path / "ladder.json"
-    same = {"setting": dataclasses.asdict(TINY), "precision": "bfloat16"}
+    same = {"setting": dataclasses.asdict(TINY), "device": "cpu", "precision": "bfloat16"}
     before = content or json.dumps({"rungs": {}, **same})
     record.write_text(before)
     with pytest.raises(SystemExit, match="2"):

@@ -58,8 +58,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add("--device", default="auto", help="cpu, cuda, or auto for cuda where there is one  [auto]")
     add("--fast", action="store_true",
-        help="fused optimizer, padded vocabulary, batches drawn ahead, and on a GPU bfloat16 and "
-        "torch.compile")  # fmt: skip
+        help="fused optimizer, padded vocabulary, batches drawn ahead, and on a GPU bfloat16 and, "
+        "for transformers, torch.compile")  # fmt: skip
     add("--shard", action="store_true",
         help="under torchrun: divide weights, gradients and optimizer state among the processes, "
         "for models that one GPU cannot hold; same updates, same checkpoints")  # fmt: skip
@@ -98,7 +98,10 @@ def recipe_of(options: argparse.Namespace, device: torch.device) -> Recipe:
         "seed": options.seed,
     }
     if options.fast:
-        changes |= {"fused": True, "pad_vocab": 64, "compile": device.type == "cuda"}
+        # Recurrent kernels are compiled as they come; torch.compile would stop at each of them.
+        is_transformer = options.kind in ("gpt", "bert", "t5")
+        is_compiled = device.type == "cuda" and is_transformer
+        changes |= {"fused": True, "pad_vocab": 64, "compile": is_compiled}
         if device.type == "cuda" and options.precision is None:
             changes["precision"] = "bfloat16"
     return Recipe.of(options.kind, corpus, options.size, tokenizer=options.tokenizer, **changes)

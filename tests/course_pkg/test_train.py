@@ -59,6 +59,20 @@ def test_fast_command_pads_the_vocabulary(tmp_path):
     assert config["structure"]["vocab_size"] == 128  # of 101 characters
 
 
+@pytest.mark.parametrize(
+    ("kind", "device", "compiled", "precision"),
+    [
+        ("gpt", "cuda", True, "bfloat16"),
+        ("seq2seq", "cuda", False, "bfloat16"),
+        ("gpt", "cpu", False, "float32"),
+    ],
+)
+def test_fast_follows_the_device_and_the_kind(kind, device, compiled, precision):
+    options = train.parse([kind, "--fast"])
+    trainer = train.recipe_of(options, torch.device(device)).trainer
+    assert (trainer.compile, trainer.precision, trainer.fused) == (compiled, precision, True)
+
+
 def test_second_run_in_a_folder_is_refused_without_resume(tmp_path, capsys):
     train.main([*SMALL, "--out", str(tmp_path)])
     with pytest.raises(SystemExit) as stop:

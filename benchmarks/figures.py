@@ -3,8 +3,8 @@
     COURSE_DATA=DIR python -m benchmarks.figures [--device cuda] [--only RECORD ...]
 
 Writes the records in `benchmarks/results` and, from them, the book's page. On one core this takes
-five hours, half of them for Multi30k; --only makes some of them. On a GPU only those run whose
-published figure needs one, by the larger recipes. A benchmark that fails does not stop the others.
+two hours; --only makes some of them. On a GPU only those run whose published figure needs one, by
+the larger recipes. A benchmark that fails does not stop the others.
 """
 
 import argparse
@@ -23,7 +23,7 @@ RUNS = {
         "pronunciation": "pronunciation --precision bfloat16",
         "movie_reviews": "movie_reviews --model gpt-small --model bert-small",
         "ptb_lstm_small": "ptb_lstm",
-        "multi30k": "multi30k --precision bfloat16",
+        "multi30k_quick": "multi30k --quick --precision bfloat16",
     },
     "cuda": {
         "shakespeare_gpu": "shakespeare --recipe gpu",

@@ -223,6 +223,15 @@ def ship(runs: Path, kinds: Sequence[str], machine: str) -> None:
         print(f"{folder.relative_to(ROOT)}: {n_bytes / 1e6:.1f} MB\n{table}")
 
 
+def training(kind: str, runs: Path) -> list[str]:
+    """Return the arguments of `course_pkg.train` that pretrain a model."""
+    command = [kind, "--corpus", "library", "--size", "course", "--fast", "--resume"]
+    command += ["--precision", "bfloat16", "--out", f"{runs}/{kind}-small"]
+    if kind == "bert":
+        command += [*BERT_SETTINGS, "--begin-with", f"{runs}/gpt-small/model"]
+    return command
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train one model, or ship both."""
     parser = argparse.ArgumentParser(
@@ -240,10 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.step == "ship":
         ship(options.runs, options.kinds or KINDS, options.machine)
         return
-    command = [options.kind, "--corpus", "library", "--size", "course", "--fast", "--resume"]
-    train.main(
-        [*command, "--precision", "bfloat16", "--out", f"{options.runs}/{options.kind}-small"]
-    )
+    train.main(training(options.kind, options.runs))
 
 
 if __name__ == "__main__":

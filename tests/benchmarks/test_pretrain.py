@@ -13,6 +13,7 @@ from course_pkg.models.ngram import NGram
 from course_pkg.recipes import Recipe
 from course_pkg.text.corpora import load_corpus
 
+CHECKPOINTS = pretrain.CHECKPOINTS  # of the package; the fixture below ships elsewhere
 SIZES = {"vocab_size": 300, "d_model": 16, "n_heads": 2, "n_layers": 1}
 SIZES |= {"context_length": 24, "batch_size": 2, "n_steps": 2}
 
@@ -62,6 +63,19 @@ def test_counted_model_learns_from_the_documents_of_the_run(shipped):
     counted = pretrain.counted(shipped / "gpt-small", tokenizer)
     for ours, oracle in zip(counted.log_probs, expected.log_probs, strict=True):
         np.testing.assert_array_equal(ours, oracle)
+
+
+@pytest.mark.parametrize("kind", pretrain.KINDS)
+def test_command_repeats_what_the_shipped_card_says(kind, tmp_path):
+    options = train.parse(pretrain.training(kind, tmp_path))
+    recipe = train.recipe_of(options, torch.device("cpu"))
+    card = " ".join(load_model(CHECKPOINTS / f"{kind}-small").card.split())
+    n_tokens = recipe.trainer.n_steps * recipe.batch_size * recipe.context_length
+    assert f"{recipe.trainer.n_steps:,} updates, {n_tokens / 1e6:.1f} million tokens" in card
+    assert f"{pretrain._objective(recipe)}. AdamW, learning rate {recipe.trainer.lr:g}" in card
+    assert f"context of {recipe.context_length} tokens" in card
+    assert recipe.trainer.precision in card
+    assert recipe.begin_with == (f"{tmp_path}/gpt-small/model" if kind == "bert" else None)
 
 
 def test_history_holds_losses_and_what_a_gpt_wrote(shipped):

@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     )
     parser.add_argument("--only", nargs="+", choices=list(CONTESTS), default=list(CONTESTS))
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
-    parser.add_argument("--rounds", type=int, default=9, help="ratios for each row [9]")
+    parser.add_argument("--rounds", type=int, default=9, help="ratios for each row at least [9]")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
     device = torch.device(options.device)

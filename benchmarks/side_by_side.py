@@ -63,11 +63,17 @@ def compare(
     n_rounds: int = 9,
     device: torch.device | None = None,
 ) -> Ratio:
-    """Run both in alternating rounds, after one round that only warms up."""
+    """Run both in alternating rounds, after one round that only warms up.
+
+    Args:
+        aim: most that the ratio should be.
+        n_rounds: at least so many. Short work gets up to ten times more, until the rounds took a
+            second each on average: a single time of some milliseconds says little.
+    """
     ours(), theirs()
-    pairs = []
-    for number in range(n_rounds):
-        if number % 2:
+    pairs: list[tuple[float, float]] = []
+    while len(pairs) < n_rounds or (len(pairs) < 10 * n_rounds and sum(map(sum, pairs)) < n_rounds):
+        if len(pairs) % 2:
             second = _seconds(theirs, device)
             first = _seconds(ours, device)
         else:

@@ -40,6 +40,13 @@ def test_spread_shows_rounds_that_differ(clock):
     assert ratio.ours == 1500.0  # milliseconds
 
 
+@pytest.mark.parametrize(("seconds", "n_rounds"), [(1.0, 3), (0.25, 6), (0.001, 30)])
+def test_short_work_gets_more_rounds(clock, seconds, n_rounds):
+    done = []
+    compare("a", "b", lambda: done.append(1) or seconds, lambda: seconds, n_rounds=3)
+    assert len(done) == n_rounds + 1  # one to warm up
+
+
 @pytest.mark.parametrize(
     ("aim", "verdict"), [(1.2, "met"), (1.1, "met"), (1.05, "open"), (0.9, "missed"), (None, "")]
 )

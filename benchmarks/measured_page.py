@@ -158,7 +158,7 @@ def _peers(record: dict[str, Any]) -> str:
             one["peer"],
             f"{one['ratio']:.2f}",
             f"{one['low']:.2f} to {one['high']:.2f}",
-            "" if one["aim"] is None else f"≤ {one['aim']:g}",
+            "" if one["aim"] is None else f"≤\N{NO-BREAK SPACE}{one['aim']:g}",
         ]
         for one in record["ratios"]
     ]

@@ -4,7 +4,8 @@
 
 Writes the records in `benchmarks/results` and, from them, the book's page. On one core this takes
 two hours; --only makes some of them. On a GPU only those run whose published figure needs one, by
-the larger recipes. A benchmark that fails does not stop the others.
+the larger recipes. A benchmark that fails does not stop the others. Multi30k goes on from its
+record: remove that to measure anew.
 """
 
 import argparse

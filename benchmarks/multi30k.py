@@ -21,6 +21,7 @@ rare words in place. DIR must have multi30k/train, val and test_2016_flickr with
 or with .gz.
 """
 
+import argparse
 import json
 import logging
 import sys
@@ -33,6 +34,7 @@ import torch
 
 from benchmarks.published import Clock, Figure, command_line, or_exit, report
 from benchmarks.sequence_pairs import Pair, train_pairs, write
+from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import bleu
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.layers.recurrent import GRUCell, LSTMCell
@@ -237,10 +239,10 @@ def recorded(path: Path | None, same: Mapping[str, Any]) -> dict[str, dict[str, 
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        rows, others = content["rungs"], {key: content[key] for key in same}
+        rows, others = content["rungs"], {**content, "torch": content["versions"]["torch"]}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
-    changed = [key for key, value in same.items() if others[key] != value]
+    changed = [key for key, value in same.items() if others.get(key) != value]
     if changed:
         raise ValueError(
             f"{path} was recorded with another {' and '.join(changed)}; name another file, or "
@@ -286,6 +288,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "setting": asdict(setting),
         "device": options.device,
         "precision": options.precision,
+        # One line of provenance stands for all rungs.
+        "machine": provenance("", torch.device(options.device))["machine"],
+        "torch": torch.__version__,
     }
     try:
         found = recorded(options.record, same)
@@ -296,14 +301,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with or_exit():
         task = load_task("multi30k_de", source="local")
 
-    def show(rows: dict[str, dict[str, Any]], say: Callable[[str], object]) -> None:
+    def show(
+        rows: dict[str, dict[str, Any]],
+        say: Callable[[str], object],
+        to: argparse.Namespace = options,
+    ) -> None:
         report(
             figures(rows, options.quick),
             "BLEU of Multi30k, German to English, test 2016, lower-cased tokens"
             + (": small networks, to be compared with each other only" if options.quick else ""),
             is_higher_better=True,
             module="benchmarks.multi30k",
-            options=options,
+            options=to,
             arguments=arguments,
             details={"rungs": rows, **same},
             show=say,
@@ -318,7 +327,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found=found,
         keep=lambda rows: show(rows, lambda _: None),
     )
-    show(found, print)
+    # Every rung is recorded by now; to write again would give old figures today's date.
+    show(found, print, argparse.Namespace(record=None, device=options.device))
     if {"GRU", "GRU with attention"} <= found.keys():
         gain = found["GRU with attention"]["greedy"] - found["GRU"]["greedy"]
         print(f"attention is worth {gain:.1f} BLEU (aim: at least 5)")

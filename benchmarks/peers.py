@@ -251,6 +251,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     parser.add_argument("--rounds", type=int, default=9, help="ratios for each row at least [9]")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
+    if options.rounds < 2:
+        parser.error(f"--rounds is {options.rounds}; a spread needs at least 2")
     device = torch.device(options.device)
     torch.manual_seed(0)
     ratios: list[Ratio] = []

@@ -6,6 +6,8 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 
@@ -58,33 +60,31 @@ def tokenization(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     fast = own.to_fast()
     whole = "\n".join(corpus.test)[:1_000_000]
     own.encode(whole)  # fill the cache of words: a tokenizer lives longer than one text
-    subject = f"BPE encoding, {len(whole.encode()) / 1e6:.1f} MB, words cached"
-    yield compare(
-        subject,
-        "tokenizers",
-        lambda: own.encode(whole),
-        lambda: fast.encode(whole),
-        aim=1.0,
-        n_rounds=n_rounds,
-    )
+    rivals = [("tokenizers", fast.encode, 1.0)]
     if importlib.util.find_spec("tiktoken") is None:
         print("BPE encoding beside tiktoken: left out, it is not installed", file=sys.stderr)
-        return
+    else:
+        rivals.append(("tiktoken", _tiktoken(own).encode_ordinary, 2.5))
+    for peer, encode, aim in rivals:
+        if list(encode(whole)) != own.encode(whole):
+            raise RuntimeError(f"{peer} splits the text into other tokens: an unfair race")
+        yield compare(
+            f"BPE encoding, {len(whole.encode()) / 1e6:.1f} MB, words cached",
+            peer,
+            lambda: own.encode(whole),
+            partial(encode, whole),
+            aim=aim,
+            n_rounds=n_rounds,
+        )
+
+
+def _tiktoken(own: BytePairTokenizer) -> Any:
+    """Return tiktoken's encoder with our ranks: it fetches its own from the net."""
     import tiktoken
 
     ranks = {token: i for i, token in enumerate(own.vocabulary) if isinstance(token, bytes)}
-    theirs_of_rust = tiktoken.Encoding(
+    return tiktoken.Encoding(
         "ours", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens={own.eos: own.eos_id}
-    )
-    if theirs_of_rust.encode_ordinary(whole) != own.encode(whole):
-        raise RuntimeError("tiktoken splits the text into other tokens: an unfair race")
-    yield compare(
-        subject,
-        "tiktoken",
-        lambda: own.encode(whole),
-        lambda: theirs_of_rust.encode_ordinary(whole),
-        aim=2.5,
-        n_rounds=n_rounds,
     )
 
 

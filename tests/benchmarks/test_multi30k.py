@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from benchmarks import multi30k
+from benchmarks import multi30k, side_by_side
 from benchmarks.multi30k import Setting, Translations
 from benchmarks.sequence_pairs import train_pairs, write
 from course_pkg.models.seq2seq import Seq2Seq
@@ -70,6 +70,10 @@ def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
     record = tmp_path / "ladder.json"
     multi30k.main(["--quick", "--record", str(record), "--only", "GRU"])
     first = json.loads(record.read_text())["rungs"]
+    old = {**json.loads(record.read_text()), "date": "2001-02-03"}
+    record.write_text(json.dumps(old))
+    multi30k.main(["--quick", "--record", str(record), "--only", "GRU"])
+    assert json.loads(record.read_text()) == old  # nothing was measured, so it keeps its date
     multi30k.main(["--quick", "--record", str(record), "--only", "GRU", "GRU with attention"])
     both = json.loads(record.read_text())["rungs"]
     assert list(both) == ["GRU", "GRU with attention"]
@@ -90,8 +94,9 @@ def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
 )
 def test_record_of_something_else_is_kept(content, complaint, climbed, tmp_path, capsys):
     record = tmp_path / "ladder.json"
+    about = side_by_side.provenance("", torch.device("cpu"))
     same = {"setting": dataclasses.asdict(TINY), "device": "cpu", "precision": "bfloat16"}
-    before = content or json.dumps({"rungs": {}, **same})
+    before = content or json.dumps({"rungs": {}, **same, **about})
     record.write_text(before)
     with pytest.raises(SystemExit, match="2"):
         multi30k.main(["--quick", "--record", str(record)])

@@ -112,6 +112,12 @@ def test_kenlm_finds_the_perplexity_that_ours_has():
     assert ours == pytest.approx(theirs, rel=1e-4)
 
 
+def test_one_round_is_refused_before_anything_runs(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        peers.main(["--rounds", "1"])
+    assert "--rounds is 1" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_peers_are_compared_and_recorded(tmp_path, capsys):
     file = tmp_path / "peers.json"

@@ -40,12 +40,12 @@ from course_pkg.models.adaptation import (
     add_tokens,
 )
 from course_pkg.text.batches import Batch, pad_rows
+from course_pkg.text.batches.formatting import TaskFormat
+from course_pkg.text.batches.masking import SentencePair, join_pair
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.formatting import TaskFormat
-from course_pkg.text.labelled import Labelled, Tagged, load_task
-from course_pkg.text.masking import SentencePair, join_pair
-from course_pkg.text.sources import SourceUnavailableError
-from course_pkg.text.story_tasks import LABELS, Inferences
+from course_pkg.text.corpora.labelled_data import Labelled, Tagged, load_task
+from course_pkg.text.corpora.sources import SourceUnavailableError
+from course_pkg.text.stories.tasks import LABELS, Inferences
 
 TASKS = ("tags", "stories", "snli", "endings")
 N_TEST = 2000

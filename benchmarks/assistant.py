@@ -27,14 +27,14 @@ from torch import Tensor, nn
 from benchmarks.backbones import LR, Pretrained, fine_tune
 from benchmarks.ladder import tokenized_stories, train
 from benchmarks.published import Figure, command_line, or_exit, report
+from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
-from course_pkg.generation import generate
 from course_pkg.models import IGNORE
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import Batch, example_batches, pad_rows
-from course_pkg.text.sources import local_folder, read_local
-from course_pkg.text.story_lexicon import GLAD, SAD
-from course_pkg.text.vocabulary import Tokenizer
+from course_pkg.text.corpora.sources import local_folder, read_local
+from course_pkg.text.stories.lexicon import GLAD, SAD
+from course_pkg.text.tokenizers.vocabulary import Tokenizer
 from course_pkg.training.objectives import dpo_loss, reply_targets, target_log_prob
 from course_pkg.training.trainer import Trainer, TrainerConfig
 

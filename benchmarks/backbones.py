@@ -22,7 +22,7 @@ from course_pkg.model_folders import build_model, load_model
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import Backbone, TextClassifier
 from course_pkg.text.batches import Batch, example_batches, pad_rows
-from course_pkg.text.byte_pair import BytePairTokenizer
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 Collate = Callable[[Sequence[Any]], Batch]

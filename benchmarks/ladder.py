@@ -25,8 +25,8 @@ from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import example_batches, next_token_rows
-from course_pkg.text.story_grammar import StoryGrammar
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.text.tokenizers import WordTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 N_TRAIN, N_TEST = 6000, 300

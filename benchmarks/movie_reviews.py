@@ -40,7 +40,7 @@ from benchmarks.published import Clock, Figure, or_exit, report
 from course_pkg.evaluation import accuracy, paired_bootstrap
 from course_pkg.models.adaptation import TextClassifier, add_lora, merge_lora
 from course_pkg.models.transformer import count_parameters
-from course_pkg.text.labelled import Labelled, list_tasks, load_task
+from course_pkg.text.corpora.labelled_data import Labelled, list_tasks, load_task
 
 TASKS = ("mr", "sst2")
 METHODS = ("from scratch", "linear probe", "LoRA", "full fine-tuning")

@@ -41,8 +41,8 @@ from course_pkg.layers.recurrent import GRUCell, LSTMCell
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.text.labelled import Task, load_task
-from course_pkg.text.tokenization import UNK, WordTokenizer
+from course_pkg.text.corpora.labelled_data import Task, load_task
+from course_pkg.text.tokenizers import UNK, WordTokenizer
 
 MAX_LENGTH = 50
 N_BEAMS, ALPHA = 5, 0.6

@@ -27,8 +27,8 @@ from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import example_batches, next_token_rows
-from course_pkg.text.sources import local_folder, read_local
-from course_pkg.text.tokenization import CharTokenizer
+from course_pkg.text.corpora.sources import local_folder, read_local
+from course_pkg.text.tokenizers import CharTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 ORDERS = (2, 3, 4, 5, 6, 8)

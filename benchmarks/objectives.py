@@ -31,8 +31,7 @@ from course_pkg.models.bert import BERT, albert_tiny, bert_tiny
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.batches import Batch, Batches, example_batches, pad_rows
-from course_pkg.text.byte_pair import BytePairTokenizer
-from course_pkg.text.masking import (
+from course_pkg.text.batches.masking import (
     choose_spans,
     choose_tokens,
     choose_words,
@@ -41,8 +40,9 @@ from course_pkg.text.masking import (
     may_hide,
     sentence_pairs,
 )
-from course_pkg.text.pretraining import BERT_TOKENS, CLS, MASK, SEP
-from course_pkg.text.story_grammar import StoryGrammar
+from course_pkg.text.batches.pretraining import BERT_TOKENS, CLS, MASK, SEP
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 from course_pkg.training.objectives import distillation_loss
 from course_pkg.training.trainer import Trainer, TrainerConfig
 

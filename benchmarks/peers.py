@@ -22,7 +22,7 @@ from benchmarks.peers_attention import attention
 from benchmarks.peers_text import kenlm, ngrams, tokenization
 from benchmarks.plain_gpt import PlainGPT
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
-from course_pkg.generation import FixedGenerator, generate
+from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.transformer_config import TransformerConfig

@@ -14,10 +14,10 @@ import torch
 from benchmarks import kenlm_programs
 from benchmarks.side_by_side import Ratio, compare
 from course_pkg.models.ngram import NGram
-from course_pkg.text.byte_pair import GPT2_PATTERN, BytePairTokenizer
 from course_pkg.text.corpora import Corpus, load_corpus
-from course_pkg.text.sources import SourceUnavailableError
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.corpora.sources import SourceUnavailableError
+from course_pkg.text.tokenizers import WordTokenizer
+from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
 
 
 def _largest(local: str) -> Corpus:

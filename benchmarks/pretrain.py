@@ -28,10 +28,10 @@ from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer import count_parameters
 from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.recipes import Recipe
+from course_pkg.text.batches.pretraining import masked_batches
+from course_pkg.text.batches.token_files import TokenFile
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.pretraining import masked_batches
-from course_pkg.text.token_files import TokenFile
-from course_pkg.text.wikitext import prose_articles
+from course_pkg.text.corpora.wikitext import prose_articles
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKPOINTS = ROOT / "course_pkg" / "checkpoints"

@@ -33,8 +33,8 @@ from benchmarks.sequence_pairs import Pair, train_pairs, write
 from course_pkg.evaluation import edit_distance, error_rate, paired_bootstrap
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.models.seq2seq import Seq2Seq
-from course_pkg.text.sources import SourceUnavailableError, local_folder, read_local
-from course_pkg.text.tokenization import WHITESPACE_PATTERN, CharTokenizer, WordTokenizer
+from course_pkg.text.corpora.sources import SourceUnavailableError, local_folder, read_local
+from course_pkg.text.tokenizers import WHITESPACE_PATTERN, CharTokenizer, WordTokenizer
 
 SEED = 0
 MAX_LENGTH = 40

@@ -34,7 +34,7 @@ from course_pkg.layers.recurrent import initialise_uniform
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches
 from course_pkg.text.corpora import Corpus, load_corpus
-from course_pkg.text.tokenization import WHITESPACE_PATTERN, WordTokenizer
+from course_pkg.text.tokenizers import WHITESPACE_PATTERN, WordTokenizer
 from course_pkg.training.optim import step_schedule
 from course_pkg.training.trainer import Trainer, TrainerConfig
 

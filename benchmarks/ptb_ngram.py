@@ -20,9 +20,9 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from course_pkg.models.arpa import write_arpa
 from course_pkg.models.ngram import KneserNey, ModifiedKneserNey, NGram
-from course_pkg.models.smoothing import Smoothing
+from course_pkg.models.ngram.arpa import write_arpa
+from course_pkg.models.ngram.smoothing import Smoothing
 
 EOS = "<eos>"
 RESERVED = "<reserved>"

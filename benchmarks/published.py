@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from benchmarks.side_by_side import provenance
-from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.corpora.sources import SourceUnavailableError
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from course_pkg.evaluation import pearson, spearman
 from course_pkg.models.adaptation import Features
 from course_pkg.models.bert import BERT
 from course_pkg.pretrained import load_gpt2, load_minilm, minilm_folder
-from course_pkg.text.sources import local_folder, read_local
-from course_pkg.text.tokenization import WordPieceTokenizer
+from course_pkg.text.corpora.sources import local_folder, read_local
+from course_pkg.text.tokenizers import WordPieceTokenizer
 
 N_COMPARED = 200
 LONGEST = 128

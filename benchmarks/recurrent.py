@@ -27,8 +27,8 @@ from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches
 from course_pkg.text.corpora import Corpus, load_corpus
-from course_pkg.text.spelling import Spelling
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenizers import WordTokenizer
+from course_pkg.text.tokenizers.unknown_word_cost import Spelling
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 WIDTH, DROPOUT, LENGTH, BATCH_SIZE, LR = 128, 0.25, 35, 10, 3e-3

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.beam_search import beam_search, greedy_search
+from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.recipes.reports import mean_loss
 from course_pkg.text.batches import Batch, Batches, example_batches, pad_rows, translation_rows
 from course_pkg.training.optim import cosine_schedule

@@ -36,7 +36,7 @@ from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.recipes.reports import mean_loss
 from course_pkg.text.batches import Batches, random_windows, window_batches
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.tokenization import CharTokenizer
+from course_pkg.text.tokenizers import CharTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 N_BATCHES = 2000  # drawn in all to see how estimates spread: 100 of the CPU recipe's

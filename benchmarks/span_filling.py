@@ -18,10 +18,10 @@ import torch
 
 from benchmarks.ladder import Documents, tokenized_stories
 from benchmarks.published import Figure, command_line, report
-from course_pkg.beam_search import greedy_search
+from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
 from course_pkg.text.batches import Batch, example_batches, translation_rows
-from course_pkg.text.masking import fill_sentinels, random_spans, spans_to_sentinels
+from course_pkg.text.batches.masking import fill_sentinels, random_spans, spans_to_sentinels
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 CONTEXT, BATCH_SIZE, N_SENTINELS, LONGEST = 192, 32, 24, 60

@@ -18,7 +18,7 @@ from benchmarks.published import Figure, command_line, or_exit, report
 from course_pkg.evaluation import token_log_probs
 from course_pkg.models.ngram import NGram
 from course_pkg.text.corpora import name_frequencies
-from course_pkg.text.tokenization import CharTokenizer
+from course_pkg.text.tokenizers import CharTokenizer
 
 ORDERS = (1, 2, 3, 4, 5, 6, 8)
 

@@ -21,7 +21,7 @@ from course_pkg.models.ngram import NGram, NGramTables
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import pack_documents, window_batches
 from course_pkg.text.corpora import Corpus
-from course_pkg.text.spelling import Spelling
+from course_pkg.text.tokenizers.unknown_word_cost import Spelling
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 WINDOW, D_EMBEDDING, D_HIDDEN = 4, 48, 64

@@ -10,8 +10,7 @@ Read it in the order in which text flows through it:
     model -> numbers     `course_pkg.evaluation`   perplexity, bits per byte
                          `course_pkg.metrics`      accuracy, F1, correlations, BLEU, error rates
                          `course_pkg.results`      the running table "The story so far"
-    model -> text        `course_pkg.generation`   greedy and sampled, with or without a cache
-                         `course_pkg.beam_search`  the most probable text, nearly
+    model -> text        `course_pkg.decoding`     greedy, sampled, beam search
     numbers -> pictures  `course_pkg.plots`        figures in one style
                          `course_pkg.views`        figures that the reader can touch
 """

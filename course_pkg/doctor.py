@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 
 from course_pkg.layers.attention import attend, causal_mask
-from course_pkg.text.corpora import list_corpora, load_corpus
-from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.corpora.running_text import list_corpora, load_corpus
+from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.compute import peak_flops
 
 _PYTHONS = ((3, 11), (3, 12))

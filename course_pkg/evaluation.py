@@ -34,7 +34,7 @@ from course_pkg.metrics import (
 )
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.results import Result, StorySoFar, append_result, story_so_far
-from course_pkg.text.vocabulary import Tokenizer
+from course_pkg.text.tokenizers.vocabulary import Tokenizer
 
 __all__ = [
     "Evaluation",

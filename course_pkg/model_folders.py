@@ -28,8 +28,8 @@ from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.text.tokenization import load_tokenizer
-from course_pkg.text.vocabulary import Tokenizer
+from course_pkg.text.tokenizers import load_tokenizer
+from course_pkg.text.tokenizers.vocabulary import Tokenizer
 
 _TRANSFORMERS: dict[str, type[nn.Module]] = {"gpt": GPT, "bert": BERT, "t5": EncoderDecoder}
 KINDS = (*_TRANSFORMERS, "lstm", "seq2seq")

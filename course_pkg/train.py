@@ -26,11 +26,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, prepare
-from course_pkg.text.sources import SourceUnavailableError
-from course_pkg.text.vocabulary import write_atomically
+from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training import distributed
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints
 from course_pkg.training.compute import Peak, flops_per_token, peak_flops

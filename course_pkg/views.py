@@ -16,7 +16,7 @@ import numpy as np
 import regex
 
 from course_pkg.plots import Numbers
-from course_pkg.text.merges import Pair, merge_pair
+from course_pkg.text.tokenizers.merges import Pair, merge_pair
 
 
 @dataclass(frozen=True)

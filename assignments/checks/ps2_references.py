@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from course_pkg import evaluation
-from course_pkg.text import merges as learning
-from course_pkg.text.byte_pair import BytePairTokenizer
-from course_pkg.text.tokenization import ByteTokenizer
+from course_pkg.text.tokenizers import ByteTokenizer
+from course_pkg.text.tokenizers import merges as learning
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 Pair = tuple[bytes, bytes]
 

@@ -13,7 +13,7 @@ from assignments.answers.ps2 import count_pairs as count_answers
 from assignments.answers.ps2 import encode_word as encode_answers
 from assignments.answers.ps2 import merge_pair as merge_answers
 from assignments.checks import ps2_references
-from course_pkg.text.merges import count_pairs, merge_pair
+from course_pkg.text.tokenizers.merges import count_pairs, merge_pair
 
 Pair = tuple[bytes, bytes]
 Count = Callable[[list[list[int]], list[int]], Mapping[tuple[int, int], int]]

@@ -720,7 +720,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_kneser_
 
 # %% tags=["workshop"]
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenizers import WordTokenizer
 
 stories = load_corpus("stories")
 tokenizer = WordTokenizer.train(stories.train[:2000])

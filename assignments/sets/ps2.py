@@ -613,8 +613,8 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_bytes_p
 # They learn from the reference texts of Python itself. Then they read texts that they have never seen. The package's tokenizer learns from the same texts, and the compiled `tokenizers` library encodes with it. All three must agree, id for id.
 
 # %% tags=["workshop"]
-from course_pkg.text.byte_pair import BytePairTokenizer
 from course_pkg.text.corpora import load_corpus
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 N_TOKENS, MIN_COUNT = 768, 2
 

@@ -766,7 +766,7 @@ __import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_clip_gl
 import copy
 
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenizers import WordTokenizer
 
 LONG = False  # True: seven times as many stories, and the numbers that the text below ends with
 N_STORIES, BATCH_SIZE, LENGTH = (4000, 32, 35) if LONG else (550, 8, 35)

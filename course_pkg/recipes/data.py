@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from course_pkg.evaluation import count_bytes
+from course_pkg.files import write_atomically
 from course_pkg.recipes.settings import TRANSLATIONS, Recipe
-from course_pkg.text.batches import (
+from course_pkg.text.batches.batching import (
     Batch,
     Batches,
     example_batches,
@@ -18,25 +19,25 @@ from course_pkg.text.batches import (
     translation_rows,
     window_batches,
 )
-from course_pkg.text.byte_pair import BytePairTokenizer
-from course_pkg.text.corpora import load_corpus
-from course_pkg.text.labelled import load_task
-from course_pkg.text.pretraining import (
+from course_pkg.text.batches.pretraining import (
     BERT_TOKENS,
     masked_batches,
     n_sentinels,
     sentinel_tokens,
     span_batches,
 )
-from course_pkg.text.story_translation import sample_translations
-from course_pkg.text.token_files import TokenFile, write_token_file
-from course_pkg.text.tokenization import (
+from course_pkg.text.batches.token_files import TokenFile, write_token_file
+from course_pkg.text.corpora.labelled_data import load_task
+from course_pkg.text.corpora.running_text import load_corpus
+from course_pkg.text.stories.translation import sample_translations
+from course_pkg.text.tokenizers import (
     ByteTokenizer,
     CharTokenizer,
     WordTokenizer,
     load_tokenizer,
 )
-from course_pkg.text.vocabulary import Tokenizer, write_atomically
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
+from course_pkg.text.tokenizers.vocabulary import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_pkg.beam_search import greedy_search
+from course_pkg.decoding.beam_search import greedy_search
+from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import bits_per_byte
-from course_pkg.generation import generate
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import HiddenTokenLoss
 from course_pkg.models.recurrent import TruncatedBPTT
 from course_pkg.recipes.data import Data, stream
 from course_pkg.recipes.settings import Recipe
-from course_pkg.text.batches import Batch, Batches
+from course_pkg.text.batches.batching import Batch, Batches
 
 _N_BATCHES = 50
 _LONGEST_SAMPLE = 60

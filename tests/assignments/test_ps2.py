@@ -19,7 +19,7 @@ from autograder.judge import case_requests
 from autograder.probing import probe_or_failure
 from autograder.records import Failure
 from autograder.release import build
-from course_pkg.text.printable_bytes import to_printable
+from course_pkg.text.tokenizers.printable_bytes import to_printable
 from tests.assignments.notebooks import ask, run_cells
 
 SOURCE = Path(ps2.__file__).parent.parent / "sets" / "ps2.py"

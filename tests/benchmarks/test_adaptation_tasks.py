@@ -10,7 +10,7 @@ from benchmarks import adaptation
 from benchmarks.adaptation import Question
 from benchmarks.backbones import Pretrained, Reading
 from course_pkg.models import IGNORE
-from course_pkg.text.labelled import Labelled, Tagged
+from course_pkg.text.corpora.labelled_data import Labelled, Tagged
 
 SENTENCES = [Tagged(("a", "cat"), ("DET", "NOUN")), Tagged(("cat", "a"), ("NOUN", "DET"))]
 OPTIONS = Namespace(device="cpu", n_epochs=1, n_train=40)

@@ -10,7 +10,7 @@ from benchmarks import assistant
 from benchmarks.backbones import Pretrained
 from course_pkg.models import IGNORE
 from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenizers import WordTokenizer
 
 TEXTS = ["Tom was sad . Tom was glad .", "Mia was glad . Mia was upset .", "The end ."]
 

@@ -8,7 +8,7 @@ import torch
 from benchmarks import backbones, movie_reviews
 from benchmarks.backbones import Pretrained, Reading
 from course_pkg.models.adaptation import TextClassifier
-from course_pkg.text.labelled import Labelled
+from course_pkg.text.corpora.labelled_data import Labelled
 
 TOY = [
     Labelled("good good film", "positive"),

@@ -10,8 +10,8 @@ from benchmarks import multi30k, side_by_side
 from benchmarks.multi30k import Setting, Translations
 from benchmarks.sequence_pairs import train_pairs, write
 from course_pkg.models.seq2seq import Seq2Seq
-from course_pkg.text.labelled import Parallel, Task
-from course_pkg.text.story_translation import sample_translations
+from course_pkg.text.corpora.labelled_data import Parallel, Task
+from course_pkg.text.stories.translation import sample_translations
 
 TINY = Setting(8, 12, 1, 0.0, d_model=16, n_blocks=1, n_epochs=2, batch_size=32)
 

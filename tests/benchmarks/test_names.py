@@ -8,9 +8,9 @@ import pytest
 from benchmarks import names
 from course_pkg.evaluation import evaluate
 from course_pkg.models.ngram import NGram
-from course_pkg.models.smoothing import AddK
-from course_pkg.text.sources import read_local
-from course_pkg.text.tokenization import CharTokenizer
+from course_pkg.models.ngram.smoothing import AddK
+from course_pkg.text.corpora.sources import read_local
+from course_pkg.text.tokenizers import CharTokenizer
 
 
 @pytest.mark.shared_data

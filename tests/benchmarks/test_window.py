@@ -5,7 +5,7 @@ import math
 import pytest
 
 from benchmarks import window
-from course_pkg.recorded import benchmark
+from course_pkg.results import benchmark
 from course_pkg.text.corpora import Corpus
 
 MODELS = {"5-gram", "window of 4", "both"}

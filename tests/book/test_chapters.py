@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from course_pkg.recorded import recorded
-from course_pkg.results import read_results
-from course_pkg.text.story_grammar import StoryGrammar
+from course_pkg.results import read_results, recorded
+from course_pkg.text.stories.grammar import StoryGrammar
 
 FOLDER = Path(__file__).parents[2] / "book" / "chapters"
 INDEX = (FOLDER.parent / "index.md").read_text(encoding="utf-8")

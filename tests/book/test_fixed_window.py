@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.recorded import benchmark, recorded
-from course_pkg.results import RECORDED, read_results
+from course_pkg.results import RECORDED, benchmark, read_results, recorded
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.tokenization import WordTokenizer
+from course_pkg.text.tokenizers import WordTokenizer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_pkg.recorded import recorded
-from course_pkg.results import read_results
+from course_pkg.results import read_results, recorded
 from course_pkg.text.corpora import list_corpora, load_corpus
-from course_pkg.text.story_grammar import StoryGrammar
+from course_pkg.text.stories.grammar import StoryGrammar
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = (ROOT / "book" / "chapters" / "language_models.md").read_text(encoding="utf-8")

@@ -19,8 +19,7 @@ from course_pkg.models.ngram import (
     count_ngrams,
     mle_prob,
 )
-from course_pkg.recorded import benchmark, recorded
-from course_pkg.results import RECORDED, read_results
+from course_pkg.results import RECORDED, benchmark, read_results, recorded
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "ngrams.md").read_text(encoding="utf-8")

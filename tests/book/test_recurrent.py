@@ -10,8 +10,7 @@ from torch import Tensor
 
 from course_pkg import views
 from course_pkg.layers.recurrent import set_spectral_radius
-from course_pkg.recorded import benchmark, recorded
-from course_pkg.results import RECORDED, read_results
+from course_pkg.results import RECORDED, benchmark, read_results, recorded
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "recurrent.md").read_text(encoding="utf-8")

@@ -9,12 +9,11 @@ import pytest
 import torch
 
 from course_pkg import views
-from course_pkg.beam_search import length_penalty
+from course_pkg.decoding.beam_search import length_penalty
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.metrics import bleu
-from course_pkg.recorded import recorded
-from course_pkg.results import read_results
-from course_pkg.text.story_translation import sample_translations
+from course_pkg.results import read_results, recorded
+from course_pkg.text.stories.translation import sample_translations
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "sequence_to_sequence.md").read_text(encoding="utf-8")

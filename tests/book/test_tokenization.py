@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from course_pkg import views
-from course_pkg.text.byte_pair import GPT2_PATTERN, BytePairTokenizer
+from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
 
 ROOT = Path(__file__).parents[2]
 AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from course_pkg.generation import FixedGenerator, generate
+from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from course_pkg.beam_search import beam_search, greedy_search
+from course_pkg.decoding.beam_search import beam_search, greedy_search
+from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
-from course_pkg.generation import generate
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.layers.recurrent import Cell, ElmanCell, GRUCell, LSTMCell
 from course_pkg.models.bert import BERT

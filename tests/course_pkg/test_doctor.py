@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_pkg import doctor
-from course_pkg.text.sources import SourceUnavailableError
+from course_pkg.text.corpora.sources import SourceUnavailableError
 
 
 def test_healthy_machine_is_ready(capsys):

@@ -18,7 +18,7 @@ from course_pkg.evaluation import (
 )
 from course_pkg.models import LanguageModel
 from course_pkg.models.recurrent import RecurrentLM
-from course_pkg.text.tokenization import ByteTokenizer, WordTokenizer
+from course_pkg.text.tokenizers import ByteTokenizer, WordTokenizer
 
 V, EOS_ID = 7, 0
 DOCUMENTS = [[3, 1, 4], [], [1, 5, 2, 6, 5, 3, 5], [2]]

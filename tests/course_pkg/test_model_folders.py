@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_pkg.model_folders import KINDS, build_model, load_model, save_model
-from course_pkg.text.tokenization import ByteTokenizer
+from course_pkg.text.tokenizers import ByteTokenizer
 
 V = 257
 TRANSFORMER = {

@@ -21,7 +21,7 @@ from course_pkg.pretrained import (
     load_pretrained,
     minilm_folder,
 )
-from course_pkg.text.story_grammar import StoryGrammar
+from course_pkg.text.stories.grammar import StoryGrammar
 
 B, T, V, H, D, D_FF, L, CONTEXT = 2, 7, 11, 3, 12, 20, 2, 9
 # The same float32 sums in another order.

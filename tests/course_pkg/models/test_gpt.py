@@ -13,7 +13,7 @@ from transformers.models.openai import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 from transformers.models.phi import PhiConfig, PhiForCausalLM
 from transformers.models.qwen3 import Qwen3Config, Qwen3ForCausalLM
 
-from course_pkg.generation import generate
+from course_pkg.decoding.generation import generate
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.gpt import (

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_pkg.beam_search import greedy_search
+from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.layers.recurrent import ElmanCell, GRUCell, LSTMCell
 from course_pkg.models import IGNORE

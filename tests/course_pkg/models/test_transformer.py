@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers.models.t5 import T5Config, T5ForConditionalGeneration
 
-from course_pkg.beam_search import beam_search, greedy_search
+from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
 from course_pkg.models.transformer import (

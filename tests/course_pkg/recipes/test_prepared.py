@@ -11,7 +11,7 @@ from course_pkg.models import IGNORE
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, Recipe, prepare
 from course_pkg.recipes.data import tokenize_corpus
-from course_pkg.text.vocabulary import EOS
+from course_pkg.text.tokenizers.vocabulary import EOS
 from course_pkg.training.trainer import Trainer
 
 
@@ -122,7 +122,7 @@ def test_corrupted_tokens_are_refused(tmp_path):
 def test_larger_sizes_have_the_parameters_that_they_promise(size):
     from course_pkg.model_folders import build_model
     from course_pkg.recipes.prepared import _structure
-    from course_pkg.text.tokenization import ByteTokenizer
+    from course_pkg.text.tokenizers import ByteTokenizer
 
     chosen = Recipe.of("gpt", "stories", size)
     structure = _structure(chosen, ByteTokenizer()) | {"vocab_size": chosen.vocab_size}

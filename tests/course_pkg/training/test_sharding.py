@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_pkg.generation import generate
+from course_pkg.decoding.generation import generate
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.training import checkpoint, sharding

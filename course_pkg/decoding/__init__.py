@@ -1,0 +1,1 @@
+"""Text out of a model: greedy, sampled, and by beam search."""

@@ -1,0 +1,302 @@
+"""The smoothing methods of the n-gram chapter behind one interface, as Chen & Goodman 1999 do it.
+
+Each method answers one question: of the probability after a history, how much does each n-gram
+seen there keep from its own count, and how much is left for a simpler model to hand out?
+`NGram.fit` builds every order from the answers. Chapter: n-gram models.
+`ngram_probabilities` has the formulas in readable form.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from course_pkg.models.ngram.counts import (
+    UNSEEN,
+    IntArray,
+    NGramTables,
+    OrderCounts,
+    document_stream,
+)
+from course_pkg.models.ngram.probabilities import (
+    absolute_discount,
+    check_weights,
+    modified_discounts,
+)
+
+FloatArray = npt.NDArray[np.float64]
+Parameter = TypeVar("Parameter")
+Simpler = Literal["shorter history", "uniform", "nothing"]
+
+LEAST_REST = 1e-6
+"""What the longest history leaves to the shorter ones, even if it was always right on held-out
+text: without it, a history that was never seen would have nobody to ask."""
+
+EM_TOLERANCE = 1e-7
+"""Fitting weights stops when a round gains less than this many nats per held-out token."""
+
+
+@runtime_checkable
+class Smoothing(Protocol):
+    """What `NGram.fit` asks of a smoothing method.
+
+    Attributes:
+        simpler: the model that hands out what is left. Below order 1 a shorter history's is the
+            uniform. After a history never seen, the simpler model hands out everything.
+        counts_continuations: lower orders count different predecessors, not occurrences.
+    """
+
+    simpler: ClassVar[Simpler]
+    counts_continuations: ClassVar[bool]
+
+    def fitted(self, tables: NGramTables) -> "Smoothing":
+        """Return a copy in which every parameter left open is estimated."""
+        ...
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Divide the probability after each history.
+
+        Returns:
+            kept: what each n-gram has from its own count.
+            left: what remains after each history: 1 where nothing was seen.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class MLE:
+    """Relative frequencies. A history never seen gives every token probability 0."""
+
+    simpler: ClassVar[Simpler] = "nothing"
+    counts_continuations: ClassVar[bool] = False
+
+    def fitted(self, tables: NGramTables) -> "MLE":
+        """Return self: there is nothing to estimate."""
+        return self
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Keep everything."""
+        kept: FloatArray = seen.counts / seen.totals[seen.histories]
+        left: FloatArray = np.zeros(len(seen.totals))
+        return kept, left
+
+
+@dataclass(frozen=True)
+class AddK:
+    """Every token counts as seen `k` more times after every history; k = 1 is Laplace's rule."""
+
+    k: float | int = 1.0
+    simpler: ClassVar[Simpler] = "uniform"
+    counts_continuations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.k > 0:
+            raise ValueError(f"k is {self.k}; it must be positive (k = 0 is MLE)")
+
+    def fitted(self, tables: NGramTables) -> "AddK":
+        """Return self: k is given."""
+        return self
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Leave k V in every c + k V to the uniform."""
+        added = self.k * seen.vocab_size
+        totals = seen.totals.astype(np.float64) + added
+        return seen.counts / totals[seen.histories], added / totals
+
+
+@dataclass(frozen=True)
+class Interpolated:
+    """A mixture of the maximum-likelihood models of all orders (Jelinek & Mercer 1980).
+
+    Attributes:
+        weights: one for the uniform, then one per order, summing to one.
+        held_out: documents not counted, on which to fit the weights if they are not given.
+    """
+
+    weights: tuple[float, ...] | None = None
+    held_out: Sequence[Sequence[int]] | None = field(default=None, repr=False)
+    simpler: ClassVar[Simpler] = "shorter history"
+    counts_continuations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if (self.weights is None) == (self.held_out is None):
+            raise ValueError("give either weights or held_out documents to fit them on")
+
+    def fitted(self, tables: NGramTables) -> "Interpolated":
+        """Fit the weights to the held-out documents unless they were given."""
+        weights = self.weights
+        if weights is None:
+            held_out = _given("held_out", self.held_out)
+            weights = fit_weights(*_component_probs(tables, held_out))
+        check_weights(weights, tables.index.order)
+        return replace(self, weights=weights, held_out=None)
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Keep this order's weight relative to that of all orders up to it."""
+        weights = _given("weights", self.weights)
+        weight = weights[seen.order] / sum(weights[: seen.order + 1])
+        kept = weight * seen.counts / seen.totals[seen.histories]
+        return kept, np.where(seen.totals > 0, 1 - weight, 1.0)
+
+
+@dataclass(frozen=True)
+class AbsoluteDiscounting:
+    """A constant off every count (Ney, Essen & Kneser 1994).
+
+    Attributes:
+        discounts: one per order, in (0, 1]; estimated as n1 / (n1 + 2 n2) if not given.
+    """
+
+    discounts: tuple[float, ...] | None = None
+    simpler: ClassVar[Simpler] = "shorter history"
+    counts_continuations: ClassVar[bool] = False
+
+    def fitted(self, tables: NGramTables) -> "AbsoluteDiscounting":
+        """Estimate the discounts unless they were given."""
+        discounts = self.discounts
+        if discounts is None:
+            orders = _all_orders(tables, self.counts_continuations)
+            discounts = tuple(absolute_discount(_count_of_counts(seen)) for seen in orders)
+        _check_discounts([(discount,) for discount in discounts], tables.index.order)
+        return replace(self, discounts=discounts)
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Take the same discount off every count."""
+        discount = _given("discounts", self.discounts)[seen.order - 1]
+        return _share_discounted(seen, (discount, discount, discount))
+
+
+@dataclass(frozen=True)
+class KneserNey(AbsoluteDiscounting):
+    """Interpolated Kneser–Ney 1995: absolute discounting of continuation counts."""
+
+    counts_continuations: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class ModifiedKneserNey:
+    """Kneser–Ney with separate discounts for counts of 1, 2, and 3 or more (Chen & Goodman 1999).
+
+    Attributes:
+        discounts: `(D1, D2, D3+)` per order, each in (0, count]; estimated if not given.
+    """
+
+    discounts: tuple[tuple[float, float, float], ...] | None = None
+    simpler: ClassVar[Simpler] = "shorter history"
+    counts_continuations: ClassVar[bool] = True
+
+    def fitted(self, tables: NGramTables) -> "ModifiedKneserNey":
+        """Estimate the discounts unless they were given."""
+        discounts = self.discounts
+        if discounts is None:
+            orders = _all_orders(tables, self.counts_continuations)
+            discounts = tuple(modified_discounts(_count_of_counts(seen)) for seen in orders)
+        _check_discounts(discounts, tables.index.order)
+        return replace(self, discounts=discounts)
+
+    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Take off the discount that fits the count."""
+        return _share_discounted(seen, _given("discounts", self.discounts)[seen.order - 1])
+
+
+def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[float, ...]:
+    """Find the mixture weights under which held-out targets are likeliest, by EM.
+
+    Each round asks how much each component contributed to each target, and gives it that share of
+    the weight. The shares are taken among components up to an order, at the targets where that
+    order has an opinion, because `interpolated_prob` renormalises in the same way.
+
+    Args:
+        probs: a row per target: its probability by the uniform, by order 1, by order 2, ...
+        has_opinion: false where that order never saw the history; then so are all higher ones.
+    """
+    n_components = probs.shape[1]
+    weights = np.full(n_components, 1 / n_components)
+    previous = -np.inf
+    while True:
+        joint = np.where(has_opinion, weights * probs, 0.0)
+        total = joint.sum(axis=1, keepdims=True)
+        normaliser = np.where(has_opinion, weights, 0.0).sum(axis=1, keepdims=True)
+        log_likelihood = float(np.log(total / normaliser).mean())
+        if log_likelihood - previous < EM_TOLERANCE:
+            return tuple((weights / weights.sum()).tolist())
+        previous = log_likelihood
+        up_to = np.cumsum(joint / total, axis=1)
+        weights = np.ones(n_components)
+        for order in range(1, n_components):
+            rows = has_opinion[:, order]
+            reached = up_to[rows, order].sum()
+            own = reached - up_to[rows, order - 1].sum()
+            # Where the order was never asked, nothing is known of it: it gets no weight.
+            share = min(own / reached, 1 - LEAST_REST) if reached > 0 else 0.0
+            weights[:order] *= 1 - share
+            weights[order] = share
+
+
+def _given(name: str, value: Parameter | None) -> Parameter:
+    if value is None:
+        raise ValueError(f"{name} is None; give it, or let fitted(tables) estimate it")
+    return value
+
+
+def _component_probs(
+    tables: NGramTables, documents: Sequence[Sequence[int]]
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return, for every target of the documents, each order's relative frequency of it."""
+    vocab_size = tables.index.vocab_size
+    stream = document_stream(documents, vocab_size, tables.eos_id)[None]
+    numbers = tables.index.find(stream)
+    n_targets = stream.shape[1] - 1
+    probs = np.zeros((n_targets, tables.index.order + 1))
+    has_opinion = np.zeros(probs.shape, bool)
+    probs[:, 0], has_opinion[:, 0] = 1 / vocab_size, True
+    histories = np.zeros(n_targets, np.int64)
+    for order in range(1, tables.index.order + 1):
+        seen = tables.at_order(order)
+        counts = _counts_of(numbers[order - 1][0, 1:], seen.counts)
+        totals = _counts_of(histories, seen.totals)
+        has_opinion[:, order] = totals > 0
+        probs[:, order] = counts / np.maximum(totals, 1)
+        histories = numbers[order - 1][0, :-1]
+    return probs, has_opinion
+
+
+def _counts_of(numbers: IntArray, counts: IntArray) -> IntArray:
+    found = np.zeros(numbers.shape, np.int64)
+    is_seen = numbers != UNSEEN
+    found[is_seen] = counts[numbers[is_seen]]
+    return found
+
+
+def _all_orders(tables: NGramTables, continuations: bool) -> Iterable[OrderCounts]:
+    for order in range(1, tables.index.order + 1):
+        yield tables.at_order(order, continuations=continuations)
+
+
+def _count_of_counts(seen: OrderCounts) -> dict[int, int]:
+    return dict(enumerate(np.bincount(np.minimum(seen.counts, 5), minlength=5).tolist()))
+
+
+def _share_discounted(
+    seen: OrderCounts, discounts: tuple[float, float, float]
+) -> tuple[FloatArray, FloatArray]:
+    by_count = np.array([0.0, *discounts])[np.minimum(seen.counts, 3)]
+    taken = np.minimum(by_count, seen.counts)  # a discount of 1.5 leaves 0 of 1, not -0.5
+    freed = np.bincount(seen.histories, weights=taken, minlength=len(seen.totals))
+    totals = np.maximum(seen.totals, 1)
+    kept = (seen.counts - taken) / totals[seen.histories]
+    return kept, np.where(seen.totals > 0, freed / totals, 1.0)
+
+
+def _check_discounts(discounts: Sequence[tuple[float, ...]], order: int) -> None:
+    if len(discounts) != order:
+        raise ValueError(f"discounts has {len(discounts)} entries; order {order} needs {order}")
+    for of_order in discounts:
+        for count, discount in enumerate(of_order, start=1):
+            if not 0 < discount <= count:
+                raise ValueError(
+                    f"a discount for count {count} is {discount}; it must be above 0, "
+                    f"or unseen tokens may get no probability, and at most {count}"
+                )

@@ -1,0 +1,300 @@
+"""Corrupted text and what to restore: masked tokens, words and spans, and sentence pairs.
+
+A model that sees both sides of a word cannot be asked for the next one, so some words are hidden.
+First a rule chooses what to hide (tokens, whole words, spans); then either each chosen token is
+replaced on its own (BERT), or each chosen span shrinks to one sentinel (T5). Drawn anew for every
+batch, the same text is corrupted differently in each epoch: dynamic masking, Liu et al. 2019.
+Chapters: bert, encoder-decoders. Devlin et al. 2019; Joshi et al. 2020; Raffel et al. 2020.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from course_pkg.text.batches.batching import IGNORE
+from course_pkg.text.batches.formatting import shorten
+
+
+def choose_tokens(
+    may_hide: Bool[Tensor, "B T"], rate: float, generator: torch.Generator
+) -> Bool[Tensor, "B T"]:
+    """Choose each token by itself with probability `rate`.
+
+    Args:
+        may_hide: False at special tokens and padding, which are never chosen.
+    """
+    _require_rate(rate)
+    return may_hide & (torch.rand(may_hide.shape, generator=generator) < rate)
+
+
+def choose_words(
+    may_hide: Bool[Tensor, "B T"],
+    is_word_start: Bool[Tensor, "B T"],
+    rate: float,
+    generator: torch.Generator,
+) -> Bool[Tensor, "B T"]:
+    """Choose each word with probability `rate`, all of its tokens or none.
+
+    A word's other pieces would give the hidden one away: Cui et al. 2019.
+    """
+    _require_rate(rate)
+    # A token belongs to the last word that started; a draw for each word, looked up by its tokens.
+    word = is_word_start.long().cumsum(dim=1)  # 0 before the first start
+    draws = torch.rand((len(word), word.shape[1] + 1), generator=generator)
+    return may_hide & (draws.gather(1, word) < rate)
+
+
+def span_lengths(
+    n_spans: int, generator: torch.Generator, *, p: float = 0.2, longest: int = 10
+) -> Int[Tensor, " N"]:
+    """Draw span lengths from a geometric distribution cut at `longest`, on average 3.8 tokens.
+
+    P(length) is proportional to (1 - p)^(length - 1): Joshi et al. 2020, section 3.1.
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"p is {p}; it must be between 0 and 1")
+    probs = (1 - p) ** torch.arange(longest, dtype=torch.float64)
+    return 1 + torch.multinomial(probs, n_spans, replacement=True, generator=generator)
+
+
+def choose_spans(
+    may_hide: Bool[Tensor, "B T"],
+    rate: float,
+    generator: torch.Generator,
+    *,
+    p: float = 0.2,
+    longest: int = 10,
+) -> Bool[Tensor, "B T"]:
+    """Choose spans, of geometric length, until `rate` of each row's tokens are chosen.
+
+    A span contains no special token and overlaps no other; where the budget or the free places do
+    not suffice it is shortened. Joshi et al. 2020, section 3.1.
+    """
+    _require_rate(rate)
+    chosen = torch.zeros_like(may_hide)
+    for row, may_row in enumerate(may_hide):
+        free = may_row.clone()
+        budget = round(rate * int(free.sum()))
+        while budget > 0:
+            length = min(int(span_lengths(1, generator, p=p, longest=longest)), budget, len(free))
+            # A place can start a span if the whole span is free.
+            while not (starts := free.unfold(0, length, 1).all(dim=1).nonzero()).numel():
+                length -= 1
+            pick = torch.randint(len(starts), (), generator=generator)
+            start = int(starts[pick])
+            chosen[row, start : start + length] = True
+            free[start : start + length] = False
+            budget -= length
+    return chosen
+
+
+def _require_rate(rate: float) -> None:
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate is {rate}; it must be between 0 and 1")
+
+
+def hide_tokens(
+    ids: Int[Tensor, "B T"],
+    chosen: Bool[Tensor, "B T"],
+    *,
+    vocab_size: int,
+    mask_id: int,
+    special_ids: Sequence[int],
+    generator: torch.Generator,
+    shares: tuple[float, float] = (0.8, 0.1),
+) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+    """Corrupt the chosen tokens as BERT does: Devlin et al. 2019, appendix A.1.
+
+    At 80 % of the chosen places the mask token stands, at 10 % a random ordinary token, at 10 % the
+    token itself. A model that met only mask tokens would learn nothing about places without one,
+    and there are none when it is used.
+
+    Args:
+        chosen: from one of the functions above.
+        special_ids: never put in as random tokens, and neither is the mask.
+        shares: of mask tokens and of random ones; the rest stays as it is.
+
+    Returns:
+        ids: what the model sees.
+        targets: the true token at chosen places, IGNORE elsewhere.
+    """
+    if min(shares) < 0 or sum(shares) > 1:
+        raise ValueError(f"shares are {shares}; they must not be negative or exceed 1 together")
+    is_ordinary = torch.ones(vocab_size, dtype=torch.bool)
+    is_ordinary[[*special_ids, mask_id]] = False
+    ordinary = is_ordinary.nonzero().flatten()
+    draws = torch.rand(ids.shape, generator=generator)
+    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    seen = ids.masked_fill(chosen & (draws < shares[0]), mask_id)
+    is_random = chosen & (draws >= shares[0]) & (draws < sum(shares))
+    return torch.where(is_random, random_ids, seen), ids.masked_fill(~chosen, IGNORE)
+
+
+def may_hide(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor, "B T"]:
+    """Return True where an ordinary token stands; count padding among the special ids.
+
+    Example:
+        >>> may_hide(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
+        [[False, True, True, False]]
+    """
+    return ~torch.isin(ids, torch.tensor(special_ids, dtype=ids.dtype))
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """Two stretches of text; `is_next`: the second follows the first in its document."""
+
+    first: Sequence[int]
+    second: Sequence[int]
+    is_next: bool
+
+
+def sentence_pairs(
+    documents: Sequence[Sequence[Sequence[int]]], generator: torch.Generator
+) -> list[SentencePair]:
+    """Pair each sentence with its successor or, half of the time, with one of another document.
+
+    Devlin et al. 2019, section 3.1. A document's last sentence has no successor and opens no pair.
+
+    Args:
+        documents: each a list of sentences, each a list of ids.
+
+    Raises:
+        ValueError: if fewer than two documents have a sentence.
+    """
+    documents = [document for document in documents if document]
+    if len(documents) < 2:
+        raise ValueError(f"documents has {len(documents)} with sentences; there must be at least 2")
+    pairs = []
+    for place, document in enumerate(documents):
+        for first, second in pairwise(document):
+            is_next = bool(torch.rand((), generator=generator) < 0.5)
+            if not is_next:
+                # Any other document, each equally often: a step of 1 .. n - 1 around the circle.
+                step = 1 + int(torch.randint(len(documents) - 1, (), generator=generator))
+                other = documents[(place + step) % len(documents)]
+                second = other[int(torch.randint(len(other), (), generator=generator))]
+            pairs.append(SentencePair(first, second, is_next))
+    return pairs
+
+
+def join_pair(
+    pair: SentencePair, *, cls_id: int, sep_id: int, longest: int
+) -> tuple[list[int], list[int]]:
+    """Return the ids `[CLS] first [SEP] second [SEP]` and their segments, 0 and 1.
+
+    Args:
+        longest: length of the result; what is too much is cut from the end of the longer sentence,
+            token by token.
+
+    Example:
+        >>> join_pair(SentencePair([7, 8], [9], True), cls_id=1, sep_id=2, longest=9)
+        ([1, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
+    """
+    if longest < 3:
+        raise ValueError(f"longest is {longest}; [CLS] and two [SEP] need at least 3")
+    first, second = shorten([pair.first, pair.second], longest - 3)
+    ids = [cls_id, *first, sep_id, *second, sep_id]
+    return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
+
+
+def random_spans(
+    n_tokens: int, generator: torch.Generator, *, rate: float = 0.15, mean_length: float = 3.0
+) -> Bool[Tensor, " T"]:
+    """Choose about `rate` of the tokens in spans of `mean_length` on average.
+
+    Kept and hidden stretches alternate, none empty, the first one kept: as in Raffel et al. 2020,
+    section 3.1.4, every division of the two totals into stretches is equally probable.
+    """
+    _require_rate(rate)
+    if n_tokens < 2:
+        raise ValueError(f"n_tokens is {n_tokens}; one must be kept and one hidden")
+    if mean_length < 1:
+        raise ValueError(f"mean_length is {mean_length}; it must be at least 1")
+    n_hidden = min(max(round(n_tokens * rate), 1), n_tokens - 1)
+    n_spans = min(max(round(n_hidden / mean_length), 1), n_tokens - n_hidden)
+    kept = _divide(n_tokens - n_hidden, n_spans, generator)
+    hidden = _divide(n_hidden, n_spans, generator)
+    stretches = torch.stack([kept, hidden], dim=1).flatten()
+    return torch.tensor([False, True]).repeat(n_spans).repeat_interleave(stretches)
+
+
+def _divide(total: int, n_parts: int, generator: torch.Generator) -> Int[Tensor, " N"]:
+    """Cut `total` into parts of at least 1, all divisions equally probable."""
+    cuts = 1 + torch.randperm(total - 1, generator=generator)[: n_parts - 1].sort().values
+    ends = torch.cat([torch.tensor([0]), cuts, torch.tensor([total])])
+    return ends.diff()
+
+
+def spans_to_sentinels(
+    ids: Sequence[int], hidden: Bool[Tensor, " T"], sentinel_ids: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Replace each hidden span by a sentinel, and collect what was hidden: Raffel et al. 2020.
+
+    Sentinel k stands for span k in both results. The targets end with one more sentinel, which
+    says that no span follows.
+
+    Example:
+        >>> spans_to_sentinels([4, 5, 6, 7], torch.tensor([False, True, True, False]), [90, 91])
+        ([4, 90, 7], [90, 5, 6, 91])
+
+    Returns:
+        inputs: `Thank you <0> me to your party <1> week`
+        targets: `<0> for inviting <1> last <2>`
+
+    Raises:
+        ValueError: if sentinels are too few, repeated, or occur in the text.
+    """
+    _require_sentinels(ids, sentinel_ids)
+    inputs: list[int] = []
+    targets: list[int] = []
+    n_spans = 0
+    was_hidden = False
+    for token, is_hidden in zip(ids, hidden.tolist(), strict=True):
+        if is_hidden and not was_hidden:
+            if n_spans + 1 >= len(sentinel_ids):
+                raise ValueError(
+                    f"sentinel_ids has {len(sentinel_ids)} ids; the spans and the end need more"
+                )
+            inputs.append(sentinel_ids[n_spans])
+            targets.append(sentinel_ids[n_spans])
+            n_spans += 1
+        (targets if is_hidden else inputs).append(token)
+        was_hidden = is_hidden
+    return inputs, [*targets, sentinel_ids[n_spans]]
+
+
+def fill_sentinels(
+    inputs: Sequence[int], targets: Sequence[int], sentinel_ids: Sequence[int]
+) -> list[int]:
+    """Put the spans of `targets` back in place of the sentinels: undo `spans_to_sentinels`.
+
+    A sentinel without a span, as a model may leave one out, is filled with nothing.
+
+    Example:
+        >>> fill_sentinels([4, 90, 7], [90, 5, 6, 91], [90, 91])
+        [4, 5, 6, 7]
+    """
+    spans: dict[int, list[int]] = {}
+    span: list[int] = []
+    for token in targets:
+        if token in sentinel_ids:
+            span = spans.setdefault(token, [])
+        else:
+            span.append(token)
+    filled: list[int] = []
+    for token in inputs:
+        filled.extend(spans.get(token, []) if token in sentinel_ids else [token])
+    return filled
+
+
+def _require_sentinels(ids: Sequence[int], sentinel_ids: Sequence[int]) -> None:
+    if not sentinel_ids or len(set(sentinel_ids)) != len(sentinel_ids):
+        raise ValueError(f"sentinel_ids are {list(sentinel_ids)}; they must differ")
+    clash = set(ids) & set(sentinel_ids)
+    if clash:
+        raise ValueError(f"id {min(clash)} occurs in the text; it must not be a sentinel")

@@ -1,0 +1,144 @@
+"""Ids to batches for models that are pretrained on corrupted text: BERT's and T5's.
+
+Both read windows of one long stream, as RoBERTa's "full sentences" do (Liu et al. 2019, section
+4.2), and corrupt each window anew in every epoch. Chapters: bert, encoder-decoders.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from course_pkg.text.batches.batching import Batch, Batches, translation_rows
+from course_pkg.text.batches.masking import (
+    choose_tokens,
+    hide_tokens,
+    may_hide,
+    random_spans,
+    spans_to_sentinels,
+)
+from course_pkg.text.batches.token_files import TokenFile
+
+CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
+BERT_TOKENS = (CLS, SEP, MASK)
+"""Special tokens that a tokenizer needs for `masked_batches`."""
+
+
+def sentinel_tokens(n: int) -> tuple[str, ...]:
+    """Return the names of `n` sentinels, as T5 numbers them.
+
+    Example:
+        >>> sentinel_tokens(2)
+        ('<extra_0>', '<extra_1>')
+    """
+    return tuple(f"<extra_{i}>" for i in range(n))
+
+
+def masked_batches(
+    ids: Int[Tensor, " N"] | TokenFile,
+    context_length: int,
+    batch_size: int,
+    *,
+    vocab_size: int,
+    special_ids: dict[str, int],
+    rate: float = 0.15,
+    seed: int,
+    share: tuple[int, int] = (0, 1),
+) -> Batches:
+    """Make rows `[CLS] window [SEP]` in which some tokens are hidden: Devlin et al. 2019.
+
+    Args:
+        context_length: of a row, both special tokens included.
+        vocab_size: ids that may be put in at random are below it.
+        special_ids: of a tokenizer that has `BERT_TOKENS`; none of them is ever hidden.
+        rate: share of the tokens that are to be told.
+
+    Raises:
+        ValueError: if the windows would be empty, or a special token is missing.
+    """
+    missing = [token for token in BERT_TOKENS if token not in special_ids]
+    if missing:
+        raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
+    cls_id, sep_id, mask_id = (special_ids[token] for token in BERT_TOKENS)
+    specials = sorted(special_ids.values())
+
+    def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
+        edge = torch.ones(len(windows), 1, dtype=torch.int64)
+        rows = torch.cat([edge * cls_id, windows, edge * sep_id], dim=1)
+        chosen = choose_tokens(may_hide(rows, specials), rate, generator)
+        seen, targets = hide_tokens(
+            rows,
+            chosen,
+            vocab_size=vocab_size,
+            mask_id=mask_id,
+            special_ids=specials,
+            generator=generator,
+        )
+        return {"ids": seen, "targets": targets}
+
+    return _windows(ids, context_length - 2, batch_size, corrupt, seed, share)
+
+
+def span_batches(
+    ids: Int[Tensor, " N"] | TokenFile,
+    context_length: int,
+    batch_size: int,
+    *,
+    sentinel_ids: Sequence[int],
+    eos_id: int,
+    seed: int,
+    share: tuple[int, int] = (0, 1),
+) -> Batches:
+    """Make windows whose hidden spans are sentinels, and the spans to restore: Raffel et al. 2020.
+
+    Args:
+        context_length: of a window before its spans shrink.
+        sentinel_ids: enough for the spans of one window and the end: `n_sentinels`.
+        eos_id: begins the decoder's input and ends its targets.
+    """
+
+    def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
+        pairs = [
+            spans_to_sentinels(row, random_spans(len(row), generator), sentinel_ids)
+            for row in windows.tolist()
+        ]
+        return translation_rows(pairs, eos_id)
+
+    return _windows(ids, context_length, batch_size, corrupt, seed, share)
+
+
+def n_sentinels(context_length: int, *, rate: float = 0.15, mean_length: float = 3.0) -> int:
+    """Return how many sentinels a window needs: one for each span, and one for the end.
+
+    Example:
+        >>> n_sentinels(64)
+        4
+    """
+    n_hidden = min(max(round(context_length * rate), 1), context_length - 1)
+    return max(round(n_hidden / mean_length), 1) + 1
+
+
+def _windows(
+    ids: Int[Tensor, " N"] | TokenFile,
+    length: int,
+    batch_size: int,
+    corrupt: Callable[[Tensor, torch.Generator], Batch],
+    seed: int,
+    share: tuple[int, int],
+) -> Batches:
+    """Shuffle the windows of a stream; the last one begins earlier, to be as long as the others."""
+    if length < 2:
+        raise ValueError(f"a window would have {length} tokens; raise context_length")
+    if len(ids) < length:
+        raise ValueError(f"ids has {len(ids)} tokens; a window takes {length}")
+    n_windows = -(-len(ids) // length)
+
+    def plan(generator: torch.Generator) -> Sequence[Tensor]:
+        return torch.randperm(n_windows, generator=generator).split(batch_size)
+
+    def collate(windows: Tensor, generator: torch.Generator) -> Batch:
+        starts = (windows * length).clamp(max=len(ids) - length)
+        return corrupt(ids[starts.unsqueeze(1) + torch.arange(length)], generator)
+
+    return Batches(plan, collate, seed=seed, share=share)

@@ -1,0 +1,1 @@
+"""Generated text whose entropy, labels and translations are known exactly."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from autograder.classroom import dashboard, explain, forecast, grade, similarity
-from autograder.course import Course, find_course
-from autograder.handover import export, gradescope
-from autograder.terminal import (
+from autograder.authoring.course import Course, find_course
+from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
+from autograder.cli.export_commands import export, gradescope
+from autograder.cli.options import (
     EXIT_CODES,
     FINDINGS,
     NO_SANDBOX,
@@ -92,7 +92,7 @@ def release(
     A set is written only if its source and its checks agree and no solution line or hidden test
     would leak; else every disagreement is named.
     """
-    from autograder import release as releasing
+    from autograder.authoring import release as releasing
 
     course, found = find_course(folder), {}
     for name in _chosen(course, names, every):
@@ -136,8 +136,8 @@ def check(
     recorded mistake must be caught and named; small changes of the solution must be noticed.
     Whatever is not so is listed at the end.
     """
-    from autograder.quality import check_set
-    from autograder.quality_report import plain_report, print_report
+    from autograder.validation.check_report import plain_report, print_report
+    from autograder.validation.check_set import check_set
 
     course, broken, plain = find_course(folder), False, []
     for name in _chosen(course, names, every):
@@ -193,7 +193,7 @@ def doctor(as_json: bool) -> None:
     whenever a sandbox is opened for grading; those that could hurt run only here, and only after
     every harmless one was stopped. Takes about a minute.
     """
-    from autograder.doctor import plain_report, print_report, run_canaries
+    from autograder.sandbox.doctor import plain_report, print_report, run_canaries
 
     report = run_canaries()
     if as_json:

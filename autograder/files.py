@@ -1,13 +1,22 @@
-"""Files that others may have made, and files that must be whole or absent."""
+"""Files that others may have made, files that must be whole or absent, and CSV for spreadsheets."""
 
 import contextlib
+import csv
 import errno
+import io
 import os
+import re
 import stat
 import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.records import GraderError
+
+_MAX_BYTES = 64 << 20
+_MARKS = ("=", "+", "-", "@", "\t", "\n")
+_NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -60,3 +69,87 @@ def read_untrusted(path: Path, max_bytes: int) -> bytes:
         size = max(status.st_size, len(data))
         raise GraderError(f"{path.name} has {size} bytes; at most {max_bytes} are read")
     return data
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file with a header; every row has as many cells as the header.
+
+    Attributes:
+        name: the file's name, for messages.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def find(self, column: str) -> int | None:
+        """Return the place of a column; capitals and spaces around its name do not matter."""
+        wanted = column.strip().casefold()
+        places = [place for place, name in enumerate(self.header) if name.casefold() == wanted]
+        return places[0] if places else None
+
+    def place(self, column: str) -> int:
+        """Return the place of a column that must be there.
+
+        Raises:
+            GraderError: if there is none; lists those that are.
+        """
+        found = self.find(column)
+        if found is None:
+            columns = ", ".join(name for name in self.header if name)
+            raise GraderError(f"{self.name} has no column {column!r}; it has: {columns}")
+        return found
+
+
+def read_table(path: Path) -> Table:
+    """Read CSV as learning platforms and spreadsheets save it.
+
+    Understands a byte-order mark, UTF-16 where the mark says so, and commas, semicolons or tabs.
+
+    Raises:
+        GraderError: if it cannot be read; says why and what to do.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise GraderError(f"{path} has more than {_MAX_BYTES} bytes: is it the right file?")
+        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        text = data.decode(encoding)
+        first = text.partition("\n")[0]
+        delimiter = max(",;\t", key=first.count)
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except OSError as error:
+        raise GraderError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeError:
+        raise GraderError(f"{path} is not UTF-8 text: save it as CSV UTF-8") from None
+    except csv.Error as error:
+        raise GraderError(f"{path} is not CSV: {error}") from None
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if not rows:
+        raise GraderError(f"{path} is empty")
+    header = tuple(name.strip() for name in rows[0])
+    width = len(header)
+    filled = (tuple(row[:width]) + ("",) * (width - len(row)) for row in rows[1:])
+    return Table(path.name, header, tuple(filled))
+
+
+def write_table(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV in which no cell can be taken for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def harmless(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: such text gets an apostrophe.
+
+    A carriage return, which the csv module leaves bare, would begin a new row and so a new cell.
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    value = value.replace("\r\n", "\n").replace("\r", "\n")
+    dangerous = value.startswith(_MARKS) or value.lstrip().startswith(_MARKS)
+    return f"'{value}" if dangerous else value

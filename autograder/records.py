@@ -1,7 +1,8 @@
 """The records that travel between the stages of grading, and the few errors that stop one.
 
 Every stage takes records and returns records; none knows the others. Records are frozen, hold
-plain data only, and can be written to disk as they are. This file imports nothing of ours.
+plain data only, and can be written to disk as they are. What crosses into the sandbox is defined
+in `autograder.inside.messages`. This file imports nothing of ours.
 """
 
 from dataclasses import dataclass, field
@@ -20,10 +21,6 @@ class SandboxUnavailable(GraderError):
     """Student code cannot be isolated on this machine, so nothing of it is run."""
 
 
-class WireError(GraderError):
-    """Bytes from inside the sandbox that break the format or its bounds."""
-
-
 class CheckFault(GraderError):
     """A check broke on the reference version or while judging: the course's fault."""
 
@@ -36,38 +33,6 @@ class Submission:
     problem_set: str
     notebook: bytes
     sha256: str
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What came instead of a value when student code was run.
-
-    Attributes:
-        kind: "missing" (the name is not defined), "exception", "timeout", "memory", "crash"
-            (the process died) or "refused" (its answer broke the wire's rules).
-        message: one line for people. It comes from student code: escape it before showing it.
-    """
-
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, eq=False)  # inputs have no equality of their own, and no hash
-class ProbeRequest:
-    """One question to a student's object: run this probe on `target` with these inputs.
-
-    Attributes:
-        target: name that the student's notebook must define.
-        source: Python source of the probe, a function of (implementation, inputs).
-    """
-
-    item: str
-    part: str
-    case: int
-    target: str
-    source: str
-    inputs: dict
-    seconds: float
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import release
-from autograder.course import COURSE_VARIABLE, Course
-from autograder.notebooks import grading, is_autograded
+from autograder.authoring import release
+from autograder.authoring.course import COURSE_VARIABLE, Course
+from autograder.authoring.notebooks import grading, is_autograded
 
 ROOT = Path(__file__).resolve().parents[1]
 _POLL_SECONDS = 0.2

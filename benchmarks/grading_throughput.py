@@ -35,17 +35,19 @@ sys.path.insert(0, str(ROOT))
 os.environ["OMP_NUM_THREADS"] = "1"  # as in the processes that grade; read when torch is loaded
 
 from assignments.sample_class.make import as_answer  # noqa: E402
-from autograder import feedback, grader, pipeline, release  # noqa: E402
-from autograder.checks import Check  # noqa: E402
-from autograder.course import Course  # noqa: E402
-from autograder.dialogue import Dialogue  # noqa: E402
-from autograder.gradebook import Gradebook  # noqa: E402
-from autograder.journal import Journal  # noqa: E402
-from autograder.judge import case_requests  # noqa: E402
-from autograder.notebooks import as_text  # noqa: E402
-from autograder.probing import probe_or_failure  # noqa: E402
-from autograder.sandbox import Sandbox  # noqa: E402
-from autograder.submission import mend  # noqa: E402
+from autograder.authoring import release  # noqa: E402
+from autograder.authoring.checks import Check  # noqa: E402
+from autograder.authoring.course import Course  # noqa: E402
+from autograder.authoring.notebooks import as_text  # noqa: E402
+from autograder.class_run import pipeline  # noqa: E402
+from autograder.grading import grader  # noqa: E402
+from autograder.grading.judge import case_requests  # noqa: E402
+from autograder.inside.probe import probe_or_failure  # noqa: E402
+from autograder.intake.repair import mend  # noqa: E402
+from autograder.sandbox.sandbox import Sandbox  # noqa: E402
+from autograder.sandbox.session import Dialogue  # noqa: E402
+from autograder.store.gradebook import Gradebook  # noqa: E402
+from autograder.store.journal import Journal  # noqa: E402
 from benchmarks.grading_commands import (  # noqa: E402
     Timed,
     grade_ours,

@@ -8,7 +8,7 @@ only what the notebook imports, so that it can stand there under the name that t
 from collections.abc import Callable
 from typing import Any
 
-from autograder.checks import Alternative, Mistake
+from autograder.authoring.checks import Alternative, Mistake
 
 
 def mistakes(*rows: tuple[Callable[..., Any], str]) -> tuple[Mistake, ...]:

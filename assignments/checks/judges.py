@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from autograder.checks import Inputs, Judge
-from autograder.compare import agree
+from autograder.authoring.checks import Inputs, Judge
+from autograder.authoring.compare import agree
 
 
 def changes_nothing_else(judge: Judge | None = None) -> Judge:

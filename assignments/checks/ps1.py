@@ -13,8 +13,8 @@ from assignments.checks import ps1_draws as draws
 from assignments.checks import ps1_probes as probes
 from assignments.checks import ps1_references as references
 from assignments.checks.judges import changes_nothing_else
-from autograder.checks import Check, Inputs, Part, ProblemSet
-from autograder.compare import agree
+from autograder.authoring.checks import Check, Inputs, Part, ProblemSet
+from autograder.authoring.compare import agree
 
 # -- judges ----------------------------------------------------------------------------------------
 

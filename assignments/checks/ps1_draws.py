@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import Case, counted
+from autograder.authoring.checks import Case, counted
 from course_pkg.models import ngram
 
 Token = Hashable

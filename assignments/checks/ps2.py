@@ -13,7 +13,7 @@ from assignments.checks import ps2_learning_draws as learning_draws
 from assignments.checks import ps2_probes as probes
 from assignments.checks import ps2_references as references
 from assignments.checks.judges import changes_nothing_else
-from autograder.checks import Check, Part, ProblemSet
+from autograder.authoring.checks import Check, Part, ProblemSet
 
 
 def _leaves_alone(says: str, draw: Any, probe: Any) -> Part:

@@ -13,7 +13,7 @@ import numpy as np
 
 from assignments.checks.ps2_references import WHOLE
 from assignments.checks.ps2_telling import tell_encoders
-from autograder.checks import Case, counted
+from autograder.authoring.checks import Case, counted
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 Generator = np.random.Generator

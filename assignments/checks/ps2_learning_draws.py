@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignments.checks.ps2_telling import learning_steps, tell_learners
-from autograder.checks import Case, counted
+from autograder.authoring.checks import Case, counted
 
 Generator = np.random.Generator
 

@@ -13,8 +13,8 @@ from assignments.checks import ps3_draws as draws
 from assignments.checks import ps3_probes as probes
 from assignments.checks import ps3_references as references
 from assignments.checks.judges import changes_nothing_else
-from autograder.checks import Check, Inputs, Judge, Part, ProblemSet
-from autograder.compare import agree
+from autograder.authoring.checks import Check, Inputs, Judge, Part, ProblemSet
+from autograder.authoring.compare import agree
 
 # -- judges ----------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.checks import Case, counted
+from autograder.authoring.checks import Case, counted
 
 Generator = np.random.Generator
 

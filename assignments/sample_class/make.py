@@ -18,11 +18,11 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder import release
-from autograder.checks import Check, ProblemSet
-from autograder.course import Course, find_course
+from autograder.authoring import release
+from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.course import Course, find_course
+from autograder.authoring.notebooks import as_text, grading, is_answer, is_graded
 from autograder.files import write_atomically
-from autograder.notebooks import as_text, grading, is_answer, is_graded
 
 Answers = Mapping[str, str]
 """Source of the answer cell of each item; an item that is left out stays a stub."""

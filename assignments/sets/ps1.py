@@ -165,7 +165,7 @@ assert ("sat", EOS) not in trigrams, "a history never reaches into the sentence 
 assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has one target: EOS"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_count_ngrams", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_count_ngrams", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -214,7 +214,7 @@ assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen g
 assert counts == toy_bigrams(), "looking up must not add keys to counts"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_mle_prob", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_mle_prob", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -272,7 +272,7 @@ assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
 assert visible_history(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_visible_history", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_visible_history", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -333,7 +333,7 @@ assert sample(line, 0.99) == EOS, "0.99 lies in the last piece"
 assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0 is never drawn"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_sample", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_sample", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -381,7 +381,7 @@ assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
 assert perplexity([math.log(1 / 2), -math.inf]) == math.inf, "one impossible token: infinity"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_perplexity", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_perplexity", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -434,7 +434,7 @@ total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in
 assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total:.6g}"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_add_k_prob", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_add_k_prob", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -518,7 +518,7 @@ for history in [("the",), ("bird",), ()]:
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_interpolated_prob", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_interpolated_prob", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -597,7 +597,7 @@ assert contexts.get((EOS,)) == {"the": 3}, (
 )
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_continuation_counts", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_continuation_counts", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -686,7 +686,7 @@ for history in [("the",), ("cat",), ("bird",), ()]:
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps1", "ps1_kneser_ney_prob", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_kneser_ney_prob", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]

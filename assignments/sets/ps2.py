@@ -140,7 +140,7 @@ assert count_pairs([[1, 2], [1, 2]], [5, 6]) == {(1, 2): 11}, "add up over all w
 assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_count_pairs", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_count_pairs", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -212,7 +212,7 @@ assert merge_pair([], (1, 2), 9) == [], "nothing in, nothing out"
 assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects can be merged too"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_merge_pair", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_merge_pair", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -301,7 +301,7 @@ assert learn_merges({b"aaaa": 1, b"bc": 2}, 257, 1)[1] == [(b"a", b"a")], (
 assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the bytes only"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_learn_merges", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_learn_merges", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -373,7 +373,7 @@ assert ids == [116, 256], (
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_encode_word", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_encode_word", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -438,7 +438,7 @@ assert len(vocabulary) - 1 not in ids, "the text '<eos>' is five ordinary charac
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_encode", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_encode", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -510,7 +510,7 @@ for outside in (-1, len(vocabulary)):
 assert vocabulary == toy_vocabulary(), "your function changes the vocabulary"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_decode", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_decode", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -580,7 +580,7 @@ assert error is ValueError, f"texts without a token should raise a ValueError; y
 assert texts == ["a bc", "é"], "your function changes the texts that it was given"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps2", "ps2_bytes_per_token", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_bytes_per_token", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]

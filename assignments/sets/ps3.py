@@ -154,7 +154,7 @@ assert [inputs.shape for inputs, _ in pieces] == [(3, 3)], "3 rows of 3 steps; o
 assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_stream_pieces", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_stream_pieces", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -251,7 +251,7 @@ two_rows = window_logits(torch.tensor([[1, 2], [2, 2]]), 2, 0, weights)
 assert close(two_rows[0], logits[0]), "a second row must not change the first"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_window_logits", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_window_logits", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -336,7 +336,7 @@ assert cross_entropy(logits.double(), targets, -100).dtype == torch.float64, (
 assert targets.tolist() == [1, 0], "your function changes the targets"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_cross_entropy", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_cross_entropy", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -408,7 +408,7 @@ assert close(logits, [row, row]), "your function changes the logits"
 assert targets.tolist() == [1, 0], "your function changes the targets"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_cross_entropy_gradient", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_cross_entropy_gradient", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -471,7 +471,7 @@ assert close(after, cell(inputs, hidden).detach()), (
 )
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_elman_step", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_elman_step", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -551,7 +551,7 @@ for name, mine, theirs in zip(("hidden state", "memory"), after, cell(inputs, st
     assert close(mine, theirs.detach()), f"with the weights of torch's nn.LSTMCell the {name} differs"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_lstm_step", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_lstm_step", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -665,7 +665,7 @@ losses, _, _, _ = linear_training([(ones, ones), (ones, ones)], rate=1.0)
 assert losses == [1.25, 1.0], f"after the update the weight is 0: 1.25, 1.0, not {losses}"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_truncated_bptt", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_truncated_bptt", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -732,7 +732,7 @@ clip_global_norm(gradients, 1.0)
 assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divided by 0"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("ps3", "ps3_clip_global_norm", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_clip_global_norm", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]

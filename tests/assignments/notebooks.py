@@ -5,10 +5,10 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder import wire
-from autograder.notebooks import is_ungraded_work
-from autograder.probing import probe_or_failure
-from autograder.records import Failure, ProbeRequest
+from autograder.authoring.notebooks import is_ungraded_work
+from autograder.inside import wire
+from autograder.inside.messages import Failure, ProbeRequest
+from autograder.inside.probe import probe_or_failure
 
 
 def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, Any]]:

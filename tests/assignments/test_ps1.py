@@ -9,8 +9,8 @@ from nbclient import NotebookClient
 from assignments.answers.ps1 import count_ngrams as counting
 from assignments.answers.ps1 import kneser_ney_prob as smoothing
 from assignments.checks import ps1, ps1_draws, ps1_references
-from autograder.judge import case_requests
-from autograder.release import build
+from autograder.authoring.release import build
+from autograder.grading.judge import case_requests
 from tests.assignments.notebooks import run_cells
 
 SOURCE = Path(ps1.__file__).parent.parent / "sets" / "ps1.py"

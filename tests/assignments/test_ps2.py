@@ -15,10 +15,10 @@ from assignments.answers.ps2 import learn_merges as learning
 from assignments.answers.ps2 import merge_pair as merging
 from assignments.checks import ps2, ps2_draws, ps2_learning_draws, ps2_references
 from assignments.checks.ps2_telling import learning_steps
-from autograder.judge import case_requests
-from autograder.probing import probe_or_failure
-from autograder.records import Failure
-from autograder.release import build
+from autograder.authoring.release import build
+from autograder.grading.judge import case_requests
+from autograder.inside.messages import Failure
+from autograder.inside.probe import probe_or_failure
 from course_pkg.text.tokenizers.printable_bytes import to_printable
 from tests.assignments.notebooks import ask, run_cells
 

@@ -19,9 +19,9 @@ from assignments.answers.ps3 import stream_pieces as streams
 from assignments.answers.ps3 import truncated_bptt as training
 from assignments.answers.ps3 import window_logits as windows
 from assignments.checks import ps3, ps3_draws, ps3_references
-from autograder.judge import case_requests, judge_check
-from autograder.observing import observe
-from autograder.release import build
+from autograder.authoring.release import build
+from autograder.grading.judge import case_requests, judge_check
+from autograder.validation.plain_process import observe
 from tests.assignments.notebooks import run_cells
 
 SOURCE = Path(ps3.__file__).parent.parent / "sets" / "ps3.py"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from assignments.sample_class import make
-from autograder import pages as pages_module
-from autograder.course import find_course
-from autograder.pipeline import Settings, grade_class
+from autograder.authoring.course import find_course
+from autograder.class_run.pipeline import Settings, grade_class
 from autograder.records import State
+from autograder.reports import html as pages_module
 
 COURSE = find_course(make.Path(make.__file__).parent.parent)
 PERFECT = (

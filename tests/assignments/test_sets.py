@@ -16,14 +16,14 @@ import pytest
 from nbclient import NotebookClient
 
 from assignments.sample_class import make
-from autograder import plain_nbgrader
-from autograder.course import find_course
-from autograder.judge import case_requests
-from autograder.notebooks import is_autograded, is_ungraded_work
-from autograder.pipeline import Settings, grade_class
-from autograder.quality import check_set
-from autograder.records import Failure
-from autograder.release import build, leaks, lint
+from autograder.authoring.course import find_course
+from autograder.authoring.notebooks import is_autograded, is_ungraded_work
+from autograder.authoring.release import build, leaks, lint
+from autograder.class_run.pipeline import Settings, grade_class
+from autograder.grading.judge import case_requests
+from autograder.inside.messages import Failure
+from autograder.lms import nbgrader_cell
+from autograder.validation.check_set import check_set
 from tests.assignments.notebooks import ask, run_cells
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
@@ -130,11 +130,11 @@ def test_plain_nbgrader_and_the_sandbox_give_the_same_points(made, tmp_path, mon
     tests = {cell.id for cell in cells.cells if is_autograded(cell)}
     cells.cells = [cell for cell in cells.cells if cell.id not in tests]
     _, namespace = run_cells(cells)
-    monkeypatch.setattr(plain_nbgrader, "submission_seed", lambda *_: grade.seed)
+    monkeypatch.setattr(nbgrader_cell, "submission_seed", lambda *_: grade.seed)
     plain = {}
     for verdict in grade.verdicts:
         try:
-            plain[verdict.item] = plain_nbgrader.score(made.name, verdict.item, namespace)
+            plain[verdict.item] = nbgrader_cell.score(made.name, verdict.item, namespace)
         except AssertionError:  # how it says that no point was earned
             plain[verdict.item] = 0
     assert plain == {verdict.item: verdict.points for verdict in grade.verdicts}

@@ -11,11 +11,13 @@ from typing import Any, Self
 import pytest
 from nbformat import NotebookNode
 
-from autograder import grader, release
-from autograder.course import Course
-from autograder.notebooks import as_text
-from autograder.probing import probe_or_failure
-from autograder.records import CellResult, Observation, ProbeRequest, Run
+from autograder.authoring import release
+from autograder.authoring.course import Course
+from autograder.authoring.notebooks import as_text
+from autograder.grading import grader
+from autograder.inside.messages import ProbeRequest
+from autograder.inside.probe import probe_or_failure
+from autograder.records import CellResult, Observation, Run
 
 TOY_SOURCE = '''\
 # %% [markdown]
@@ -42,7 +44,7 @@ def double(numbers):
 assert double([1, 2]) == [2, 4], "double every number"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("toy", "toy_double", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("toy", "toy_double", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -61,7 +63,7 @@ def mean(numbers):
 assert mean([1, 3]) == 2, "add them up and divide by how many there are"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("toy", "toy_mean", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("toy", "toy_mean", globals())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -83,7 +85,7 @@ TOY_CHECKS = '''\
 
 import math
 
-from autograder.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
 
 
 def _numbers(rng):

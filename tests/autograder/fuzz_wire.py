@@ -62,9 +62,9 @@ def main():
     """Fuzz until libFuzzer's options say that it is enough."""
     import atheris  # here, so that whoever does not have it can still import this file
 
-    with atheris.instrument_imports(include=["autograder.wire"]):
-        from autograder import wire
-        from autograder.records import WireError
+    with atheris.instrument_imports(include=["autograder.inside.wire"]):
+        from autograder.inside import wire
+        from autograder.inside.messages import WireError
     bounds = wire.Bounds(header_bytes=1 << 16, body_bytes=1 << 16, items=1 << 12)
 
     def decode_any(data):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.confine import Limits
-from autograder.sandbox import Sandbox
+from autograder.inside.process_limits import Limits
+from autograder.sandbox.sandbox import Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
 from tests.autograder.attacks.honest import HONEST
@@ -22,43 +22,43 @@ HERE = Path(__file__).parent
 # Classes that attack what surrounds the cells, by the tests that hold them off.
 ELSEWHERE = {
     "script and HTML injection": (
-        "test_feedback.py::test_nothing_that_a_student_wrote_becomes_markup",
+        "reports/test_student_feedback.py::test_nothing_that_a_student_wrote_becomes_markup",
         "test_attacks_on_pages.py::test_no_page_of_a_class_holds_what_a_student_injects",
     ),
     "symbolic links": (
-        "test_collection.py::test_symbolic_link_is_recorded_but_never_followed",
-        "test_collection.py::test_read_notebook_rejects_what_is_no_plain_file",
-        "test_archives.py::test_zip_rejects_what_is_no_plain_file",
+        "intake/test_collection.py::test_symbolic_link_is_recorded_but_never_followed",
+        "intake/test_collection.py::test_read_notebook_rejects_what_is_no_plain_file",
+        "intake/test_archives.py::test_zip_rejects_what_is_no_plain_file",
     ),
     "zip bombs handed in": (
-        "test_archives.py::test_zip_rejects_a_bomb_without_unpacking_it",
-        "test_archives.py::test_zip_rejects_a_path_that_leads_out",
-        "test_archives.py::test_zip_bounds_what_all_members_together_may_cost",
+        "intake/test_archives.py::test_zip_rejects_a_bomb_without_unpacking_it",
+        "intake/test_archives.py::test_zip_rejects_a_path_that_leads_out",
+        "intake/test_archives.py::test_zip_bounds_what_all_members_together_may_cost",
     ),
     "files beside the notebook": (
         "test_attacks_on_pages.py::test_files_beside_the_notebook_are_not_looked_at",
-        "test_collection.py::test_collect_chooses_the_set_s_own_file_and_says_so_when_there_are_several",
+        "intake/test_collection.py::test_collect_chooses_the_set_s_own_file_and_says_so_when_there_are_several",
     ),
     "changed graded cells": (
-        "test_submission.py::test_deleted_locked_cell_is_put_back_where_it_was",
-        "test_submission.py::test_changed_locked_cell_is_put_back",
-        "test_submission.py::test_moved_locked_cell_is_put_back",
-        "test_submission.py::test_copied_cells_are_harmless_and_noticed",
-        "test_submission.py::test_answer_split_over_cells_runs_whole",
-        "test_submission.py::test_lost_metadata_is_found_again_by_cell_id_or_text",
-        "test_submission.py::test_forged_marks_have_no_effect",
+        "intake/test_repair.py::test_deleted_locked_cell_is_put_back_where_it_was",
+        "intake/test_repair.py::test_changed_locked_cell_is_put_back",
+        "intake/test_repair.py::test_moved_locked_cell_is_put_back",
+        "intake/test_repair.py::test_copied_cells_are_harmless_and_noticed",
+        "intake/test_repair.py::test_answer_split_over_cells_runs_whole",
+        "intake/test_repair.py::test_lost_metadata_is_found_again_by_cell_id_or_text",
+        "intake/test_repair.py::test_forged_marks_have_no_effect",
     ),
     "malformed notebooks": (
-        "test_submission.py::test_other_kernel_is_noticed_and_run_as_python",
-        "test_submission.py::test_old_format_is_converted",
-        "test_submission.py::test_damaged_cells_are_left_out_one_by_one",
-        "test_submission.py::test_mend_rejects_what_is_no_notebook",
-        "test_submission.py::test_mend_never_fails_in_another_way",
+        "intake/test_repair.py::test_other_kernel_is_noticed_and_run_as_python",
+        "intake/test_repair.py::test_old_format_is_converted",
+        "intake/test_repair.py::test_damaged_cells_are_left_out_one_by_one",
+        "intake/test_repair.py::test_mend_rejects_what_is_no_notebook",
+        "intake/test_repair.py::test_mend_never_fails_in_another_way",
     ),
     "forged timestamps": (
-        "test_policy.py::test_time_that_cannot_be_true_counts_as_unknown",
-        "test_policy.py::test_lateness_is_real_time_when_clocks_are_put_forward",
-        "test_confine.py::test_system_call_is_refused",
+        "class_run/test_late_policy.py::test_time_that_cannot_be_true_counts_as_unknown",
+        "class_run/test_late_policy.py::test_lateness_is_real_time_when_clocks_are_put_forward",
+        "inside/test_process_limits.py::test_system_call_is_refused",
     ),
 }
 

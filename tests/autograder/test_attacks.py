@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.confine import Limits
-from autograder.judge import case_requests
-from autograder.sandbox import FORCE_TIER, Sandbox
+from autograder.grading.judge import case_requests
+from autograder.inside.process_limits import Limits
+from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
 from tests.autograder.attacks.honest import HONEST, NEEDS_NAMESPACES

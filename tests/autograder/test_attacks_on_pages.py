@@ -2,7 +2,7 @@
 
 import html.parser
 
-from autograder.pipeline import Settings, grade_class
+from autograder.class_run.pipeline import Settings, grade_class
 from autograder.records import State
 
 PAYLOADS = {

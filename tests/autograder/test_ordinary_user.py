@@ -25,4 +25,8 @@ def test_attacks_are_stopped_where_an_ordinary_user_has_no_namespaces():
 
 
 def test_every_canary_is_stopped_where_an_ordinary_user_asks():
-    run_tests(NOBODY, "tests/autograder/test_doctor.py", "tests/autograder/test_confine.py")
+    run_tests(
+        NOBODY,
+        "tests/autograder/sandbox/test_doctor.py",
+        "tests/autograder/inside/test_process_limits.py",
+    )

@@ -4,11 +4,12 @@ import hashlib
 
 import pytest
 
-from autograder import grader, release
-from autograder.judge import case_requests, judge_check
-from autograder.probing import probe_or_failure
+from autograder.authoring import release
+from autograder.grading import grader
+from autograder.grading.judge import case_requests, judge_check
+from autograder.inside.probe import probe_or_failure
+from autograder.intake.repair import mend
 from autograder.records import Observation, SubmissionRefused
-from autograder.submission import mend
 from benchmarks import grading_throughput as benchmark
 
 COURSE = benchmark.SETS["attention"]

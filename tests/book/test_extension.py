@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docutils import nodes
 
-from autograder.course import find_course
+from autograder.authoring.course import find_course
 
 ROOT = Path(__file__).parents[2]
 

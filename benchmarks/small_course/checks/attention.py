@@ -2,8 +2,8 @@
 
 import torch
 
-from autograder.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
-from autograder.compare import agree
+from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.compare import agree
 
 
 def _square(rng):

@@ -27,7 +27,7 @@ def softmax(scores):
 assert softmax(torch.zeros(1, 4)).tolist() == [[0.25] * 4], "equal scores get equal shares"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("attention", "attention_softmax", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("attention", "attention_softmax", globals())
 ### END HIDDEN TESTS
 
 
@@ -50,5 +50,5 @@ def causal(scores):
 assert causal(torch.zeros(2, 2)).tolist() == [[1.0, 0.0], [0.5, 0.5]], "no look ahead"
 
 ### BEGIN HIDDEN TESTS
-__import__("autograder.plain_nbgrader").plain_nbgrader.score("attention", "attention_causal", globals())
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("attention", "attention_causal", globals())
 ### END HIDDEN TESTS

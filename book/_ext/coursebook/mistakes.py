@@ -12,8 +12,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from autograder.checks import Check
-from autograder.course import find_course
+from autograder.authoring.checks import Check
+from autograder.authoring.course import find_course
 
 from .assets import ROOT
 

@@ -376,7 +376,7 @@ display({"text/plain": "10.0"}, raw=True)
     "shadowed modules": {
         "shadowed standard modules": """
 import sys, types
-for name in ("json", "struct", "random", "numpy", "torch", "socket", "autograder.wire"):
+for name in ("json", "struct", "random", "numpy", "torch", "socket", "autograder.inside.wire"):
     sys.modules[name] = types.ModuleType(name)
 open("torch.py", "w").write("1/0")
 """,

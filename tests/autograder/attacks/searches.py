@@ -38,7 +38,7 @@ SEARCHES: dict[str, dict[str, str]] = {
     "searches memory": {
         "objects and frames": """
 import gc, sys
-names = ("autograder.judge", "autograder.checks", "course_pkg", "assignments")
+names = ("autograder.grading.judge", "autograder.authoring.checks", "course_pkg", "assignments")
 found = [n for n in sys.modules if n.startswith(names)]
 found += [o for o in gc.get_objects() if type(o).__name__ in ("Check", "Part", "Mistake")]
 frame = sys._getframe()

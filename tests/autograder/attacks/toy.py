@@ -1,8 +1,8 @@
 """One graded function, a wrong and a right answer to it."""
 
-from autograder.checks import Case, Check, Part
-from autograder.compare import agree
-from autograder.judge import case_requests, judge_check
+from autograder.authoring.checks import Case, Check, Part
+from autograder.authoring.compare import agree
+from autograder.grading.judge import case_requests, judge_check
 
 
 def reference(x):

@@ -1,0 +1,272 @@
+"""Say whether two plain values agree, in words that do not give the expected one away.
+
+Both sides have travelled through `inside.wire`, so they are plain data of exact types: None, bool,
+int, float, str, bytes, list, tuple, dict, set, frozenset, NumPy arrays and tensors. A value
+of any other type never arrives here, and no method of a student's class is ever called.
+
+Messages are read by students. They may name types, lengths, shapes and dtypes, and say how many
+numbers differ and in which direction; they never show an expected number, text or key.
+"""
+
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Agreement = Callable[[Any, Any, dict[str, Any]], str | None]
+
+_NAMES = {
+    "NoneType": "None",
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a float",
+    "str": "a string",
+    "bytes": "a bytes object",
+    "list": "a list",
+    "tuple": "a tuple",
+    "dict": "a dict",
+    "set": "a set",
+    "frozenset": "a frozenset",
+    "ndarray": "a NumPy array",
+    "Tensor": "a tensor",
+}
+_KINDS = {"b": "booleans", "i": "whole numbers", "u": "whole numbers", "f": "floats"}
+# Rounding in a handful of operations; a coarser tolerance is the author's decision.
+_EPS_FACTOR = 8.0
+
+
+@dataclass
+class _Tally:
+    """How many leaves were compared, and how the wrong ones differ."""
+
+    total: int = 0
+    too_large: int = 0
+    too_small: int = 0
+    not_numbers: int = 0
+    other: int = 0
+
+    @property
+    def different(self) -> int:
+        return self.too_large + self.too_small + self.not_numbers + self.other
+
+    def in_words(self) -> str:
+        if self.different == self.too_large:
+            how = "too large"
+        elif self.different == self.too_small:
+            how = "too small"
+        elif self.different == self.not_numbers:
+            how = "nan"
+        else:
+            how = "wrong"
+        if self.total == 1:
+            return f"the value is {how}"
+        count = "all" if self.different == self.total else f"{self.different} of"
+        return f"{count} {self.total} values {'is' if self.different == 1 else 'are'} {how}"
+
+
+class _DifferenceError(Exception):
+    """The structure differs; the text is for the student."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    rtol: float
+    atol: float
+    equal_nan: bool
+    exact_dtype: bool
+
+    def walk(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
+        """Compare one node; structure by exception, numbers by tally."""
+        if type(expected) is float and type(observed) is int:
+            observed = _as_float(observed)
+        if type(observed) is not type(expected):
+            raise _DifferenceError(
+                f"{where} is {_name(observed)} where {_name(expected)} is expected"
+            )
+        match expected:
+            case list() | tuple():
+                self._sequence(observed, expected, where, tally)
+            case dict():
+                self._mapping(observed, expected, where, tally)
+            case set() | frozenset():
+                _same_members(observed, expected, where, "element")
+                tally.total += 1
+            case float():
+                self._number(observed, expected, tally)
+            case int() if type(expected) is int:
+                _tally_exact(observed, expected, tally)
+            case None | bool() | str() | bytes():
+                tally.total += 1
+                tally.other += observed != expected
+            case _:
+                self._arrays(observed, expected, where, tally)
+
+    def _sequence(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
+        if len(observed) != len(expected):
+            found = _count(len(observed), "item")
+            raise _DifferenceError(f"{where} has {found} where another number is expected")
+        kinds = {*map(type, observed), *map(type, expected)}
+        if kinds == {float}:
+            self._numbers(np.array(observed), np.array(expected), self.rtol, tally)
+            return
+        if (kinds == {int} or kinds == {str}) and observed == expected:
+            tally.total += len(expected)
+            return
+        for index, (ours, theirs) in enumerate(zip(observed, expected, strict=True)):
+            self.walk(ours, theirs, f"item {index} of {where}", tally)
+
+    def _mapping(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
+        _same_members(observed, expected, where, "key")
+        tally.total += not expected
+        for key, theirs in expected.items():
+            self.walk(observed[key], theirs, f"a value of {where}", tally)
+
+    def _arrays(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
+        if tuple(observed.shape) != tuple(expected.shape):
+            shapes = tuple(observed.shape), tuple(expected.shape)
+            raise _DifferenceError(f"{where} has shape {shapes[0]} where {shapes[1]} is expected")
+        dtypes = _dtype_name(observed), _dtype_name(expected)
+        (ours, our_eps), (theirs, their_eps) = _as_array(observed), _as_array(expected)
+        kinds = _KINDS.get(ours.dtype.kind, "complex"), _KINDS.get(theirs.dtype.kind, "complex")
+        if kinds[0] != kinds[1]:
+            raise _DifferenceError(f"{where} holds {kinds[0]} where {kinds[1]} are expected")
+        if self.exact_dtype and dtypes[0] != dtypes[1]:
+            raise _DifferenceError(f"{where} is of dtype {dtypes[0]} where {dtypes[1]} is expected")
+        if kinds[0] == "complex":
+            ours, theirs = _split_complex(ours), _split_complex(theirs)
+        elif kinds[0] != "floats":
+            tally.total += theirs.size
+            if kinds[0] == "booleans":
+                tally.other += int(np.count_nonzero(ours != theirs))
+                return
+            tally.too_large += int(np.count_nonzero(ours > theirs))
+            tally.too_small += int(np.count_nonzero(ours < theirs))
+            return
+        self._numbers(ours, theirs, max(self.rtol, _EPS_FACTOR * max(our_eps, their_eps)), tally)
+
+    def _number(self, observed: float, expected: float, tally: _Tally) -> None:
+        """Do as `_numbers` for one float: twenty times faster for dicts of many."""
+        tally.total += 1
+        if observed == expected or (
+            math.isfinite(observed)
+            and math.isfinite(expected)
+            and abs(observed - expected) <= self.atol + self.rtol * abs(expected)
+        ):
+            return
+        if math.isnan(observed):
+            tally.not_numbers += not (self.equal_nan and math.isnan(expected))
+        elif math.isnan(expected):
+            tally.other += 1
+        else:
+            tally.too_large += observed > expected
+            tally.too_small += observed < expected
+
+    def _numbers(self, observed: Any, expected: Any, rtol: float, tally: _Tally) -> None:
+        with np.errstate(all="ignore"):
+            close = np.abs(observed - expected) <= self.atol + rtol * np.abs(expected)
+        close = close & np.isfinite(observed) & np.isfinite(expected)
+        close = close | (observed == expected)  # equal infinities
+        if self.equal_nan:
+            close = close | (np.isnan(observed) & np.isnan(expected))
+        wrong_nan = ~close & np.isnan(observed)
+        tally.total += observed.size
+        tally.not_numbers += int(np.count_nonzero(wrong_nan))
+        tally.too_large += int(np.count_nonzero(~close & (observed > expected)))
+        tally.too_small += int(np.count_nonzero(~close & (observed < expected)))
+        tally.other += int(np.count_nonzero(~close & np.isnan(expected) & ~np.isnan(observed)))
+
+
+def agree(
+    rtol: float = 1e-9,
+    atol: float = 1e-12,
+    *,
+    equal_nan: bool = True,
+    exact_dtype: bool = False,
+) -> Agreement:
+    """Make a judge that holds where observed and expected are the same plain value.
+
+    Containers must be of the same type and size, arrays of the same shape and kind (booleans,
+    whole numbers, floats). A float may be answered by an int of the same value, not the reverse.
+
+    Args:
+        rtol: largest relative difference of floats; in arrays coarser than float64 at least 8
+            times the distance from 1 to the next number of their dtype.
+        atol: largest absolute difference of floats, added to the relative one.
+        equal_nan: nan agrees with nan.
+        exact_dtype: float32 does not agree with float64, nor int32 with int64.
+    """
+    comparison = _Comparison(rtol, atol, equal_nan, exact_dtype)
+
+    def judge(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
+        tally = _Tally()
+        try:
+            comparison.walk(observed, expected, "the result", tally)
+        except _DifferenceError as difference:
+            return str(difference)
+        return tally.in_words() if tally.different else None
+
+    return judge
+
+
+def _name(value: Any) -> str:
+    return _NAMES.get(type(value).__name__, f"of type {type(value).__name__}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _same_members(observed: Iterable[Any], expected: Iterable[Any], where: str, noun: str) -> None:
+    """Keys and elements agree exactly: type and value."""
+    ours, theirs = ({(_types(key), key) for key in keys} for keys in (observed, expected))
+    missing, extra = len(theirs - ours), len(ours - theirs)
+    found = [f"{_count(missing, noun)} missing"] * bool(missing)
+    found += [f"{_count(extra, noun)} too many"] * bool(extra)
+    if found:
+        raise _DifferenceError(f"{where} has " + " and ".join(found))
+
+
+def _types(key: Any) -> Any:
+    """Tell 1 from True and 1.0, which are equal as keys."""
+    return tuple(map(_types, key)) if type(key) is tuple else type(key)
+
+
+def _tally_exact(observed: int, expected: int, tally: _Tally) -> None:
+    tally.total += 1
+    tally.too_large += operator.gt(observed, expected)
+    tally.too_small += operator.lt(observed, expected)
+
+
+def _dtype_name(array: Any) -> str:
+    return str(array.dtype).removeprefix("torch.")
+
+
+def _as_array(array: Any) -> tuple[np.ndarray[Any, Any], float]:
+    """Return the values, floats as float64, and the spacing of the original dtype at 1."""
+    eps = 0.0
+    if type(array) is not np.ndarray:
+        torch = sys.modules["torch"]
+        if array.dtype.is_floating_point or array.dtype.is_complex:
+            eps = torch.finfo(array.dtype).eps
+        wide = array.to(torch.float64) if array.dtype.is_floating_point else array
+        array = wide.numpy()
+    elif array.dtype.kind in "fc":
+        eps = float(np.finfo(array.dtype).eps)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+    return array, eps if eps > np.finfo(np.float64).eps else 0.0
+
+
+def _split_complex(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.stack([array.real, array.imag]).astype(np.float64)

@@ -1,0 +1,278 @@
+"""Make what students receive from a problem set's one source.
+
+    sets/ps1.py ──► source ──► recorded ──► student
+                       └─────► solution
+
+The source holds everything. What nbgrader's gradebook remembers (`recorded`) holds hidden tests but
+no solutions, the student's version neither, the instructor's solution no hidden tests.
+
+The steps are nbgrader's own preprocessors in nbgrader's own order, so the student notebook equals,
+byte for byte, what `nbgrader generate_assignment` makes of the source notebook. Cell ids are
+derived from grade ids, so that two builds of one source are equal too.
+"""
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.nbgraderformat import MetadataValidator
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+)
+
+from autograder.authoring.checks import ProblemSet
+from autograder.authoring.course import Course
+from autograder.authoring.notebooks import (
+    as_text,
+    defines,
+    grading,
+    is_answer,
+    is_autograded,
+    is_ungraded_work,
+)
+from autograder.files import write_atomically
+from autograder.records import GraderError
+
+_HIDDEN_CALL = '__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{item}", globals())'  # noqa: E501
+_NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
+_MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+_ROLES = {  # grade, solution, locked, task
+    (True, False, True, False): "autograded test",
+    (True, True, False, False): "hand-graded answer",
+    (False, True, False, False): "answer",
+    (False, False, True, False): "locked cell",
+    (False, False, True, True): "task",
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """The notebooks made from one source; see the picture above."""
+
+    name: str
+    source: NotebookNode
+    recorded: NotebookNode
+    student: NotebookNode
+    solution: NotebookNode
+
+
+def read_source(path: Path) -> NotebookNode:
+    """Read a py:percent file as an nbgrader source notebook whose cell ids never change.
+
+    The cell that installs the course's package is told from where, as `course.toml` states it.
+    """
+    address = Course(path.parents[1]).package_address()
+    notebook: NotebookNode = jupytext.read(path, fmt="py:percent")
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})  # type: ignore[no-untyped-call]
+    for index, cell in enumerate(notebook.cells):
+        digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
+        fallback = f"cell-{index:03d}-{digest}"
+        cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
+        if is_ungraded_work(cell):
+            cell.source = cell.source.replace(_NO_ADDRESS, f"ADDRESS = {json.dumps(address)}")
+    return notebook
+
+
+def build(path: Path) -> Release:
+    """Make all versions of a problem set.
+
+    Raises:
+        GraderError: if the source breaks nbgrader's rules; names the file, the cells and the rules.
+    """
+    source = read_source(path)
+    broken = [*_lint_metadata(source.cells), *_lint_markers(source.cells)]
+    if broken:
+        raise GraderError(f"{path}: " + "; ".join(broken))
+    try:
+        locked = _run([LockCells], source)
+        recorded = _run([ClearSolutions, ClearOutput, CheckCellMetadata, ComputeChecksums], locked)
+        cleared = [ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata]
+        student = _run(cleared, recorded)
+        solution = _run([ClearOutput, ClearHiddenTests, ClearMarkScheme, ComputeChecksums], locked)
+    except Exception as error:
+        raise GraderError(f"{path}: {type(error).__name__}: {error}") from error
+    for cell in solution.cells:
+        cell.source = _without_markers(cell.source)
+    return Release(path.stem, source, recorded, student, solution)
+
+
+def write(release: Release, folder: Path) -> dict[str, Path]:
+    """Write source, student and solution notebooks below `folder`, in nbgrader's layout.
+
+    nbgrader copies every file beside a source notebook to the students, so `source/<set>/` is
+    given that one file only.
+
+    Returns:
+        The path of each version: "source", "release", "solution".
+    """
+    versions = {
+        "source": release.source,
+        "release": release.student,
+        "solution": release.solution,
+    }
+    paths = {}
+    for version, notebook in versions.items():
+        paths[version] = folder / version / release.name / f"{release.name}.ipynb"
+        write_atomically(paths[version], as_text(notebook).encode())
+    return paths
+
+
+def lint(release: Release, problem_set: ProblemSet, total: float = 100) -> tuple[str, ...]:
+    """Say what a release and its checks disagree on, in one line each; nothing if all is well.
+
+    Args:
+        total: points of the whole set, hand-graded questions included.
+    """
+    return (
+        *_lint_points(release.source.cells, total),
+        *_lint_items(release, problem_set),
+        *leaks(release),
+    )
+
+
+def leaks(release: Release) -> tuple[str, ...]:
+    """Say which lines of solutions or hidden tests, or which outputs, the student would see.
+
+    A line of a solution counts as leaked where the student's version of the same cell has it more
+    often than the source has it outside its solution.
+    """
+    found = []
+    student = {cell.id: cell for cell in release.student.cells}
+    for cell in release.source.cells:
+        released = student.get(cell.id)
+        if released is None:
+            found.append(f"{cell.id}: the cell is missing from the student version")
+            continue
+        open_lines, secret_lines = _split_secret(cell.source)
+        shown = [line.strip() for line in released.source.splitlines()]
+        for line in secret_lines:
+            if len(line) > 1 and shown.count(line) > open_lines.count(line):
+                found.append(f"{cell.id}: the student version shows {line!r}")
+        if released.get("outputs"):
+            found.append(f"{cell.id}: the student version has outputs")
+    text = as_text(release.student)
+    found += [f"the student version contains {mark!r}" for mark in _MARKERS if mark in text]
+    found += ["the student version names the grader"] * ("nbgrader_cell" in text)
+    return tuple(found)
+
+
+def _run(preprocessors: Iterable[type], notebook: NotebookNode) -> NotebookNode:
+    notebook = copy.deepcopy(notebook)
+    resources: dict[str, Any] = {}
+    for preprocessor in preprocessors:
+        notebook, resources = preprocessor().preprocess(notebook, resources)
+    return notebook
+
+
+def _without_markers(source: str) -> str:
+    lines = source.split("\n")
+    return "\n".join(line for line in lines if not any(mark in line for mark in _MARKERS[:2]))
+
+
+def _split_secret(source: str) -> tuple[list[str], list[str]]:
+    """Split a cell's lines into those that everybody may see and those between markers."""
+    lines: tuple[list[str], list[str]] = ([], [])
+    secret = False
+    for line in source.splitlines():
+        if any(mark in line for mark in _MARKERS):
+            secret = "BEGIN" in line
+        else:
+            lines[secret].append(line.strip())
+    return lines
+
+
+def _lint_metadata(cells: Sequence[NotebookNode]) -> Iterator[str]:
+    seen: set[str] = set()
+    for cell in cells:
+        meta = grading(cell)
+        if not meta:
+            continue
+        name = str(meta.get("grade_id", cell.id))
+        if not re.fullmatch(r"[A-Za-z]\w*", name):
+            yield f"{name}: a grade_id consists of letters, digits and underscores"
+        if name in seen:
+            yield f"{name}: two cells have this grade_id"
+        seen.add(name)
+        if meta.get("schema_version") != MetadataValidator.schema_version:
+            yield f"{name}: schema_version is {meta.get('schema_version')!r}; it must be 3"
+        flags = [meta.get(flag, False) is True for flag in ("grade", "solution", "locked", "task")]
+        role = _ROLES.get((flags[0], flags[1], flags[2], flags[3]))
+        if role is None:
+            yield f"{name}: this combination of grade, solution, locked and task has no meaning"
+        if role in ("autograded test", "answer") and cell.cell_type != "code":
+            yield f"{name}: an {role} is a code cell, not {cell.cell_type}"
+        if role == "task" and cell.cell_type != "markdown":
+            yield f"{name}: a task is a markdown cell, not {cell.cell_type}"
+        graded = role in ("autograded test", "hand-graded answer", "task")
+        if graded and not (_is_number(meta.get("points")) and meta["points"] > 0):
+            yield f"{name}: points are {meta.get('points')!r}; they must be a number above 0"
+        if not graded and "points" in meta:
+            yield f"{name}: has points but is not graded"
+
+
+def _lint_points(cells: Sequence[NotebookNode], total: float) -> Iterator[str]:
+    points = [grading(cell).get("points", 0) for cell in cells]
+    found = sum(value for value in points if _is_number(value))
+    if abs(found - total) > 1e-9:
+        yield f"the points of all cells sum to {found:g}; they must sum to {total:g}"
+
+
+def _lint_markers(cells: Sequence[NotebookNode]) -> Iterator[str]:
+    for cell in cells:
+        meta = grading(cell)
+        marks = [mark for line in cell.source.split("\n") for mark in _MARKERS if mark in line]
+        solutions = [mark for mark in marks if mark in _MARKERS[:2]]
+        hidden = [mark for mark in marks if mark in _MARKERS[2:]]
+        if solutions != list(_MARKERS[:2]) * (len(solutions) // 2):
+            yield f"{cell.id}: BEGIN SOLUTION and END SOLUTION must take turns"
+        if hidden not in ([], list(_MARKERS[2:])):
+            yield f"{cell.id}: one BEGIN HIDDEN TESTS, then one END HIDDEN TESTS, or neither"
+        if meta.get("solution") and not solutions:
+            yield f"{cell.id}: an answer without a solution between markers"
+
+
+def _lint_items(release: Release, problem_set: ProblemSet) -> Iterator[str]:
+    cells = {cell.id: cell for cell in release.source.cells}
+    stubs = {cell.id: cell for cell in release.student.cells}
+    order = list(cells)
+    tests = {name for name, cell in cells.items() if is_autograded(cell)}
+    for missing in sorted(tests - {check.item for check in problem_set.checks}):
+        yield f"{missing}: the notebook grades it, but there is no check"
+    for check in problem_set.checks:
+        item, answer = check.item, f"{check.item}_answer"
+        if item not in tests:
+            yield f"{item}: there is a check, but the notebook has no test cell of this grade_id"
+            continue
+        if grading(cells[item]).get("points") != check.points:
+            points = grading(cells[item]).get("points")
+            yield f"{item}: {points} points in the notebook, {check.points:g} in its check"
+        call = _HIDDEN_CALL.format(set=problem_set.name, item=item)
+        if cells[item].source.splitlines()[-3:][1:2] != [call]:
+            yield f"{item}: must end with a hidden region whose one line is {call}"
+        if answer not in cells or not is_answer(cells[answer]):
+            yield f"{item}: there is no answer cell {answer}"
+        elif order.index(answer) > order.index(item):
+            yield f"{item}: its answer cell comes after it"
+        else:
+            for version, cell in (("solution", cells[answer]), ("stub", stubs[answer])):
+                if not defines(cell.source, check.target):
+                    yield f"{answer}: the {version} does not define {check.target}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

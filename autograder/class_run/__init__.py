@@ -1,0 +1,1 @@
+"""Many submissions: plan, grade in parallel, record, publish."""

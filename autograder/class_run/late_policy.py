@@ -1,0 +1,213 @@
+"""Due dates, late penalties and extensions, as the course's `course.toml` states them.
+
+A penalty is a share of the set's highest points for each started day or hour, so that it does not
+depend on what has been graded by hand yet, and the gradebook, the exports and the pages agree at
+all times. Nothing is taken without a due date, nor where nobody knows when a file came.
+
+When a file came is believed as far as its source goes: a learning platform's record is its own, but
+`timestamp.txt` in nbgrader's exchange is written by the student's account. The source is shown
+wherever the time is, and a time that cannot be true (in the future, or before the set was released)
+counts as unknown.
+"""
+
+import math
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
+
+from autograder.authoring.course import SETTINGS, Course
+from autograder.intake.collection import Collected
+from autograder.records import GraderError, Timing
+
+_CLAIMS = ("timestamp.txt", "nbgrader's exchange")
+_CLOCKS_DIFFER = timedelta(minutes=5)
+_UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What holds for one problem set.
+
+    Attributes:
+        released: no submission can be older; None if not said.
+        grace: lateness up to this counts as none; beyond it, it counts from the due date.
+        percent: of the set's points, taken for each started `unit`.
+        cap_percent: the most that is ever taken.
+        extensions: due dates of single students.
+    """
+
+    due: datetime | None = None
+    released: datetime | None = None
+    grace: timedelta = timedelta(0)
+    percent: float = 0.0
+    unit: timedelta = _UNITS["day"]
+    cap_percent: float = 100.0
+    extensions: Mapping[str, datetime] = field(default_factory=dict)
+
+    def timing(self, found: Collected, points: float, now: datetime) -> Timing:
+        """Compare the time of a submission with its due date.
+
+        Args:
+            points: the highest points of the whole set.
+            now: a submission cannot come from later; with a time zone.
+        """
+        due = self.extensions.get(found.student, self.due)
+        submitted, note = self._believed(found, now)
+        late = timedelta(0)
+        if due is not None and submitted is not None:
+            # In UTC: two times of one zone would be subtracted as clocks show them.
+            late = submitted.astimezone(UTC) - due.astimezone(UTC)
+            late = late if late > max(self.grace, timedelta(0)) else timedelta(0)
+        if due is not None and submitted is None and found.path is not None:
+            note = note or "nobody knows when it was handed in"
+            note += "; no points were taken"
+        if found.marked_late and not late:
+            note = f"{note}; " if note else ""
+            note += "the learning platform marks it as late"
+        return Timing(
+            submitted=submitted.isoformat() if submitted is not None else "",
+            source=_source(found),
+            due=due.isoformat() if due is not None else "",
+            extended=found.student in self.extensions,
+            seconds_late=late.total_seconds(),
+            penalty=self._penalty(late, points),
+            note=note,
+        )
+
+    def _penalty(self, late: timedelta, points: float) -> float:
+        started = math.ceil(late / self.unit)
+        return round(points * min(self.cap_percent, started * self.percent) / 100, 2)
+
+    def _believed(self, found: Collected, now: datetime) -> tuple[datetime | None, str]:
+        submitted = found.submitted_at
+        if submitted is None:
+            return None, ""
+        said = f"it claims to be from {submitted.isoformat()} ({_source(found)})"
+        if submitted > now + _CLOCKS_DIFFER:
+            return None, f"{said}, which is in the future"
+        if self.released is not None and submitted < self.released:
+            return None, f"{said}, before the set was released"
+        return submitted, ""
+
+
+def _source(found: Collected) -> str:
+    """Say where a time was read, and whether its student could have written it."""
+    claimed = found.time_source.startswith(_CLAIMS)
+    return (
+        f"{found.time_source}, which the student's account can write"
+        if claimed
+        else (found.time_source)
+    )
+
+
+def read_policy(course: Course, name: str) -> Policy:
+    """Read what holds for a set; without a `course.toml`, or without an entry, nothing is due.
+
+    Raises:
+        GraderError: if the file breaks a rule; names the key, its value and the rule.
+    """
+    path = course.folder / SETTINGS
+    try:
+        loaded = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Policy()
+    except (OSError, ValueError) as error:
+        raise GraderError(f"{path} cannot be read: {error}") from None
+    return _Reader(path).read(loaded, course.sets(), name)
+
+
+class _Reader:
+    """Turns the file's tables into a policy; every complaint names the file and the key."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._zone: tzinfo = UTC
+
+    def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
+        self._only(loaded, {"time_zone", "package", "defaults", "sets"}, "")
+        self._only(self._table(loaded, "package", ""), {"address"}, "package.")
+        self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
+        defaults = self._table(loaded, "defaults", "")
+        sets = self._table(loaded, "sets", "")
+        self._only(sets, set(known), "sets.")
+        policies = {}
+        self._policy(defaults, "defaults.", _RULES)
+        for other in sets:  # all of them, so that a slip is found before its set is due
+            own = self._table(sets, other, "sets.")
+            where = f"sets.{other}."
+            self._policy(own, where, _RULES | _DATES)
+            policies[other] = self._policy({**defaults, **own}, where, _RULES | _DATES)
+        return policies.get(name, Policy())
+
+    def _policy(self, table: dict[str, Any], where: str, known: set[str]) -> Policy:
+        self._only(table, known, where)
+        given = self._table(table, "extensions", where)
+        unit = table.get("penalty_per", "day")
+        if unit not in _UNITS:
+            self._refuse(f"{where}penalty_per", unit, 'it must be "day" or "hour"')
+        if given and "due" not in table:
+            self._refuse(f"{where}extensions", sorted(given), "there must be a due date to extend")
+        extensions = {
+            unicodedata.normalize("NFC", student): self._date(given, student, f"{where}extensions.")
+            for student in given
+        }
+        due = self._date(table, "due", where) if "due" in table else None
+        released = self._date(table, "released", where) if "released" in table else None
+        for key, date in (("due", due), *((f"extensions.{s}", d) for s, d in extensions.items())):
+            if released is not None and date is not None and date <= released:
+                self._refuse(f"{where}{key}", date.isoformat(), "it must be after the release")
+        return Policy(
+            due,
+            released,
+            timedelta(minutes=self._number(table, "grace_minutes", 0.0, math.inf, where)),
+            self._number(table, "penalty_percent", 0.0, 100.0, where),
+            _UNITS[unit],
+            self._number(table, "cap_percent", 100.0, 100.0, where),
+            extensions,
+        )
+
+    def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
+        raise GraderError(f"{self._path}: {key} is {value!r}; {rule}")
+
+    def _only(self, table: dict[str, Any], known: set[str], where: str) -> None:
+        for key in table:
+            if key not in known:
+                self._refuse(where + key, table[key], f"known here: {', '.join(sorted(known))}")
+
+    def _table(self, table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
+        found = table.get(key, {})
+        if not isinstance(found, dict):
+            self._refuse(where + key, found, "it must be a table")
+        return dict(found)
+
+    def _time_zone(self, name: object) -> tzinfo:
+        try:
+            return ZoneInfo(str(name))
+        except (KeyError, OSError, ValueError):
+            self._refuse("time_zone", name, 'it must be a place like "Europe/Rome", or "UTC"')
+
+    def _date(self, table: dict[str, Any], key: str, where: str) -> datetime:
+        date = table[key]
+        if not isinstance(date, datetime):
+            self._refuse(where + key, date, "it must be a day and a time, as 2027-10-12 23:59:00")
+        found: datetime = date
+        return found if found.tzinfo is not None else found.replace(tzinfo=self._zone)
+
+    def _number(
+        self, table: dict[str, Any], key: str, default: float, most: float, where: str
+    ) -> float:
+        value = table.get(key, default)
+        is_number = type(value) in (int, float) and math.isfinite(value)
+        if not is_number or not 0 <= value <= most:
+            upper = f" and at most {most:g}" if most < math.inf else ""
+            self._refuse(where + key, value, f"it must be a number of at least 0{upper}")
+        return float(value)
+
+
+_RULES = {"grace_minutes", "penalty_percent", "penalty_per", "cap_percent"}
+_DATES = {"due", "released", "extensions"}

@@ -1,0 +1,188 @@
+"""Read what was handed in, and see for each submission whether an earlier grade still stands."""
+
+import hashlib
+import json
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.authoring import release
+from autograder.authoring.course import Course
+from autograder.class_run.late_policy import read_policy
+from autograder.grading.grader import Confinement, Task, targets
+from autograder.grading.judge import submission_seed
+from autograder.intake.collection import Delivery, collect, read_notebook
+from autograder.intake.layouts import Layout
+from autograder.intake.repair import mend
+from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
+from autograder.reports import student_feedback
+from autograder.store.grade_changes import PART
+from autograder.store.input_digests import ingredients, part_digests
+from autograder.store.journal import Journal, Record
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded.
+
+    Attributes:
+        out: folder below which everything is written.
+        database: address of nbgrader's gradebook; empty for a SQLite file in `out`.
+        jobs: processes that grade at the same time.
+        resume: take over records that were made from the same things.
+        layout: how the submissions are named; recognised by their names if None.
+        scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
+    """
+
+    out: Path
+    database: str = ""
+    jobs: int = 1
+    resume: bool = True
+    confinement: Confinement = field(default_factory=Confinement)
+    layout: Layout | None = None
+    scheduler: str = ""
+
+    @property
+    def url(self) -> str:
+        """Address of the gradebook."""
+        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"
+
+
+@dataclass(frozen=True)
+class Received:
+    """One submission, what its grade will be made from, and what an earlier run made of it."""
+
+    task: Task
+    timing: Timing
+    made_from: Mapping[str, str]
+    earlier: Record | None
+    held: bool = False
+
+    @property
+    def earlier_grade(self) -> Grade:
+        """The grade to take over; only asked for where there is one."""
+        assert self.earlier is not None
+        return self.earlier.grade
+
+    def takes_over(self, resume: bool) -> bool:
+        """Whether an earlier grade stands; a fault of the grader deserves another try."""
+        if self.earlier is None or self.held:
+            return self.held and self.earlier is not None
+        fault = self.earlier.grade.state is State.GRADER_FAULT
+        return resume and self.earlier.key == self.task.key and not fault
+
+
+def receive(
+    course: Course,
+    name: str,
+    delivery: Delivery,
+    journal: Journal,
+    settings: Settings,
+    held: Container[Path],
+) -> list[Received]:
+    """Copy every submission in before anything runs; a student is there even if the file is not."""
+    journal.make_salt()
+    received = []
+    for one in look_at(course, name, delivery, journal, settings, held):
+        if one.task.submission.sha256:
+            journal.keep(one.task.submission.notebook)
+            one = replace(one, task=one.task.without_bytes())
+        if not one.held or one.earlier is not None:
+            received.append(one)
+    return received
+
+
+def look_at(
+    course: Course,
+    name: str,
+    delivery: Delivery,
+    journal: Journal,
+    settings: Settings,
+    held: Container[Path] = (),
+) -> Iterator[Received]:
+    """Read every submission, and what an earlier run recorded of it; write nothing."""
+    decides = ingredients(course, name) | {"limits": repr(settings.confinement)}
+    parts = {f"{PART}{name}": digest for name, digest in part_digests(course, name).items()}
+    policy, now = read_policy(course, name), datetime.now(UTC)
+    released = release.build(course.source(name)).student
+    points = student_feedback.Layout.of(course.problem_set(name), released).points
+    for found in delivery:
+        is_held = found.path is not None and found.path in held
+        data, refusal = b"", "it is still being copied" if is_held else ""
+        if not is_held:
+            try:
+                data = read_notebook(found)
+            except SubmissionRefused as error:
+                refusal = str(error)
+        digest = hashlib.sha256(data).hexdigest() if not refusal else ""
+        seed = submission_seed(journal.salt(), found.student, name)
+        reasons = found.reasons if found.path is not None else ()
+        key = json.dumps([found.student, digest, refusal, reasons, seed, decides])
+        task = Task(
+            Submission(found.student, name, data, digest),
+            hashlib.sha256(key.encode()).hexdigest(),
+            seed,
+            reasons,
+            refusal,
+        )
+        own = {"submission": digest or refusal, "questions": str(seed)}
+        timing = policy.timing(found, points, now)
+        earlier = journal.read(found.student)
+        yield Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
+
+
+def _why(one: Received, resume: bool) -> str:
+    """Say why a submission is graded though something is recorded for its student."""
+    if one.earlier is None:
+        return "it is new"
+    if one.earlier.key == one.task.key:
+        return "the grader had failed" if resume else "asked to grade again"
+    names = {name.partition(":")[0].removeprefix(PART) for name in _changed_names(one)}
+    return f"changed since it was graded: {', '.join(sorted(names))}"
+
+
+def _changed_names(one: Received) -> list[str]:
+    """Names of what the earlier grade was made from and is different now."""
+    before = one.earlier.made_from if one.earlier is not None else {}
+    return [
+        name for name in {**before, **one.made_from} if before.get(name) != one.made_from.get(name)
+    ]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What would be done with one submission: "grade", "take over" or "refuse", and why."""
+
+    student: str
+    action: str
+    reason: str
+    timing: Timing
+
+
+def plan(course: Course, name: str, submissions: Path, settings: Settings) -> tuple[Planned, ...]:
+    """Say what `grade_class` would do with each submission; write nothing, run nothing.
+
+    Raises:
+        GraderError: as `grade_class`.
+    """
+    journal = Journal(settings.out, name)
+    released = release.build(course.source(name)).student
+    answers = targets(course.problem_set(name))
+    planned = []
+    delivery = collect(submissions, name, settings.layout)
+    for one in look_at(course, name, delivery, journal, settings):
+        task, refusal = one.task, one.task.refusal
+        if not refusal:
+            try:
+                mend(task.submission.notebook, released, answers)
+            except SubmissionRefused as error:
+                refusal = str(error)
+        student, timing = task.submission.student, one.timing
+        if one.takes_over(settings.resume):
+            planned.append(Planned(student, "take over", "nothing has changed", timing))
+        elif refusal:
+            planned.append(Planned(student, "refuse", refusal, timing))
+        else:
+            planned.append(Planned(student, "grade", _why(one, settings.resume), timing))
+    return tuple(planned)

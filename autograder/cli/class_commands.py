@@ -1,0 +1,307 @@
+"""Commands about a class: grade it, watch a folder, explain a point, look at all of it."""
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from autograder.authoring.course import Course, find_course
+from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, said_plainly
+from autograder.intake.layouts import Layout
+from autograder.records import GraderError, State
+
+_database = click.option(
+    "--db", default="", help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]"
+)
+_trusting = click.option(
+    "--no-sandbox",
+    is_flag=True,
+    help="Run student code with your own rights: it can read, change and delete whatever you can. "
+    "Only for people whom you trust; every grade so made says so.",
+)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  python -m autograder grade ps1 --submissions downloads/ps1 --jobs 2\n"
+    "  python -m autograder grade ps1 --submissions submissions.zip         from Canvas or Moodle\n"
+    "  python -m autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound\n"
+    "  python -m autograder grade ps1 --submissions downloads/ps1 --dry-run\n"
+    "  python -m autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C"
+)
+@click.argument("name", metavar="SET")
+@click.option(
+    "--submissions",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder or zip file: <student>.ipynb, <student>/*.ipynb, nbgrader's submitted/ or its "
+    "exchange's inbound/, or what Canvas or Moodle download.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice([layout.value for layout in Layout]),
+    help="How the submissions are named.  [default: recognised by their names, and said]",
+)
+@out_option
+@_database
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Grade on the workers of this Dask scheduler (tcp://host:8786) instead; they need the "
+    "course and this grader at the same path.",
+)
+@click.option(
+    "--resume/--again",
+    default=True,
+    show_default=True,
+    help="Take over what was graded under the same conditions, or grade all of it again.",
+)
+@_trusting
+@click.option("--watch", is_flag=True, help="Go on grading what arrives, until Ctrl-C.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be graded and why; run and write nothing."
+)
+@json_option
+@click.pass_obj
+@said_plainly
+def grade(
+    folder: Path | None,
+    name: str,
+    submissions: Path,
+    layout: str | None,
+    out: Path,
+    db: str,
+    jobs: int,
+    scheduler: str,
+    resume: bool,
+    no_sandbox: bool,
+    watch: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Grade every submission in a folder or an archive.
+
+    Each student ends in exactly one state: graded, graded with problems (something in the notebook
+    was mended), refused (no notebook could be read) or grader fault (ours, and tried again next
+    time). Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
+
+    Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
+    differs from the one recorded before, it says whose and why. With --json, --watch prints one
+    document on one line for each round.
+    """
+    if jobs > 1 and not scheduler and not dry_run:
+        from autograder.class_run import forks
+
+        forks.prepare()  # it loads while this process does
+    from autograder.class_run.plan import Settings
+    from autograder.grading.grader import Confinement
+
+    if watch and (dry_run or not resume):
+        raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
+    course, read_as = find_course(folder), Layout(layout) if layout else None
+    confinement = Confinement(trusted=no_sandbox)
+    settings = Settings(out, db, jobs, resume, confinement, read_as, scheduler)
+    if dry_run:
+        sys.exit(_show_plan(course, name, submissions, settings, as_json))
+    if watch:
+        sys.exit(_watch(course, name, submissions, settings, as_json))
+    sys.exit(_grade_once(course, name, submissions, settings, as_json))
+
+
+def _grade_once(
+    course: Course, name: str, submissions: Path, settings: Any, as_json: bool, held: Any = ()
+) -> int:
+    from autograder.class_run.pipeline import grade_class
+    from autograder.cli import class_report as report
+
+    console = report.new_console(stderr=as_json)
+    with report.progress_bar(console) as bar:
+        watcher = report.bar_watcher(bar)
+
+        def found(delivery: Any) -> None:
+            console.print(f"read as: {delivery.layout.words}")
+            for remark in delivery.remarks:
+                console.print(printable(remark))
+
+        watcher.found = found
+        result = grade_class(course, name, submissions, settings, watcher, held)
+    if as_json:
+        click.echo(json.dumps(report.plain_result(result), indent=None if held else 1))
+    else:
+        report.print_result(console, result, settings.out)
+    return FINDINGS if result.states[State.GRADER_FAULT] else 0
+
+
+def _show_plan(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+    from autograder.class_run.plan import plan
+    from autograder.cli import class_report as report
+
+    planned = plan(course, name, submissions, settings)
+    if as_json:
+        click.echo(json.dumps(report.plain_plan(planned), indent=1))
+    else:
+        report.print_plan(report.new_console(), planned)
+    return FINDINGS if any(one.action == "refuse" for one in planned) else 0
+
+
+def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+    from autograder.intake.collection import collect
+    from autograder.intake.watch import Patience, rounds
+
+    if not submissions.is_dir():
+        raise GraderError(f"{submissions} is no folder; --watch needs one to which files come")
+    note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
+    codes = {0}
+    try:
+        look = lambda: collect(submissions, name, settings.layout)  # noqa: E731
+        for held in rounds(look, Patience(), time.monotonic, time.sleep):
+            codes.add(_grade_once(course, name, submissions, settings, as_json, held))
+    except KeyboardInterrupt:
+        note(["stopped"])
+    return max(codes)
+
+
+@click.command(
+    epilog="\b\nExample:\n  python -m autograder explain ps1 ada ps1_perplexity\n"
+    "A wrong student or item is answered with the names that there are."
+)
+@click.argument("name", metavar="SET")
+@click.argument("student")
+@click.argument("item")
+@out_option
+@_trusting
+@json_option
+@click.pass_obj
+@said_plainly
+def explain(
+    folder: Path | None,
+    name: str,
+    student: str,
+    item: str,
+    out: Path,
+    no_sandbox: bool,
+    as_json: bool,
+) -> None:
+    """Show how one verdict came about: inputs, expected, observed.
+
+    Runs the received notebook once more with the questions that this student was asked. For you,
+    not for students: it shows hidden inputs and expected values.
+    """
+    from autograder.cli import class_report as report
+    from autograder.grading.grader import Confinement, Grader
+    from autograder.store.journal import Journal
+
+    course, journal = find_course(folder), Journal(out, name)
+    checks = {check.item: check for check in course.problem_set(name).checks}
+    if item not in checks:
+        raise GraderError(f"no item {item!r} in {name}; it has: {', '.join(checks)}")
+    record = journal.read(student)
+    if record is None:
+        known = ", ".join(journal.students()) or "nobody"
+        raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
+    if not record.grade.sha256:
+        raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
+    with Grader(course, name, Confinement(trusted=no_sandbox)) as grader:
+        kept = journal.submission(student, record.grade.sha256)
+        verdict = grader.explain(kept, record.grade.seed, item)
+    recorded = next((old for old in record.grade.verdicts if old.item == item), None)
+    if as_json:
+        points = recorded.points if recorded is not None else None
+        click.echo(json.dumps({"recorded_points": points, **asdict(verdict)}, indent=1))
+    else:
+        report.print_verdict(report.new_console(), checks[item], verdict, recorded)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  python -m autograder dashboard ps1\n"
+    "  python -m autograder dashboard --all"
+)
+@click.argument("names", metavar="SET...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
+@out_option
+@_database
+@json_option
+@click.pass_obj
+@said_plainly
+def dashboard(
+    folder: Path | None, names: tuple[str, ...], every: bool, out: Path, db: str, as_json: bool
+) -> None:
+    """Write the pages of graded classes again.
+
+    For example after grading by hand. Runs nothing: all is made from the records. Several sets get
+    a page of the whole course, too.
+    """
+    from autograder.class_run.pipeline import write_pages
+    from autograder.class_run.plan import Settings
+
+    if every == bool(names):
+        raise click.UsageError("name at least one problem set, or say --all")
+    course = find_course(folder)
+    chosen = course.sets() if every else names
+    for name in chosen:
+        course.source(name)
+    page = write_pages(course, chosen, Settings(out, db)).resolve()
+    click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
+
+
+@click.command(
+    epilog="\b\nExample:\n  python -m autograder similarity ps1    after grading, from its records"
+)
+@click.argument("name", metavar="SET")
+@out_option
+@json_option
+@click.pass_obj
+@said_plainly
+def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
+    """Find answers that are nearly the same, or copied source.
+
+    Compares students with one another and with the course's own package. Names, comments and layout
+    make no difference, and what is usual counts for little. The page shows both sides; it is a
+    reason to look and no verdict.
+    """
+    from autograder.cli import class_report as report
+    from autograder.reports.similarity_report import examine
+
+    found = examine(find_course(folder), name, out)
+    if as_json:
+        click.echo(json.dumps(report.plain_report(found), indent=1))
+    else:
+        report.print_report(report.new_console(), found)
+    sys.exit(FINDINGS if found.pairs or found.copies else 0)
+
+
+@click.command(
+    epilog="\b\nExample:\n  python benchmarks/grading_throughput.py --record measured.json\n"
+    "  python -m autograder forecast ps1 --measured measured.json --price 0.05"
+)
+@click.argument("name", metavar="SET")
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File that `benchmarks/grading_throughput.py --record FILE` has written on your machine.",
+)
+@click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
+@json_option
+@said_plainly
+def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
+    """Say how long large classes take, and what they cost.
+
+    For 10^3, 10^5 and 10^7 submissions, computed from what one submission was measured at. However
+    many cores there are, one process writes the gradebook and the pages: where that is what takes
+    longest, more cores do not help.
+    """
+    from autograder.class_run import forecast
+    from autograder.cli import class_report as report
+
+    cost = forecast.read_measured(measured, name)
+    found = [forecast.forecast(cost, n) for n in forecast.SIZES]
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+    else:
+        report.print_forecast(report.new_console(), found, price)

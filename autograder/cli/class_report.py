@@ -1,0 +1,247 @@
+"""What the classroom's commands print: tables for people, plain data for scripts."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from autograder.authoring.checks import Check
+from autograder.class_run.forecast import CORES, Forecast
+from autograder.class_run.pipeline import ClassResult, Watcher
+from autograder.class_run.plan import Planned
+from autograder.cli.options import printable
+from autograder.records import Grade, State, Timing, Verdict
+from autograder.reports.html import duration
+from autograder.reports.similarity import Likeness
+from autograder.reports.similarity_report import Report
+from autograder.store.grade_changes import in_words
+
+_MOST_ROWS = 40
+_COLOURS = {
+    State.GRADED: "green",
+    State.GRADED_WITH_PROBLEMS: "yellow",
+    State.REFUSED: "red",
+    State.GRADER_FAULT: "magenta",
+}
+
+
+def new_console(stderr: bool = False) -> Console:
+    """Return a console; a log file has no width of its own."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    return console
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a bar that disappears when it is done."""
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def bar_watcher(bar: Progress) -> Watcher:
+    """Return a watcher that shows on a bar how many submissions ended in each state."""
+    line, counts = bar.add_task("reading"), dict.fromkeys(State, 0)
+
+    def received(n_submissions: int) -> None:
+        bar.update(line, total=n_submissions, description="grading")
+
+    def graded(grade: Grade, reused: bool) -> None:
+        counts[grade.state] += 1
+        words = ", ".join(f"{n} {state.value}" for state, n in counts.items() if n)
+        bar.update(line, advance=1, description=words)
+
+    return Watcher(received, graded)
+
+
+# ------------------------------------------------------------------ a graded class
+def plain_result(result: ClassResult) -> dict[str, Any]:
+    """Return a graded class as JSON writes it."""
+    return {
+        "problem_set": result.problem_set,
+        "received": len(result.grades),
+        "states": {state.value: result.states[state] for state in State},
+        "reused": result.reused,
+        "seconds": round(result.seconds, 3),
+        "page": str(result.page),
+        "notices": result.notices,
+        "changes": [asdict(change) for change in result.changes],
+        "grades": [
+            {
+                "student": grade.student,
+                "state": grade.state.value,
+                "points": grade.points,
+                "penalty": grade.timing.penalty,
+                "final_points": grade.final_points,
+                "max_points": grade.max_points,
+                "items": {verdict.item: verdict.points for verdict in grade.verdicts},
+                "timing": asdict(grade.timing),
+                "reasons": grade.reasons,
+                "isolation": grade.isolation,
+                "sha256": grade.sha256,
+            }
+            for grade in result.grades
+        ],
+    }
+
+
+def print_result(console: Console, result: ClassResult, out: Path) -> None:
+    """Print a graded class: who got what, what was noticed, what has changed, where it all is."""
+    shown: Sequence[Grade] = result.grades
+    if len(shown) > _MOST_ROWS:
+        shown = [grade for grade in shown if grade.state is not State.GRADED][:_MOST_ROWS]
+    table = Table("student", "points", "state", "noticed", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    for row in shown:
+        points = f"{row.final_points:g} of {row.max_points:g}" if row.verdicts else "open"
+        state = Text(row.state.value, style=_COLOURS[row.state])
+        noticed = printable("; ".join([*_late(row.timing), *row.reasons]))
+        noticed.truncate(160, overflow="ellipsis")
+        table.add_row(printable(row.student), points, state, noticed)
+    console.print(table)
+    counts = " + ".join(f"{result.states[state]} {state.value}" for state in State)
+    console.print(f"\n{len(result.grades)} received = {counts}")
+    console.print(
+        f"{len(result.grades) - result.reused} graded now, {result.reused} taken over from an "
+        f"earlier run, {result.seconds:.1f} seconds"
+    )
+    print_changes(console, result)
+    for notice in result.notices:
+        console.print(printable(notice))
+    for isolation in sorted({grade.isolation for grade in result.grades if grade.isolation}):
+        console.print(f"isolation: {isolation}")
+    console.print(f"\nThe class    {result.page.resolve()}", soft_wrap=True)
+    console.print(f"Feedback     {(out / 'feedback').resolve()}", soft_wrap=True)
+    console.print(f"Gradebook    {(out / 'gradebook.db').resolve()}", soft_wrap=True)
+
+
+def _late(timing: Timing) -> list[str]:
+    """What to say of a time; that nobody knows it is said once for all such submissions."""
+    words = []
+    if timing.seconds_late:
+        words.append(f"{duration(timing.seconds_late)} late: -{timing.penalty:g} points")
+    if timing.note and timing.source:
+        words.append(timing.note)
+    return words
+
+
+def print_changes(console: Console, result: ClassResult) -> None:
+    """Say whose grade has changed, and why; of a large class only how many."""
+    for change in result.changes[:_MOST_ROWS]:
+        words = f"changed: {change.before:g} -> {change.after:g} points"
+        console.print(printable(f"{change.student}: {words}"))
+        for line in (*change.causes, *map(in_words, change.items)):
+            console.print(printable(f"    {line}"))
+    if len(result.changes) > _MOST_ROWS:
+        page = result.page.with_name("changes.html").resolve()
+        console.print(f"{len(result.changes)} grades have changed; all of them: {page}")
+
+
+# ------------------------------------------------------------------ everything else
+def plain_plan(planned: Sequence[Planned]) -> list[dict[str, Any]]:
+    """Return a plan as JSON writes it."""
+    return [asdict(one) for one in planned]
+
+
+def print_plan(console: Console, planned: Sequence[Planned]) -> None:
+    """Print what would be done with each submission."""
+    table = Table("student", "would", "because", "time", box=None, pad_edge=False)
+    for one in planned:
+        time = printable("; ".join(_late(one.timing)))
+        table.add_row(printable(one.student), one.action, printable(one.reason), time)
+    console.print(table)
+    counts = [sum(one.action == action for one in planned) for action in _ACTIONS]
+    words = " + ".join(f"{n} to {action}" for n, action in zip(counts, _ACTIONS, strict=True))
+    console.print(f"\n{len(planned)} received = {words}; nothing was run or written")
+
+
+_ACTIONS = ("grade", "take over", "refuse")
+
+
+def plain_report(report: Report) -> dict[str, Any]:
+    """Return a report on alike answers as JSON writes it."""
+
+    def plain(likeness: Likeness) -> dict[str, Any]:
+        matches = [
+            {"item": m.item, "with": m.right, "share": m.share, "evidence": m.evidence}
+            for m in likeness.matches
+        ]
+        return {"evidence": likeness.evidence, "items": matches}
+
+    return {
+        "students": report.n_students,
+        "pairs": [{"students": [one.left, one.right], **plain(one)} for one in report.pairs],
+        "copies": [{"student": one.left, **plain(one)} for one in report.copies],
+        "page": str(report.page),
+    }
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print which answers are alike; the page shows them side by side."""
+    table = Table("who", "like", "surprise (nats)", "items", box=None, pad_edge=False)
+    for one in (*report.pairs, *report.copies)[:_MOST_ROWS]:
+        items = ", ".join(f"{m.item} {100 * m.share:.0f} %" for m in one.matches)
+        like = one.right or "the package"
+        table.add_row(printable(one.left), printable(like), f"{one.evidence:.0f}", items)
+    if report.pairs or report.copies:
+        console.print(table)
+    console.print(
+        f"\n{report.n_students} submissions compared: {len(report.pairs)} pairs and "
+        f"{len(report.copies)} likenesses to the package's source to look at. This is no verdict."
+    )
+    console.print(f"Side by side    {report.page.resolve()}", soft_wrap=True)
+
+
+def print_forecast(console: Console, found: Sequence[Forecast], price: float | None) -> None:
+    """Print what classes of several sizes take."""
+    prices = [] if price is None else [f"at {price:g} an hour"]
+    machines = [f"on {cores} cores" for cores in CORES]
+    table = Table("submissions", "core hours", *machines, *prices, box=None, pad_edge=False)
+    for column in table.columns:
+        column.justify = "right"
+    for one in found:
+        times = [_length(one.seconds[cores]) for cores in CORES]
+        costs = [] if price is None else [f"{one.core_hours * price:,.2f}"]
+        table.add_row(f"{one.n_submissions:,}", f"{one.core_hours:,.2f}", *times, *costs)
+    console.print(table)
+
+
+def _length(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def print_verdict(
+    console: Console, check: Check, verdict: Verdict, recorded: Verdict | None
+) -> None:
+    """Print one verdict with all that an instructor may see."""
+    says = {part.name: part.says for part in check.parts}
+    console.print(f"{verdict.item}: {verdict.points:g} of {verdict.max_points:g} points")
+    if recorded is not None and recorded.points != verdict.points:
+        console.print(
+            f"recorded were {recorded.points:g}; the check has changed since, or answers vary"
+        )
+    for part in verdict.parts:
+        mark = "holds" if part.holds else "FAILS"
+        console.print(f"\n{mark}  {part.part}: {says.get(part.part, '')}", markup=False)
+        if part.message:
+            console.print(printable(f"       to the student: {part.message}"))
+        for line in part.staff_note.splitlines():
+            console.print(printable(f"       {line}"), soft_wrap=True)
+    if verdict.misconception is not None:
+        found = verdict.misconception
+        console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)
+    if verdict.fault:
+        console.print(f"\nfault of the check: {verdict.fault}", markup=False)

@@ -1,0 +1,164 @@
+"""Commands by which grades leave for a learning platform, and checks for Gradescope."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from autograder.authoring.course import find_course
+from autograder.cli.options import FINDINGS, json_option, note, out_option, said_plainly
+from autograder.lms.export import COMMENTS, Export
+from autograder.lms.gradescope_package import VISIBILITIES
+from autograder.records import FinalScore, GraderError
+
+_FORMATS = ("csv", "canvas", "moodle", "moodle-worksheet")
+_EXPORT_EPILOG = """\b
+Examples:
+  python -m autograder export ps1 > ps1.csv
+  python -m autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
+  python -m autograder export ps1 --format moodle-worksheet --roster worksheet.csv --comments
+  python -m autograder export ps1 --format moodle --identifier "ID number" --roster people.csv
+
+\b
+Where a roster comes from:
+  canvas            Grades > Export: the gradebook; it goes back by Grades > Import
+  moodle-worksheet  the assignment > Download grading worksheet; back by Upload grading worksheet
+  moodle            Participants > Download table data; grades go in by Grades > Import > CSV
+
+Students are matched by what identifies them: login, number, address; those collected from an
+archive by the number in its names, if the names agree too. Whoever cannot be matched, on either
+side, is named with their points on stderr.
+"""
+
+
+@click.command(epilog=_EXPORT_EPILOG)
+@click.argument("name", metavar="SET")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default=_FORMATS[0], show_default=True
+)
+@click.option(
+    "--roster", type=click.Path(path_type=Path), help="CSV file that the platform has exported."
+)
+@click.option(
+    "--column",
+    default="",
+    help="Name of the column of grades.  [default: the set's name or title; in a worksheet, Grade]",
+)
+@click.option(
+    "--identifier",
+    default="",
+    help="Moodle's column that says who it is.  [default: Email address; in a worksheet, "
+    "Identifier]",
+)
+@click.option(
+    "--comments",
+    is_flag=False,
+    flag_value=COMMENTS,
+    default="",
+    metavar="[COLUMN]",
+    help=f"For Moodle: also say what each item earned, in this column.  [default: {COMMENTS}]",
+)
+@out_option
+@click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
+@json_option
+@click.pass_obj
+@said_plainly
+def export(
+    folder: Path | None,
+    name: str,
+    form: str,
+    roster: Path | None,
+    column: str,
+    identifier: str,
+    comments: str,
+    out: Path,
+    db: str,
+    as_json: bool,
+) -> None:
+    """Print grades as CSV: nbgrader's columns, Canvas's or Moodle's.
+
+    Late penalties and points given by hand are in them, as in formgrader. Cells that a spreadsheet
+    would take for formulas get an apostrophe. With --json, the same columns and rows come in one
+    document, and the notes stand in it.
+    """
+    from autograder.class_run.pipeline import Settings
+    from autograder.store.gradebook import Gradebook
+
+    course = find_course(folder)
+    course.source(name)
+    if not db and not (out / "gradebook.db").exists():
+        raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
+    with Gradebook(Settings(out, db).url) as book:
+        if form == "csv":
+            made = Export(book.export_csv(name))
+        else:
+            scores, names = book.final_scores(name), (name, course.problem_set(name).title)
+            made = _for_platform(form, scores, roster, names, column, identifier, comments)
+    if as_json:
+        columns, *rows = csv.reader(io.StringIO(made.text, newline=""))
+        plain = {"problem_set": name, "format": form, "columns": columns, "rows": rows}
+        click.echo(json.dumps({**plain, "notes": made.notes}, indent=1))
+    else:
+        click.echo(made.text, nl=False)
+        note(made.notes)
+    sys.exit(FINDINGS if made.notes else 0)
+
+
+def _for_platform(
+    form: str,
+    scores: tuple[FinalScore, ...],
+    roster: Path | None,
+    names: tuple[str, str],
+    column: str,
+    identifier: str,
+    comments: str,
+) -> Export:
+    from autograder.files import read_table
+    from autograder.lms import export
+
+    table = read_table(roster) if roster is not None else None
+    if form == "moodle":
+        who = identifier or "Email address"
+        return export.moodle(scores, column or names[1], who, table, comments)
+    if table is None:
+        raise GraderError(f"--format {form} needs --roster: `export --help` says where it is from")
+    if form == "canvas":
+        return export.canvas(scores, table, names, column)
+    return export.moodle_worksheet(
+        scores, table, identifier or "Identifier", column or "Grade", comments
+    )
+
+
+@click.command(
+    epilog="\b\nExample:\n  python -m autograder gradescope ps1 --visibility after_published"
+)
+@click.argument("name", metavar="SET")
+@click.option(
+    "--visibility",
+    type=click.Choice(VISIBILITIES),
+    default=VISIBILITIES[0],
+    show_default=True,
+    help="When students see what each item earned. Shown at once, points can be guessed at.",
+)
+@out_option
+@json_option
+@click.pass_obj
+@said_plainly
+def gradescope(folder: Path | None, name: str, visibility: str, out: Path, as_json: bool) -> None:
+    """Pack a set's checks for Gradescope, as autograder.zip.
+
+    Upload it to a programming assignment. There it grades each submission in the same sandbox, by
+    the same checks. A container that cannot isolate student code runs none of it, and says in its
+    log what to do.
+    """
+    from autograder.lms.gradescope_package import write_package
+
+    path = write_package(find_course(folder), name, out, visibility)
+    n_bytes = path.stat().st_size
+    if as_json:
+        click.echo(json.dumps({"problem_set": name, "package": str(path), "bytes": n_bytes}))
+    else:
+        click.echo(f"{name}: {path}  ({n_bytes / 1e6:.1f} MB)")

@@ -1,0 +1,1 @@
+"""One submission: run it in the sandbox and judge what comes out."""

@@ -1,0 +1,214 @@
+"""Grade one submission: mend it, run it inside the sandbox, judge what comes out."""
+
+import contextlib
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from nbformat import NotebookNode
+
+from autograder.authoring import release
+from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.course import Course
+from autograder.authoring.notebooks import is_ungraded_work
+from autograder.grading.judge import case_requests, judge_check, known_answers
+from autograder.grading.visible_tests import differences, visible_requests, visible_tests
+from autograder.inside.messages import ProbeRequest
+from autograder.intake.repair import Mended, mend
+from autograder.records import (
+    Grade,
+    Observation,
+    Run,
+    SandboxUnavailable,
+    State,
+    Submission,
+    SubmissionRefused,
+    Verdict,
+)
+from autograder.sandbox.sandbox import LIBRARIES, Limits, Sandbox
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What student code may use.
+
+    Attributes:
+        trusted: run it without a sandbox, with the grader's own rights.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    trusted: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to be graded.
+
+    Attributes:
+        key: what its record will be known by.
+        reasons: what was noticed while it was collected.
+        refusal: why its file could not even be read; empty if it could.
+    """
+
+    submission: Submission
+    key: str
+    seed: int
+    reasons: tuple[str, ...] = ()
+    refusal: str = ""
+
+    def without_bytes(self) -> Self:
+        """Leave the notebook out, to be read again when its turn comes."""
+        return replace(self, submission=replace(self.submission, notebook=b""))
+
+
+class Grader:
+    """Grades submissions to one set, one after another, in one sandbox.
+
+    Use it as a context manager, in the thread that created it.
+
+    Raises:
+        SandboxUnavailable: on entering, if student code cannot be isolated here.
+    """
+
+    def __init__(self, course: Course, name: str, confinement: Confinement) -> None:
+        self.problem_set = course.problem_set(name)
+        self._released = release.build(course.source(name)).student
+        self._targets = targets(self.problem_set)
+        self._visible = visible_tests(self._released)
+        self._sandbox = Sandbox(
+            self.problem_set.course_modules,
+            course_root=course.folder.parent,
+            libraries=libraries_for(self.problem_set, self._released),
+            limits=confinement.limits,
+            allow_unsandboxed=confinement.trusted,
+        )
+
+    def __enter__(self) -> Self:
+        self._sandbox.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._sandbox.__exit__(kind, error, trace)
+
+    def grade(self, task: Task) -> Grade:
+        """Grade one submission; whatever goes wrong with it becomes the state of its grade.
+
+        Raises:
+            SandboxUnavailable: if the sandbox cannot be started again.
+        """
+        started = time.monotonic()
+        try:
+            grade = self._grade(task)
+        except SandboxUnavailable:
+            raise
+        except SubmissionRefused as refusal:
+            grade = refused(task, self.problem_set, str(refusal))
+        except Exception as error:
+            grade = faulty(task, f"the grader failed: {type(error).__name__}: {error}")
+        return replace(grade, seconds=time.monotonic() - started)
+
+    def _grade(self, task: Task) -> Grade:
+        if task.refusal:
+            raise SubmissionRefused(task.refusal)
+        mended = mend(task.submission.notebook, self._released, self._targets)
+        answered = [item for item in self._targets if item not in mended.blank]
+        shown = visible_requests(self._visible, self._targets, answered)
+        run, verdicts = self.judge(mended, task.seed, self.problem_set.checks, shown)
+        reasons = (*task.reasons, *mended.reasons, *run.problems)
+        state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
+        if any(verdict.fault for verdict in verdicts):
+            state = State.GRADER_FAULT
+        lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}
+        return replace(
+            _ungraded(task, state, reasons),
+            verdicts=verdicts,
+            isolation=self._sandbox.isolation,
+            cells=run.cells,
+            differences=tuple(one for one in differences(run.observations) if one.item in lost),
+        )
+
+    def judge(
+        self,
+        mended: Mended,
+        seed: int,
+        checks: Sequence[Check],
+        shown: Sequence[ProbeRequest] = (),
+    ) -> tuple[Run, tuple[Verdict, ...]]:
+        """Run a mended notebook inside the sandbox and judge some of its items.
+
+        Args:
+            shown: what to ask before anything hidden comes near the student's code.
+        """
+        hidden = [request for check in checks for request in case_requests(check, seed)]
+        known = {k: v for check in checks for k, v in known_answers(check, seed).items()}
+        run = self._sandbox.run(mended.cells, [*shown, *hidden], known)
+        seen: dict[str, list[Observation]] = {}
+        for observation in run.observations:
+            seen.setdefault(observation.item, []).append(observation)
+        return run, tuple(judge_check(check, seed, seen.get(check.item, [])) for check in checks)
+
+    def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
+        """Judge one item of a submission again, with the same questions.
+
+        Raises:
+            KeyError: if the set has no such item.
+            SubmissionRefused: if the submission is no notebook.
+        """
+        mended = mend(submission.notebook, self._released, self._targets)
+        return self.judge(mended, seed, [self.problem_set.check(item)])[1][0]
+
+
+def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:
+    """Name the slow libraries that submissions to a set are sure to load.
+
+    Those of which the released code, or a probe, holds every word.
+    """
+    words: set[str] = set()
+    for source in _sources(problem_set, released):
+        words.update(re.findall(r"\w+", source))
+    return tuple(name for name in LIBRARIES if words.issuperset(name.split(".")))
+
+
+def _sources(problem_set: ProblemSet, released: NotebookNode) -> Iterator[str]:
+    for cell in released.cells:
+        if cell.cell_type == "code" and not is_ungraded_work(cell):
+            yield cell.source
+    for check in problem_set.checks:
+        for part in check.parts:
+            with contextlib.suppress(OSError, TypeError):  # a faulty check; its judge will say so
+                yield part.probe_source
+
+
+def targets(problem_set: ProblemSet) -> dict[str, str]:
+    """For each item, the name that its answer defines."""
+    return {check.item: check.target for check in problem_set.checks}
+
+
+def refused(task: Task, problem_set: ProblemSet, reason: str) -> Grade:
+    """Return the grade of a submission that cannot be graded: no points, and the reason."""
+    none = tuple(Verdict(check.item, 0.0, check.points, ()) for check in problem_set.checks)
+    return replace(_ungraded(task, State.REFUSED, (*task.reasons, reason)), verdicts=none)
+
+
+def faulty(task: Task, reason: str) -> Grade:
+    """Return the grade of a submission on which the grader itself failed: no verdict at all."""
+    return _ungraded(task, State.GRADER_FAULT, (*task.reasons, reason))
+
+
+def _ungraded(task: Task, state: State, reasons: Sequence[str]) -> Grade:
+    return Grade(
+        student=task.submission.student,
+        problem_set=task.submission.problem_set,
+        state=state,
+        sha256=task.submission.sha256,
+        seed=task.seed,
+        reasons=tuple(dict.fromkeys(reasons)),
+    )

@@ -1,0 +1,407 @@
+"""Turn observations into verdicts: the only place that awards points.
+
+    case_requests   what to ask of a submission: every part's cases, drawn from the student's seed
+    known_answers   what right answers look like on the wire, so that few must be unpacked
+    judge_check     what its answers are worth
+
+They are functions of the check, the seed and the observations alone, so that a verdict can be
+reproduced at any time. The reference version answers the same probes here; its values pass the
+same wire format as the student's, so both sides are plain data of the same kinds.
+
+Students share a few dozen seeds, so what follows from a seed alone is found out once: the cases,
+what the reference answers, and what a recorded mistake answers where somebody's answer was wrong.
+"""
+
+import builtins
+import contextlib
+import hashlib
+import math
+import random
+import reprlib
+import signal
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.authoring.checks import Check, Part
+from autograder.authoring.compare import agree
+from autograder.inside import wire
+from autograder.inside.messages import Failure, ProbeRequest
+from autograder.inside.probe import call_probe, failure_of, seed_of
+from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
+
+_MISTAKE_CPU_SECONDS = 2.0
+_N_DRAWS = 32
+_SEEDS_KEPT = 2
+_same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
+
+
+@dataclass
+class _Drawn:
+    """One case of one part, and what is known of it.
+
+    Attributes:
+        message: its inputs, to be unpacked afresh for each call.
+        answers: what recorded implementations gave, by their place in the check: the reference
+            is None, a mistake its number. Judges only read them.
+        is_met: whether the part's judge is content with the reference's own answer.
+        sent: the message in which the sandbox would send the reference's answer.
+    """
+
+    part: Part
+    size: str
+    request: ProbeRequest
+    message: bytes
+    answers: dict[int | None, Any] = field(default_factory=dict)
+    is_met: bool = False
+    sent: bytes = b""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One case, what the student's object gave and what the reference gives."""
+
+    drawn: _Drawn
+    observed: Any
+    expected: Any
+    wrong: str | None
+
+
+def submission_seed(salt: str, student: str, problem_set: str) -> int:
+    """The seed of all that is drawn for one student and set; secret as long as the salt is.
+
+    A class shares `_N_DRAWS` seeds. So the cost of the reference version does not grow with the
+    class, and luck is the same for more of its students. It costs no secrecy: nobody learns which
+    seed is whose, the inputs are never shown, and another class has another salt.
+    """
+    draw = _digest("draw", salt, student, problem_set) % _N_DRAWS
+    return _digest("submission", salt, problem_set, str(draw))
+
+
+def part_seed(seed: int, item: str, part: str) -> int:
+    """The seed of one part's cases, independent of every other part."""
+    return _digest("part", str(seed), item, part)
+
+
+def case_requests(check: Check, seed: int) -> tuple[ProbeRequest, ...]:
+    """List what to ask of a submission, smallest case of each part first.
+
+    Raises:
+        CheckFault: if a draw fails or makes inputs that cannot travel.
+    """
+    return tuple(drawn.request for drawn in _cases(check, seed))
+
+
+def known_answers(check: Check, seed: int) -> dict[bytes, Any]:
+    """Map what a submission that answers like the reference version sends to what it means.
+
+    The values are the reference's own, so that `judge_check` knows them again and does not compare.
+    """
+    known: dict[bytes, Any] = {}
+    with contextlib.suppress(CheckFault):  # which `judge_check` will report
+        for drawn in _cases(check, seed):
+            answer = {"value": _expected(check, drawn)}
+            drawn.sent = drawn.sent or wire.encode(answer)
+            known.setdefault(drawn.sent, answer)
+    return known
+
+
+def judge_check(check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
+    """Judge one item.
+
+    A part on which the check itself breaks counts as met, and the verdict says in `fault` what an
+    instructor must mend.
+
+    Args:
+        seed: the one with which the requests were made.
+        observations: in any order; a request without one counts as a crash.
+    """
+    answers = {(seen.part, seen.case): seen.value for seen in observations}
+    verdicts, seen, faults = [], [], []
+    try:
+        cases = _cases(check, seed)
+    except CheckFault as fault:
+        return _without_checks(check, str(fault))
+    for part in check.parts:
+        try:
+            results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
+        except CheckFault as fault:
+            faults.append(str(fault))
+            verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
+            continue
+        seen += results
+        verdicts.append(_part_verdict(check, part, results))
+    misconception = _misconception(check, seen)
+    points = _points(check, verdicts)
+    return Verdict(
+        check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
+    )
+
+
+def _digest(*words: str) -> int:
+    text = "\0".join(f"{len(word)}:{word}" for word in words)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def _cases(check: Check, seed: int) -> list[_Drawn]:
+    """Draw all cases, or return those drawn before: students of one seed come in a row."""
+    of_seed = _kept.setdefault(seed, {})
+    _kept.move_to_end(seed)
+    if len(_kept) > _SEEDS_KEPT:
+        _kept.popitem(last=False)
+    if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
+        of_seed[id(check)] = check, _draw(check, seed)
+    return of_seed[id(check)][1]
+
+
+_kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
+
+
+def _draw(check: Check, seed: int) -> list[_Drawn]:
+    found = []
+    for part in check.parts:
+        if not (math.isfinite(part.weight) and part.weight > 0):
+            error = ValueError(f"weight is {part.weight}; it must be positive")
+            raise CheckFault(_explain(check, part, "reading its weight", error))
+        rng = np.random.default_rng(part_seed(seed, check.item, part.name))
+        try:
+            cases = list(part.draw(rng))
+            messages = [wire.encode(case.inputs) for case in cases]
+            source = part.probe_source
+        except Exception as error:
+            raise CheckFault(_explain(check, part, "drawing its cases", error)) from error
+        for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
+            inputs = wire.decode(message)
+            request = ProbeRequest(
+                check.item, part.name, index, check.target, source, inputs, check.seconds
+            )
+            found.append(_Drawn(part, case.size, request, message))
+    return found
+
+
+def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _Seen:
+    """Compare one answer with the reference's.
+
+    Raises:
+        CheckFault: if the reference or the judge breaks.
+    """
+    part, request = drawn.part, drawn.request
+    expected = _expected(check, drawn)
+    observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
+    if isinstance(observed, Failure):
+        return _Seen(drawn, observed, expected, _in_words(check, observed))
+    if observed is expected and drawn.is_met:
+        return _Seen(drawn, observed, expected, None)
+    try:
+        wrong = part.judge(observed, expected, request.inputs)
+    except Exception as error:
+        # A judge that fits right answers but trips over this one has met something else.
+        wrong = "the result has another form than expected"
+        try:
+            part.judge(expected, expected, request.inputs)
+        except Exception:
+            raise CheckFault(_explain(check, part, "judging", error)) from error
+    if wrong is not None and type(wrong) is not str:
+        answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
+        raise CheckFault(_explain(check, part, "judging", answer))
+    return _Seen(drawn, observed, expected, wrong)
+
+
+def _expected(check: Check, drawn: _Drawn) -> Any:
+    """Ask the reference version, once for each case.
+
+    Raises:
+        CheckFault: if it breaks.
+    """
+    if None not in drawn.answers:
+        try:
+            drawn.answers[None] = _probe(check.reference, drawn)
+        except Exception as error:
+            what = _explain(check, drawn.part, "asking the reference version", error)
+            raise CheckFault(what) from error
+        _prove_harmless(check, drawn)
+    return drawn.answers[None]
+
+
+def _prove_harmless(check: Check, drawn: _Drawn) -> None:
+    """See to it that a judge leaves alone what other students' answers will be compared with.
+
+    Raises:
+        CheckFault: if it does not.
+    """
+    expected, inputs = drawn.answers[None], drawn.request.inputs
+    before = wire.encode([expected, wire.decode(drawn.message)])
+    with contextlib.suppress(Exception):
+        drawn.is_met = drawn.part.judge(expected, expected, inputs) is None
+    if wire.encode([expected, inputs]) != before:
+        del drawn.answers[None]
+        error = ValueError("it changes the values that it is given")
+        raise CheckFault(_explain(check, drawn.part, "judging", error))
+
+
+def _probe(implementation: Any, drawn: _Drawn) -> Any:
+    """Do here what the worker does, down to the format of what comes out."""
+    request = drawn.request
+    inputs = wire.decode(drawn.message)
+    with _generators_kept():
+        value = call_probe(request.source, implementation, inputs, seed_of(request))
+    return wire.normal_form(value)
+
+
+def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
+    for seen in results:
+        if seen.wrong is not None:
+            message = f"{part.says} With {seen.drawn.size}: {seen.wrong}."
+            return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
+    return PartVerdict(part.name, True, part.weight)
+
+
+def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
+    if all(verdict.holds for verdict in verdicts):
+        return check.points
+    total = math.fsum(verdict.weight for verdict in verdicts)
+    held = math.fsum(verdict.weight for verdict in verdicts if verdict.holds)
+    return min(check.points, max(0.0, round(check.points * held / total, 2)))
+
+
+def _without_checks(check: Check, fault: str) -> Verdict:
+    parts = tuple(PartVerdict(p.name, True, p.weight, staff_note=fault) for p in check.parts)
+    return Verdict(check.item, check.points, check.points, parts, None, fault)
+
+
+# ------------------------------------------------------------------ misconceptions
+def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
+    """Name the mistake that explains what is wrong.
+
+    One that answers every case like the student is preferred to one that explains the wrong
+    answers only: the student may have met a special case that the recorded mistake does not.
+    """
+    wrong = [case for case in seen if case.wrong is not None]
+    if not wrong:
+        return None
+    right = [case for case in seen if case.wrong is None]
+    partial = None
+    for number, mistake in enumerate(check.mistakes):
+        if not all(_explains(check, number, case) for case in wrong):
+            continue
+        if all(_explains(check, number, case) for case in right):
+            return Misconception(mistake.name, mistake.hint)
+        partial = partial or Misconception(mistake.name, mistake.hint)
+    return partial
+
+
+def _explains(check: Check, number: int, seen: _Seen) -> bool:
+    value = _mistaken(check, number, seen.drawn)
+    if isinstance(value, Failure) or isinstance(seen.observed, Failure):
+        return type(value) is type(seen.observed) and _cause(value) == _cause(seen.observed)
+    if _same(seen.observed, value, seen.drawn.request.inputs) is None:
+        return True
+    with contextlib.suppress(Exception):
+        # The part's own tolerance, with the mistake in the place of the reference.
+        return seen.drawn.part.judge(seen.observed, value, seen.drawn.request.inputs) is None
+    return False
+
+
+def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
+    """Ask a recorded mistake, once for each case; a Failure where it breaks."""
+    if number not in drawn.answers:
+        try:
+            with _cpu_limit(_MISTAKE_CPU_SECONDS):
+                value: Any = _probe(check.mistakes[number].implementation, drawn)
+        except Exception as error:
+            value = failure_of(error)
+        drawn.answers[number] = value
+    return drawn.answers[number]
+
+
+def _cause(failure: Failure) -> tuple[str, str]:
+    name = failure.message.partition(":")[0] if failure.kind == "exception" else ""
+    return failure.kind, name
+
+
+@contextlib.contextmanager
+def _cpu_limit(seconds: float) -> Iterator[None]:
+    """Interrupt a mistake that never ends; only the main thread can be interrupted.
+
+    CPU time, because a busy machine must not change which mistake is named.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        raise TimeoutError(f"longer than {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@contextlib.contextmanager
+def _generators_kept() -> Iterator[None]:
+    """Give the global generators back as they were: probes seed them."""
+    torch = sys.modules.get("torch")
+    plain, numpy_state = random.getstate(), np.random.get_state()
+    torch_state = torch.get_rng_state() if torch else None
+    try:
+        yield
+    finally:
+        random.setstate(plain)
+        np.random.set_state(numpy_state)
+        if torch:
+            torch.set_rng_state(torch_state)
+
+
+# ------------------------------------------------------------------ words
+def _in_words(check: Check, failure: Failure) -> str:
+    """Say what came instead of a value. The failure's own text is the student code's: not shown.
+
+    It could carry the hidden inputs or the probe's source into the feedback.
+    """
+    name = failure.message.partition(":")[0]
+    known = isinstance(getattr(builtins, name, None), type) and name.endswith(
+        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
+    )
+    return {
+        "missing": f"{check.target} is not defined",
+        "exception": f"{check.target} raises {name if known else 'an exception'}",
+        "timeout": f"there is no result after {check.seconds:g} seconds",
+        "memory": "it needs more memory than is allowed",
+        "crash": "the Python process ends before there is a result",
+        "refused": "the result holds something that is not plain data, or too much of it",
+    }.get(failure.kind, "there is no result")
+
+
+def _explain(check: Check, part: Part, doing: str, error: Exception) -> str:
+    what = f"{type(error).__name__}: {error}"[:500]
+    return f"the check {check.item}, part {part.name!r}, broke while {doing}: {what}"
+
+
+def _staff_note(seen: _Seen) -> str:
+    lines = (
+        f"case {seen.drawn.request.case} ({seen.drawn.size}): {seen.wrong}",
+        f"inputs: {_shorten(seen.drawn.request.inputs)}",
+        f"expected: {_shorten(seen.expected)}",
+        f"observed: {_shorten(seen.observed)}",
+    )
+    return "\n".join(lines)
+
+
+_repr = reprlib.Repr()
+_repr.maxlevel = 8
+_repr.maxdict = _repr.maxlist = _repr.maxtuple = _repr.maxset = 12
+_repr.maxstring = _repr.maxother = _repr.maxlong = 400
+
+
+def _shorten(value: Any) -> str:
+    text = _repr.repr(value)
+    return text if len(text) <= 1500 else f"{text[:1500]} ..."

@@ -1,0 +1,142 @@
+"""What a student's function gives where the notebook itself says what is right.
+
+The visible test of an item stands in the released notebook, so its inputs and its right answers are
+no secret, and a picture of the first difference helps more than words. It is found by running these
+tests before any hidden input has entered the sandbox: whatever student code could remember, it
+could only show what everybody can read.
+"""
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from nbformat import NotebookNode
+
+from autograder.authoring.notebooks import grading, is_autograded
+from autograder.inside.messages import ProbeRequest
+from autograder.records import Difference, Observation
+
+VISIBLE = "visible tests"
+"""Stands for an item in what is asked: requests of one item share a process."""
+_SECONDS = 2.0
+_MOST_NUMBERS = 64
+_MOST_CHARACTERS = 300
+
+_PROBE = '''
+def first_difference(implementation, inputs):
+    """Run a visible test up to its first claim about two values that does not hold."""
+    import ast
+
+    def sides(test):
+        """The two expressions that a claim compares: a == b, close(a, b), abs(a - b) < c."""
+        if isinstance(test, ast.Call) and len(test.args) >= 2:
+            return test.args[:2]
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            left = test.left
+            if isinstance(test.ops[0], ast.Eq):
+                return left, test.comparators[0]
+            if isinstance(left, ast.Call) and getattr(left.func, "id", "") == "abs":
+                inner = left.args[0]
+                if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+                    return inner.left, inner.right
+        return None
+
+    def plain(value):
+        """Numbers as numbers, all else as Python shows it."""
+        if hasattr(value, "detach"):
+            value = value.detach().cpu().numpy()
+        if isinstance(value, (list, tuple)) and value and all(type(x) is float for x in value):
+            import numpy
+
+            value = numpy.array(value)
+        if hasattr(value, "dtype") and value.dtype.kind in "fiub":
+            if value.size <= inputs["most_numbers"]:
+                return value.astype("float64")
+        return repr(value)[: inputs["most_characters"]]
+
+    target = inputs["target"]
+    namespace = dict(getattr(implementation, "__globals__", {}))
+    namespace[target] = implementation
+    for statement in ast.parse(inputs["test"]).body:
+        code = compile(ast.Module([statement], []), "<visible test>", "exec")
+        pair = sides(statement.test) if isinstance(statement, ast.Assert) else None
+        try:
+            exec(code, namespace)
+        except AssertionError:
+            if pair is None:
+                return None
+            found, right = (
+                plain(eval(compile(ast.Expression(side), "<side>", "eval"), namespace))
+                for side in pair
+            )
+            return ast.unparse(pair[0]), found, right
+    return None
+'''
+
+
+def visible_tests(released: NotebookNode) -> dict[str, str]:
+    """Return the source of each item's visible test."""
+    return {
+        grading(cell)["grade_id"]: cell.source for cell in released.cells if is_autograded(cell)
+    }
+
+
+def visible_requests(
+    tests: Mapping[str, str], targets: Mapping[str, str], items: Sequence[str]
+) -> tuple[ProbeRequest, ...]:
+    """Ask what the visible tests of some items find; to be asked before anything hidden."""
+    limits = {"most_numbers": _MOST_NUMBERS, "most_characters": _MOST_CHARACTERS}
+    return tuple(
+        ProbeRequest(
+            VISIBLE,
+            item,
+            0,
+            targets[item],
+            _PROBE,
+            {"test": tests[item], "target": targets[item], **limits},
+            _SECONDS,
+        )
+        for item in items
+        if item in tests and _compiles(tests[item])
+    )
+
+
+def differences(observations: Sequence[Observation]) -> tuple[Difference, ...]:
+    """Read what came out of the sandbox; whatever has another form is left out.
+
+    Returns:
+        At most one difference for each item.
+    """
+    found = []
+    for seen in observations:
+        if seen.item != VISIBLE or type(seen.value) is not tuple:
+            continue
+        if len(seen.value) != 3 or type(seen.value[0]) is not str:
+            continue
+        asked, given, right = seen.value
+        shown, expected = _plain(given), _plain(right)
+        if shown is not None and expected is not None:
+            asked = asked[:_MOST_CHARACTERS]
+            found.append(Difference(seen.part, asked, shown, expected))
+    return tuple(found)
+
+
+def _compiles(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False  # an IPython magic: the test is for the notebook alone
+    return True
+
+
+def _plain(value: Any) -> str | tuple[float, ...] | None:
+    if type(value) is str:
+        return value[:_MOST_CHARACTERS]
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.size <= _MOST_NUMBERS:
+        numbers = [float(x) for x in value.ravel()]
+        if value.ndim == 1 and len(numbers) > 1 and all(map(math.isfinite, numbers)):
+            return tuple(numbers)
+        return np.array2string(value, precision=4, threshold=_MOST_NUMBERS)
+    return None

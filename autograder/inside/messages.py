@@ -1,0 +1,42 @@
+"""What crosses the wall: a question, what may come instead of an answer, how a process ended."""
+
+from dataclasses import dataclass
+
+# How a session ended, as its supervisor's exit status.
+ENDED, OUT_OF_MEMORY, STOPPED, NOT_CONFINED = 0, 10, 11, 12
+
+
+class WireError(Exception):
+    """Bytes that break the wire's format or its bounds, or a value that may not travel."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What came instead of a value when student code was run.
+
+    Attributes:
+        kind: "missing" (the name is not defined), "exception", "timeout", "memory", "crash"
+            (the process died) or "refused" (its answer broke the wire's rules).
+        message: one line for people. It comes from student code: escape it before showing it.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, eq=False)  # inputs have no equality of their own, and no hash
+class ProbeRequest:
+    """One question to a student's object: run this probe on `target` with these inputs.
+
+    Attributes:
+        target: name that the student's notebook must define.
+        source: Python source of the probe, a function of (implementation, inputs).
+    """
+
+    item: str
+    part: str
+    case: int
+    target: str
+    source: str
+    inputs: dict
+    seconds: float

@@ -1,0 +1,75 @@
+"""Run one probe on an implementation: the same few lines in the sandbox and in the judge.
+
+The reference version is the first submission, so both sides must call a probe in the same way:
+fresh namespace, same seeds, plain value out. This file is also what the worker imports.
+"""
+
+import ast
+import random
+import sys
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from autograder.inside.messages import Failure, ProbeRequest, WireError
+
+
+def seed_of(request: ProbeRequest) -> int:
+    """The seed of the global generators while this probe runs, equal on both sides."""
+    return zlib.crc32(f"{request.item}/{request.part}/{request.case}".encode())
+
+
+def call_probe(source: str, implementation: Any, inputs: dict[str, Any], seed: int) -> Any:
+    """Define the probe in a namespace of its own and call it."""
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)
+    namespace: dict[str, Any] = {"__name__": "probe"}
+    code, name = _compiled(source)
+    exec(code, namespace)
+    return namespace[name](implementation, inputs)
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> tuple[CodeType, str]:
+    """Return the probe's code and the name of the function that it defines."""
+    tree = ast.parse(source)
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return compile(tree, "<probe>", "exec"), names[-1]
+
+
+def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
+    """Probe what `namespace` holds under the request's target; a Failure if that breaks."""
+    if request.target not in namespace:
+        return Failure("missing", f"{request.target} is not defined")
+    try:
+        implementation = namespace[request.target]
+        return call_probe(request.source, implementation, request.inputs, seed_of(request))
+    except BaseException as error:  # also what a student's code raises to leave the probe
+        return failure_of(error)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Describe an exception whose class may be a student's."""
+    kind = "exception"
+    if isinstance(error, WireError):
+        kind = "refused"
+    elif isinstance(error, MemoryError) or "DefaultCPUAllocator" in describe(error):
+        kind = "memory"
+    return Failure(kind, describe(error))
+
+
+def describe(error: BaseException) -> str:
+    """Name and text of an exception in one line; its `__str__` may be hostile."""
+    try:
+        text = str(error)
+    except BaseException:
+        text = "(its text cannot be shown)"
+    line = " ".join(text.split())
+    name = type(error).__name__
+    return f"{name}: {line}"[:500] if line else name[:500]

@@ -1,0 +1,223 @@
+"""What a process inside the sandbox gives up before it runs student code; Linux only.
+
+Namespaces, rights, memory, processes, files and disk, one function each; `inside.isolation` puts
+them together. Only the standard library: the worker inside the sandbox imports it.
+"""
+
+import _thread
+import contextlib
+import ctypes
+import os
+import resource
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc_in_python = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock while it calls
+
+_CLONE_NEWNS, _CLONE_NEWIPC = 0x00020000, 0x08000000
+_CLONE_NEWUSER, _CLONE_NEWPID = 0x10000000, 0x20000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV = 1, 2, 4
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+_PR_SET_CHILD_SUBREAPER = 36
+_CAPABILITY_VERSION_3 = 0x20080522
+_MADV_COLLAPSE = 25
+_HUGE_PAGE = 2 << 20
+
+HOME = "/home/student"
+WRITABLE = (HOME, "/tmp", "/dev/shm")
+STUDENT_ID = 1000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Times are wall time.
+
+    Attributes:
+        cell_seconds: for each cell; a probe's own limit comes with its request.
+        submission_seconds: for everything together.
+        memory_bytes: for each process beyond what torch and numpy need, and for all together.
+        disk_bytes: for each of the folders that can be written.
+        output_bytes: what is kept of one cell's output.
+    """
+
+    cell_seconds: float = 30.0
+    submission_seconds: float = 120.0
+    memory_bytes: int = 2 << 30
+    processes: int = 64
+    disk_bytes: int = 64 << 20
+    open_files: int = 256
+    output_bytes: int = 1 << 20
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def fork() -> int:
+    """Fork as `os.fork` does, but leave alone what Python holds for other threads.
+
+    To mend that takes Python half as long as the fork itself, and where there is only one thread
+    there is nothing to mend; where there are others, this is `os.fork`.
+    """
+    if _thread._count():
+        return os.fork()
+    pid: int = _libc_in_python.fork()
+    if pid < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"fork: {os.strerror(number)}")
+    return pid
+
+
+def become(uid: int) -> None:
+    """Leave root for good, so that limits on processes bind and root's files are shut."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def inherit_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so none gets out of sight."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "child_subreaper")
+
+
+def hide_memory(hidden: bool) -> None:
+    """Let no process of the same user trace this one or read its memory."""
+    _libc.prctl(_PR_SET_DUMPABLE, int(not hidden), 0, 0, 0)
+
+
+def enter_user_namespace() -> None:
+    """Become STUDENT_ID in a new user namespace whose children live in a new process namespace."""
+    uid, gid = os.getuid(), os.getgid()
+    hide_memory(False)  # or /proc/self would belong to root
+    _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID), "unshare")
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{STUDENT_ID} {uid} 1"),
+        ("gid_map", f"{STUDENT_ID} {gid} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def enter_empty_folders(limits: Limits) -> None:
+    """Cover every writable folder, and /proc, by an empty one that dies with this process."""
+    _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
+    flags = _MS_NOSUID | _MS_NODEV
+    options = f"mode=0700,size={limits.disk_bytes},nr_inodes=16384".encode()
+    for folder in WRITABLE:
+        _check(_libc.mount(b"none", folder.encode(), b"tmpfs", flags, options), folder)
+    # Without it no process can see, and so none can signal or read, what is outside this cell.
+    _check(_libc.mount(b"none", b"/proc", b"tmpfs", flags | _MS_RDONLY, b"mode=0555"), "/proc")
+    os.chdir(HOME)
+
+
+def drop_capabilities() -> None:
+    """Give up all rights within the new namespaces, for this process and its children."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+
+
+def set_limits(limits: Limits, others: int = 0) -> None:
+    """Bind this process and its children by the kernel's own limits.
+
+    Args:
+        others: threads of the same user elsewhere, which the kernel counts too.
+    """
+    with open("/proc/self/statm") as file:
+        data_now = int(file.read().split()[5]) * resource.getpagesize()
+    cpu = int(limits.submission_seconds) + 1
+    for name, value in (
+        (resource.RLIMIT_DATA, data_now + limits.memory_bytes),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_FSIZE, limits.disk_bytes),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_NPROC, limits.processes + others),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        hard = resource.getrlimit(name)[1]
+        wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (wanted, wanted))
+
+
+def processes() -> list[int]:
+    """List every process that this one can see."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def descendants(pid: int) -> list[int]:
+    """List the children of a process, theirs, and so on."""
+    found, parents = [], [pid]
+    while parents:
+        parent = parents.pop()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{thread}/children") as file:
+                    children = [int(child) for child in file.read().split()]
+                found += children
+                parents += children
+    return found
+
+
+def threads_of_user(uid: int) -> int:
+    """Count the threads of all processes of a user."""
+    total = 0
+    for pid in processes():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+            total += int(fields["Threads"]) * (int(fields["Uid"].split()[0]) == uid)
+    return total
+
+
+def private_bytes(pids: Iterable[int], enough: int) -> int:
+    """Memory of these processes together, pages they share divided fairly.
+
+    The exact figure costs a walk through each process's pages, so it is looked up only where a
+    cheap bound from above exceeds `enough`.
+    """
+    pids = list(pids)
+    bound = sum(_resident(pid) for pid in pids)
+    return bound if bound <= enough else sum(map(_proportional, pids))
+
+
+def _resident(pid: int) -> int:
+    return _kilobytes(pid, "status", ("RssAnon:", "RssShmem:")) << 10
+
+
+def _proportional(pid: int) -> int:
+    fair = _kilobytes(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) << 10
+    return fair or _resident(pid)  # a process may hide its map from others
+
+
+def _kilobytes(pid: int, file_name: str, names: tuple[str, ...]) -> int:
+    """Add up lines of a file in /proc; 0 if the process has ended or hides it."""
+    try:
+        with open(f"/proc/{pid}/{file_name}") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        return 0
+    return sum(int(line[1]) for line in lines if line[0] in names)
+
+
+def collapse_memory() -> None:
+    """Put this process's memory into huge pages: a fork then copies a page table half as long.
+
+    Where the kernel cannot (before Linux 6.1), forks are slower and nothing else changes.
+    """
+    with open("/proc/self/maps") as file:
+        regions = [line.split() for line in file]
+    for region in regions:
+        anonymous = len(region) == 5 or region[5] == "[heap]"
+        if region[1] != "rw-p" or not anonymous:
+            continue
+        first, last = (int(address, 16) for address in region[0].split("-"))
+        for start in range(-(-first // _HUGE_PAGE) * _HUGE_PAGE, last, _HUGE_PAGE):
+            if start + _HUGE_PAGE > last:
+                break
+            pointer, size = ctypes.c_void_p(start), ctypes.c_size_t(_HUGE_PAGE)
+            _libc.madvise(pointer, size, _MADV_COLLAPSE)

@@ -1,0 +1,332 @@
+"""What runs inside the sandbox: a warm server, a warden for each submission, its session.
+
+    server    has imported what the set needs, opens no student's bytes, forks
+      warden    one for each submission, out of the student's sight: kills it when told to, or when
+                it holds too much memory
+        session   process 1 of its own namespace: runs the cells of the notebook, then forks
+          prober    one for each graded item: runs its probes and sends what they return
+
+From the session on, everything may be in the student's hands. So nothing that it says is a verdict;
+whatever it sends is parsed as hostile outside and compared with what the reference gives.
+
+Beside this one it gets only the files of the grader that it imports; no check, no reference
+version, no expected value ever enters it.
+"""
+
+import builtins
+import contextlib
+import gc
+import importlib
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from autograder.inside import framing, isolation, process_limits, wire
+from autograder.inside.isolation import Enclosure
+from autograder.inside.messages import (
+    ENDED,
+    NOT_CONFINED,
+    OUT_OF_MEMORY,
+    STOPPED,
+    Failure,
+    ProbeRequest,
+    WireError,
+)
+from autograder.inside.probe import call_probe, describe, failure_of, probe_or_failure
+
+# How a prober says that it ran to its end; any other status means that student code ended it.
+_PROBER_DONE = 77
+_FOREVER = 1e6  # seconds; a socket's timeout cannot be much longer
+_WATCH_SECONDS = 0.1
+
+
+# ------------------------------------------------------------------ the server
+def serve(control_fd: int) -> NoReturn:
+    """Warm up, then fork a warden for each submission until the grader hangs up."""
+    control = socket.socket(fileno=control_fd)
+    settings = framing.read(control, _forever())
+    limits = process_limits.Limits(**settings["limits"])
+    if settings["become"] is not None and settings["tier"] != "B":
+        process_limits.become(settings["become"])
+    try:
+        enclosure = isolation.build(settings, limits)
+    except OSError as error:
+        _send(control, {"unavailable": str(error)})
+        sys.exit(1)
+    sys.path.append(settings["course"])
+    try:
+        shell = _warm_up(settings["libraries"], settings["course_modules"])
+    except Exception as error:
+        _send(control, {"error": describe(error)})
+        sys.exit(1)
+    process_limits.hide_memory(True)
+    _send(control, {"isolation": enclosure.isolation, "reusable": enclosure.reusable})
+    while True:
+        _, fds, _, _ = socket.recv_fds(control, 1, 3)
+        if not fds:
+            sys.exit(0)
+        warden = process_limits.fork()
+        if warden == 0:
+            control.close()
+            os._exit(_guard(fds, limits, enclosure, shell))
+        for fd in fds:
+            os.close(fd)
+        _, status, usage = os.wait4(warden, 0)
+        cpu_seconds = usage.ru_utime + usage.ru_stime
+        _send(control, {"status": os.waitstatus_to_exitcode(status), "cpu_seconds": cpu_seconds})
+
+
+def _warm_up(libraries: list[str], course_modules: list[str]) -> Any:
+    """Import what every submission would import, and leave nothing of the grader to find.
+
+    No more than that: each library makes the memory larger that every fork copies the map of.
+    """
+    import numpy.random  # loaded by name only when used, and every probe seeds it
+
+    with _without_fork_handlers():
+        for name in libraries:
+            with contextlib.suppress(ImportError):  # not every grader has matplotlib
+                importlib.import_module(name)
+        for name in course_modules:
+            importlib.import_module(name)
+        if "torch" in sys.modules:
+            _warm_torch(with_optimizers="torch.optim" in libraries)
+        shell = _make_shell()
+    call_probe("def probe(implementation, inputs): pass", None, {}, 0)
+    wire.normal_form({"value": [numpy.zeros(1), (1, "a"), [0.5] * 20]})
+    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+        del sys.modules[name]
+    grader = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", grader)]
+    gc.collect()
+    gc.freeze()
+    process_limits.collapse_memory()
+    return shell
+
+
+def _warm_torch(with_optimizers: bool) -> None:
+    import torch
+
+    torch.set_num_threads(1)  # a child of a parent with more would hang
+    for dtype in (torch.float32, torch.float64):
+        scores = wire.normal_form(torch.ones(3, 3, dtype=dtype)) @ torch.ones(3, 3, dtype=dtype)
+        future = torch.ones(3, 3, dtype=torch.bool).triu(1)
+        torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1).exp().sum(-1).mean().tolist()
+    if with_optimizers:
+        weight = torch.nn.Parameter(torch.ones(1))
+        weight.grad = torch.ones_like(weight)
+        torch.optim.Adam([weight]).step()  # the first one loads half of torch
+
+
+@contextlib.contextmanager
+def _without_fork_handlers() -> Iterator[None]:
+    """Let libraries register nothing to be run after a fork.
+
+    They mend locks that another thread may hold; the server has no other, and what they do costs
+    a submission, with its many forks, more than its own code.
+    """
+    register = os.register_at_fork
+    os.register_at_fork = lambda **handlers: None
+    try:
+        yield
+    finally:
+        os.register_at_fork = register
+    logging._at_fork_reinit_lock_weakset.clear()  # type: ignore[attr-defined]
+
+
+def _make_shell() -> Any:
+    """Return IPython's shell without a kernel: magics, `!command`, display, top-level await."""
+    from IPython.core.history import HistoryManager
+    from IPython.core.interactiveshell import InteractiveShell
+
+    class Shell(InteractiveShell):
+        """Accept `%matplotlib inline` and leave the drawing to the backend that needs no screen."""
+
+        def enable_gui(self, gui: Any = None) -> None:
+            """Do nothing: there is no window."""
+
+        def enable_matplotlib(self, gui: Any = None) -> tuple[Any, str]:
+            """Keep the backend."""
+            return gui, "agg"
+
+    HistoryManager.enabled = False  # type: ignore[assignment]  # it would write from a thread
+    warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+    builtins.input = _answer_nothing
+    shell: Any = Shell.instance(colors="NoColor")
+    shell.InteractiveTB.set_mode("Context")
+    for cell in ("import math", "def f(x):\n    return x", "None", "del math, f"):
+        shell.run_cell(cell, silent=True)  # what a first cell touches, every student's would copy
+    return shell
+
+
+def _answer_nothing(prompt: object = "") -> str:
+    """Answer `input()` like a reader who just presses enter."""
+    print(prompt)
+    return ""
+
+
+# ------------------------------------------------------------------ the warden
+def _guard(fds: list[int], limits: process_limits.Limits, enclosure: Enclosure, shell: Any) -> int:
+    """Start a session and watch it; return how it ended."""
+    talk_fd, output_fd, leash_fd = fds
+    outside = frozenset({1, os.getppid(), os.getpid()})
+    try:
+        enclosure.prepare()
+        pid = process_limits.fork()
+    except OSError:
+        return NOT_CONFINED
+    if pid == 0:
+        os.close(leash_fd)
+        _run_session(talk_fd, output_fd, limits, enclosure, shell)
+    os.close(talk_fd)
+    os.close(output_fd)
+    ending = _watch(pid, leash_fd, enclosure, outside)
+    status = os.waitstatus_to_exitcode(enclosure.end(pid))
+    return NOT_CONFINED if status == NOT_CONFINED and ending == ENDED else ending
+
+
+def _watch(pid: int, leash_fd: int, enclosure: Enclosure, outside: frozenset[int]) -> int:
+    poll = select.poll()
+    session_fd = os.pidfd_open(pid)
+    poll.register(session_fd, select.POLLIN)
+    poll.register(leash_fd, select.POLLIN | select.POLLHUP)
+    while True:
+        ready = {fd for fd, _ in poll.poll(_WATCH_SECONDS * 1000)}
+        if session_fd in ready:
+            return ENDED
+        if leash_fd in ready:
+            return STOPPED
+        if enclosure.overflows(outside):
+            return OUT_OF_MEMORY
+
+
+# ------------------------------------------------------------------ the session
+def _run_session(
+    talk_fd: int, output_fd: int, limits: process_limits.Limits, enclosure: Enclosure, shell: Any
+) -> NoReturn:
+    """Confine this process, then do what the grader asks until it hangs up."""
+    try:
+        os.setsid()
+        _connect_output(output_fd)
+        enclosure.enter()
+    except OSError as error:
+        os.write(2, str(error).encode())
+        os._exit(NOT_CONFINED)
+    with contextlib.suppress(BaseException):
+        _Session(socket.socket(fileno=talk_fd), limits, shell).run()
+    os._exit(0)
+
+
+def _connect_output(output_fd: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(output_fd, 1)
+    os.dup2(output_fd, 2)
+    os.close(output_fd)
+    os.close(nothing)
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        stream = os.fdopen(fd, "w", 1, errors="backslashreplace", closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+class TimeLimitError(BaseException):
+    """Raised inside a cell at its deadline; no `except Exception` holds it up."""
+
+
+def _stop_cell(signum: int, frame: Any) -> None:
+    raise TimeLimitError("the time for this cell is over")
+
+
+class _Session:
+    def __init__(self, talk: socket.socket, limits: process_limits.Limits, shell: Any) -> None:
+        self.talk = talk
+        self.limits = limits
+        self.shell = shell
+        self.pid = os.getpid()
+
+    def run(self) -> None:
+        while True:
+            message = framing.read(self.talk, _forever())
+            if "cell" in message:
+                _send(self.talk, {"error": self._run_cell(message["cell"])})
+            else:
+                failure = self._run_prober(message["requests"])
+                end = {"done": None} if failure is None else {"died": [*failure]}
+                _send(self.talk, end)
+
+    def _run_cell(self, source: str) -> str | None:
+        """Run one cell like Jupyter and return its error in one line."""
+        signal.signal(signal.SIGALRM, _stop_cell)
+        signal.setitimer(signal.ITIMER_REAL, self.limits.cell_seconds)
+        try:
+            result = self.shell.run_cell(source, store_history=True)
+            error = result.error_before_exec or result.error_in_exec
+            return None if error is None else describe(error)
+        except BaseException as error:
+            return describe(error)
+        finally:
+            if os.getpid() != self.pid:  # a cell has forked and its child has come back here
+                os._exit(0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            with contextlib.suppress(BaseException):
+                sys.stdout.flush()
+                sys.stderr.flush()
+
+    def _run_prober(self, requests: list[bytes]) -> tuple[str, str] | None:
+        """Run the probes of one item in a fork; say what went wrong if it did not end well."""
+        pid = process_limits.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                self._probe(requests)
+                os._exit(_PROBER_DONE)
+            os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == _PROBER_DONE:
+            return None
+        if status == -signal.SIGALRM:
+            return "timeout", "the time for this call is over"
+        if status < 0:
+            return "crash", f"the process was ended by {signal.Signals(-status).name}"
+        return "crash", "the code ended the process"
+
+    def _probe(self, requests: list[bytes]) -> None:
+        """Answer probe after probe; each one's inputs are unpacked when its turn has come."""
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        for message in requests:
+            request = ProbeRequest(**wire.decode(message))
+            # By its default action the signal ends this process even inside a call into C.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, request.seconds)
+            value = probe_or_failure(request, self.shell.user_ns)
+            _send_value(self.talk, value)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _send_value(talk: socket.socket, value: Any) -> None:
+    """Send a value, a Failure, or the Failure to send it."""
+    if type(value) is not Failure:
+        try:
+            framing.write(talk, wire.encode({"value": value}), _forever())
+            return
+        except WireError as error:
+            value = failure_of(error)
+    _send(talk, {"failure": [value.kind, value.message]})
+
+
+def _send(stream: socket.socket, message: dict[str, Any]) -> None:
+    framing.write(stream, wire.encode(message), _forever())
+
+
+def _forever() -> float:
+    return time.monotonic() + _FOREVER

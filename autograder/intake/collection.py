@@ -1,0 +1,148 @@
+"""Find the notebooks of a class: every student exactly once, in whichever layout they came."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from autograder.intake.archives import Delivered, contents
+from autograder.intake.layouts import Handed, Layout, by_student, read_time, recognise, unwrapped
+from autograder.records import GraderError, SubmissionRefused
+
+MAX_NOTEBOOK_BYTES = 16 << 20
+_TIME_FILE = "timestamp.txt"
+_MAX_TIME_BYTES = 100
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Where one student's notebook lies.
+
+    Attributes:
+        path: the file, or None where there is none to read; `reasons` then says why. In a zip file,
+            the archive's path and the file's own after it.
+        submitted_at: when it was handed in, with its time zone; None where the layout does not say.
+        time_source: where `submitted_at` was read, in words; empty if it is None.
+        marked_late: the learning platform itself calls it late, without saying since when.
+        delivered: what `read_notebook` reads.
+    """
+
+    student: str
+    path: Path | None
+    reasons: tuple[str, ...] = ()
+    submitted_at: datetime | None = None
+    time_source: str = ""
+    marked_late: bool = False
+    delivered: Delivered | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """All that was handed in for one problem set.
+
+    Attributes:
+        submissions: one for each student, in order of their names.
+        remarks: what was noticed about the whole.
+    """
+
+    layout: Layout
+    submissions: tuple[Collected, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Collected]:
+        return iter(self.submissions)
+
+
+def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Delivery:
+    """Find each student's notebook, every student exactly once.
+
+    Args:
+        place: a folder or a zip file.
+        layout: how it names students; recognised by its names if None.
+
+    Raises:
+        GraderError: if it does not exist, cannot be read or holds nothing of the kind.
+    """
+    found = unwrapped(contents(place), from_zip=place.is_file())
+    layout = layout or recognise(found, problem_set)
+    students, remarks = by_student(found, layout, problem_set)
+    if not students:
+        raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
+    chosen = tuple(
+        choose(student, students[student], problem_set, layout) for student in sorted(students)
+    )
+    return Delivery(layout, chosen, remarks)
+
+
+def read_notebook(found: Collected) -> bytes:
+    """Read a found notebook's bytes.
+
+    Raises:
+        SubmissionRefused: if there is none, or it is no plain file, or too large.
+    """
+    if found.delivered is None:
+        raise SubmissionRefused("; ".join(found.reasons))
+    try:
+        return found.delivered.read(MAX_NOTEBOOK_BYTES)
+    except GraderError as error:
+        raise SubmissionRefused(str(error)) from None
+
+
+def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
+    """Pick the notebook among a student's files: one that can be read, named for the set."""
+    notebooks = [(name, file) for name, file in handed.files if name.endswith(".ipynb")]
+    if layout in (Layout.PLAIN, Layout.NBGRADER):
+        of_set = [(name, file) for name, file in notebooks if len(file.parts) == 3]
+        notebooks = [
+            *of_set,
+            *((n, f) for n, f in notebooks if len(f.parts) < (2 if of_set else 3)),
+        ]
+    usable = notebooks or [(name, file) for name, file in handed.files if file.refusal]
+    if not usable:
+        return Collected(student, None, (_nothing(handed), *handed.reasons))
+    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], problem_set))
+    reasons = list(handed.reasons)
+    if len(usable) > 1:
+        names = ", ".join(sorted(other for other, _ in usable))
+        reasons.insert(0, f"{len(usable)} notebooks ({names}); {name} was graded")
+    submitted_at, source = handed.submitted_at, handed.time_source
+    if submitted_at is None:
+        submitted_at, source = _written_time(handed.files)
+    return Collected(
+        student,
+        chosen.path,
+        tuple(dict.fromkeys(reasons)),
+        submitted_at,
+        source,
+        handed.marked_late,
+        chosen,
+    )
+
+
+def _rank(name: str, file: Delivered, problem_set: str) -> tuple[object, ...]:
+    stem = name.removesuffix(".ipynb")
+    # A platform numbers what is handed in again: ps1-2.ipynb.
+    likeness = (stem != problem_set, not stem.startswith(problem_set))
+    return bool(file.refusal), *likeness, name, file.parts
+
+
+def _nothing(handed: Handed) -> str:
+    others = sorted(name for name, _ in handed.files)[:3]
+    words = "the folder holds no notebook of this set"
+    if any(file.is_packed for _, file in handed.files):
+        words = "an archive was handed in, which is not opened, and no notebook of this set"
+    return f"{words}, only {', '.join(others)}" if others else words
+
+
+def _written_time(files: Sequence[tuple[str, Delivered]]) -> tuple[datetime | None, str]:
+    """Read the time that nbgrader writes beside a notebook."""
+    for name, file in files:
+        if name != _TIME_FILE or file.refusal or len(file.parts) != 3:
+            continue
+        try:
+            time = read_time(file.read(_MAX_TIME_BYTES).decode("utf-8", "replace"))
+        except GraderError:
+            continue
+        if time is not None:
+            return time[0], f"{_TIME_FILE}{time[1]}"
+    return None, ""

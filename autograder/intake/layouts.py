@@ -1,0 +1,264 @@
+"""Recognise how a delivery is laid out, and whose each of its files is; by names alone.
+
+Learning platforms write who handed in into the names of files and folders:
+
+    plain     ada.ipynb   ada/anything.ipynb
+    nbgrader  ada/ps1/ps1.ipynb                                        its folder submitted/
+    exchange  ada+ps1+2026-02-03 16:00:00.000000 UTC+x3J9.../ps1.ipynb  its exchange's inbound/
+    canvas    lovelaceada_LATE_12345_67890_ps1.ipynb
+    moodle    Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb   also as one flat folder
+
+Students choose parts of these names, so a layout is recognised by most of the names, never by one,
+and a name that does not fit stands for a student of that name: nobody is lost.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from pathlib import PurePath
+
+from autograder.intake.archives import Delivered
+from autograder.records import GraderError
+
+_MAX_NAME_BYTES = 120
+_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?)"
+_EXCHANGE = re.compile(rf"(?P<student>.+)\+(?P<set>[^+]+)\+(?P<time>{_TIME})(?:\+[\w-]+)?", re.S)
+_CANVAS = re.compile(
+    r"(?:(?P<name>(?!LATE_).*?)_)?(?P<late>LATE_)?(?P<number>\d+|anon_[A-Za-z0-9]+)"
+    r"_(?:\d+_(?P<file>.+)|(?:text|link)\.html)",
+    re.S,
+)
+_MOODLE = re.compile(
+    r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)", re.S
+)
+
+
+class Layout(StrEnum):
+    """How a delivery names students and files."""
+
+    PLAIN = "plain"
+    NBGRADER = "nbgrader"
+    EXCHANGE = "exchange"
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+
+    @property
+    def words(self) -> str:
+        """The layout as people call it."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Layout.PLAIN: "a notebook or a folder for each student",
+    Layout.NBGRADER: "nbgrader's folder submitted/",
+    Layout.EXCHANGE: "nbgrader's exchange, its folder inbound/",
+    Layout.CANVAS: "Canvas archive",
+    Layout.MOODLE: "Moodle archive",
+}
+
+
+@dataclass
+class Handed:
+    """What one student handed in.
+
+    Attributes:
+        files: each with the name that the student gave it.
+        reasons: what was noticed about the names.
+        marked_late: the platform calls it late.
+    """
+
+    files: list[tuple[str, Delivered]] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    submitted_at: datetime | None = None
+    time_source: str = ""
+    marked_late: bool = False
+
+
+def unwrapped(found: Sequence[Delivered], from_zip: bool) -> tuple[Delivered, ...]:
+    """Step into the folder that only wraps a delivery.
+
+    That is `submitted/` or `inbound/` of a course, or a zip file's only folder if it holds more
+    than one notebook.
+    """
+    roots = {entry.parts[0] for entry in found}
+    wrappers: list[str] = [name for name in ("submitted", "inbound") if name in roots]
+    if not wrappers and from_zip and len(roots) == 1:
+        notebooks = [entry for entry in found if entry.name.endswith(".ipynb")]
+        wrappers = list(roots) if len(notebooks) > 1 else []
+    for wrapper in wrappers:
+        inside = [entry for entry in found if entry.parts[0] == wrapper]
+        if any(entry.is_folder or len(entry.parts) > 1 for entry in inside):
+            return tuple(
+                replace(entry, parts=entry.parts[1:]) for entry in inside if len(entry.parts) > 1
+            )
+    return tuple(found)
+
+
+def recognise(found: Sequence[Delivered], problem_set: str) -> Layout:
+    """Say which layout most of the outermost names have."""
+    # A zip file may list what is in a folder without the folder.
+    folders = {entry.parts[0] for entry in found if entry.is_folder or len(entry.parts) > 1}
+    files = {entry.parts[0] for entry in found} - folders
+    enough = (len(folders) + len(files)) / 2
+    if _n_matches(_EXCHANGE, folders) >= enough:
+        return Layout.EXCHANGE
+    if _n_matches(_MOODLE, folders | files) >= enough:
+        return Layout.MOODLE
+    if _n_matches(_CANVAS, files) >= enough:
+        matches = [match for match in map(_CANVAS.fullmatch, files) if match]
+        people = {(match["name"], match["number"]) for match in matches}
+        # Files such as ada_2026_01_ps1.ipynb: the same number for everybody is no one's number.
+        if 2 * len({number for _, number in people}) > len(people) or len(people) == 1:
+            return Layout.CANVAS
+    named = (
+        entry.parts[1:2] == (problem_set,) and (entry.is_folder or len(entry.parts) > 2)
+        for entry in found
+    )
+    return Layout.NBGRADER if any(named) else Layout.PLAIN
+
+
+def by_student(
+    found: Sequence[Delivered], layout: Layout, problem_set: str
+) -> tuple[dict[str, Handed], tuple[str, ...]]:
+    """Sort a delivery by student; also return remarks about the whole of it.
+
+    Raises:
+        GraderError: if all of it belongs to other problem sets.
+    """
+    if layout is Layout.EXCHANGE:
+        return _from_exchange(found, problem_set)
+    pattern = {Layout.CANVAS: _CANVAS, Layout.MOODLE: _MOODLE}.get(layout)
+    students: dict[str, Handed] = {}
+    for entry in found:
+        match = pattern.fullmatch(entry.parts[0]) if pattern else None
+        if match is None:
+            _add_plain(students, entry, problem_set, layout)
+            continue
+        student = student_name("_".join(part for part in (match["name"], match["number"]) if part))
+        handed = students.setdefault(student, Handed())
+        if not entry.is_folder or entry.refusal:
+            own_name = entry.name if len(entry.parts) > 1 else match["file"] or entry.name
+            handed.files.append((own_name, entry))
+        if layout is Layout.CANVAS:
+            handed.marked_late |= match["late"] is not None
+            if re.match(r"\d+_", match["file"] or ""):
+                handed.reasons.append(f"{entry.name} was taken for number {match['number']}'s")
+    if layout is Layout.CANVAS:
+        _note_shared_numbers(students)
+    return students, ()
+
+
+def _note_shared_numbers(students: dict[str, Handed]) -> None:
+    """Say whose numbers are the same: somebody may have put another's number into a name."""
+    named: dict[str, list[str]] = {}
+    for student in students:
+        named.setdefault(student.rpartition("_")[2], []).append(student)
+    for number, names in named.items():
+        for student in names if len(names) > 1 else ():
+            others = ", ".join(name for name in names if name != student)
+            students[student].reasons.append(f"the number {number} is also that of {others}")
+
+
+def student_name(name: str) -> str:
+    """Return a name that can be shown, written to a file and told apart from every other.
+
+    Bytes that are no text, and names too long for a file, are replaced; a digest of the name as
+    it came then keeps two students apart.
+    """
+    try:
+        readable = unicodedata.normalize("NFC", name)
+        size = len(readable.encode())
+    except UnicodeEncodeError:
+        readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        size = _MAX_NAME_BYTES + 1
+    if size <= _MAX_NAME_BYTES:
+        return readable
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    short = readable.encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")
+    return f"{short}~{digest}"
+
+
+def read_time(text: str) -> tuple[datetime, str] | None:
+    """Read a time as nbgrader writes it; also say how its zone was taken, if that is a guess.
+
+    Returns:
+        None if it is no time.
+    """
+    match = re.fullmatch(r"(\S+ [\d:]+)(?:\.(\d{1,6}))? ?(\S*)", text.strip())
+    try:
+        moment = datetime.strptime(match[1] if match else "", "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return None
+    assert match is not None
+    moment = moment.replace(microsecond=int((match[2] or "0").ljust(6, "0")))
+    zone = match[3]
+    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", zone)
+    if offset:
+        minutes = 60 * int(offset[2]) + int(offset[3] or 0)
+        if minutes >= 24 * 60:
+            return None
+        shift = timedelta(minutes=minutes if offset[1] == "+" else -minutes)
+        return moment.replace(tzinfo=timezone(shift)), ""
+    known = zone in ("", "UTC", "GMT", "Z")
+    return moment.replace(tzinfo=UTC), "" if known else f", its zone {zone} read as UTC"
+
+
+def _n_matches(pattern: re.Pattern[str], names: Collection[str]) -> int:
+    return sum(pattern.fullmatch(name) is not None for name in names)
+
+
+# ------------------------------------------------------------------ a student's own folder or file
+def _add_plain(
+    students: dict[str, Handed], entry: Delivered, problem_set: str, layout: Layout
+) -> None:
+    """Add a file by its outermost name: `<student>.ipynb` or `<student>/...`."""
+    student = entry.parts[0]
+    is_file = len(entry.parts) == 1 and not entry.is_folder
+    if is_file and not student.endswith(".ipynb") and not entry.is_packed:
+        return  # a list of grades, a note: nobody's notebook
+    handed = students.setdefault(
+        student_name(PurePath(student).stem if is_file else student), Handed()
+    )
+    in_other_set = len(entry.parts) > 3 or (len(entry.parts) == 3 and entry.parts[1] != problem_set)
+    if not in_other_set and (not entry.is_folder or entry.refusal):
+        handed.files.append((entry.name, entry))
+    if layout not in (Layout.PLAIN, Layout.NBGRADER) and len(entry.parts) == 1:
+        handed.reasons.append(f"the name {entry.name} does not fit: {layout.words}")
+
+
+# ------------------------------------------------------------------ nbgrader's exchange
+def _from_exchange(
+    found: Iterable[Delivered], problem_set: str
+) -> tuple[dict[str, Handed], tuple[str, ...]]:
+    submissions: dict[str, dict[tuple[datetime, str], Handed]] = {}
+    students: dict[str, Handed] = {}
+    other_sets: set[str] = set()
+    for entry in found:
+        match = _EXCHANGE.fullmatch(entry.parts[0])
+        time = read_time(match["time"]) if match else None
+        if match is None or time is None:
+            _add_plain(students, entry, problem_set, Layout.EXCHANGE)
+        elif match["set"] != problem_set:
+            other_sets.add(match["set"])
+        else:
+            moment, guess = time
+            mine = submissions.setdefault(student_name(match["student"]), {})
+            handed = mine.setdefault((moment, entry.parts[0]), Handed())
+            handed.submitted_at = moment
+            handed.time_source = f"nbgrader's exchange{guess}"
+            if not entry.is_folder or entry.refusal:
+                handed.files.append((entry.name, entry))
+    if not submissions and other_sets:
+        known = ", ".join(sorted(other_sets))
+        raise GraderError(f"no submission of {problem_set} in this exchange; it has: {known}")
+    students |= {student: mine[max(mine)] for student, mine in submissions.items()}
+    earlier = [len(mine) - 1 for mine in submissions.values() if len(mine) > 1]
+    if not earlier:
+        return students, ()
+    again = f"{len(earlier)} student{'s' * (len(earlier) > 1)} handed in again"
+    passed_over = f"{sum(earlier)} earlier submission{'s were' if sum(earlier) > 1 else ' was'}"
+    return students, (f"{again}; {passed_over} not graded",)

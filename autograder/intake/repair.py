@@ -1,0 +1,407 @@
+"""Read a notebook that a student may have damaged or forged, and mend it by the released one.
+
+Nothing in the file is trusted: cells are taken out by hand with bounds, and its metadata serves
+only to find out which released cell a cell once was. Locked cells are put back as they were. All
+other code is the student's and runs in the student's order, so an answer that was split, copied
+or moved to a new cell still counts. Whatever is mended or ignored leaves a reason in words.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.authoring.notebooks import (
+    UNGRADED_TAG,
+    defines,
+    grading,
+    is_answer,
+    is_autograded,
+    is_graded,
+    is_ungraded_work,
+)
+from autograder.records import SubmissionRefused
+
+_MAX_CONTAINERS = 200_000  # lists and dicts in the file: bounds what parsing can build
+_MAX_CELLS = 2_000
+_MAX_CELL_CHARACTERS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A submission ready to be run.
+
+    Attributes:
+        cells: code to run, in order: the student's, and locked cells as they were released.
+        answers: for each item, the student's code that answers it (for feedback).
+        blank: items and hand-graded questions that were left as they were released.
+        reasons: what was mended or ignored.
+        notebook: the mended notebook without outputs, for formgrader.
+    """
+
+    cells: tuple[str, ...]
+    answers: Mapping[str, str]
+    blank: frozenset[str]
+    reasons: tuple[str, ...]
+    notebook: NotebookNode
+
+
+# -------------------------------------------------------------- from bytes to cells
+@dataclass(frozen=True)
+class _Cell:
+    """One cell of a submission.
+
+    Attributes:
+        number: place in the file, from 1; 0 for a cell that was put back.
+        origin: id of the released cell that it once was.
+    """
+
+    kind: str
+    source: str
+    metadata: dict[str, Any]
+    number: int = 0
+    origin: str | None = None
+
+
+def _load(data: bytes) -> dict[str, Any]:
+    if not data.strip():
+        raise SubmissionRefused("the file is empty")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SubmissionRefused(f"the file is not UTF-8 text (byte {error.start})") from None
+    if text.count("[") + text.count("{") > _MAX_CONTAINERS:
+        raise SubmissionRefused(f"the file holds more than {_MAX_CONTAINERS} lists and dicts")
+    try:
+        notebook = json.loads(text)
+    except RecursionError:
+        raise SubmissionRefused("the file's JSON is nested too deeply") from None
+    except ValueError as error:
+        raise SubmissionRefused(f"the file is not JSON: {str(error)[:100]}") from None
+    if not isinstance(notebook, dict):
+        raise SubmissionRefused(f"the file is a JSON {type(notebook).__name__}, not a notebook")
+    return notebook
+
+
+def _upgrade(notebook: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
+    """Bring an older format to the current one; a newer one is read as if it were current.
+
+    By hand: nbformat's own conversion refuses the whole file for one cell that it does not like.
+    """
+    version = notebook.get("nbformat")
+    if type(version) is not int:
+        reasons.append("the file does not say which notebook format it has")
+    elif version > 4:
+        reasons.append(f"the notebook has the unknown format {version}; it was read as format 4")
+    elif version < 4:
+        reasons.append(f"the notebook had the old format {version}; it was converted")
+        sheets = notebook.get("worksheets", [notebook])
+        if not isinstance(sheets, list) or not all(isinstance(sheet, dict) for sheet in sheets):
+            raise SubmissionRefused(f"the notebook has the old format {version}, but no worksheets")
+        lists = [sheet.get("cells") for sheet in sheets]
+        cells = [cell for found in lists if isinstance(found, list) for cell in found]
+        return notebook | {"cells": [_upgrade_cell(cell) for cell in cells]}
+    return notebook
+
+
+def _upgrade_cell(cell: object) -> object:
+    if not isinstance(cell, dict):
+        return cell
+    source = cell.get("source", cell.get("input", ""))
+    if cell.get("cell_type") != "heading":
+        return cell | {"source": source}
+    level = cell.get("level")
+    marks = "#" * (level if type(level) is int and 1 <= level <= 6 else 1)
+    text = "".join(map(str, source)) if isinstance(source, list) else source
+    return cell | {"cell_type": "markdown", "source": f"{marks} {text}"}
+
+
+def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[_Cell]:
+    found = notebook.get("cells")
+    if not isinstance(found, list):
+        raise SubmissionRefused("the notebook has no list of cells")
+    if not found:
+        raise SubmissionRefused("the notebook has no cells")
+    if len(found) > _MAX_CELLS:
+        raise SubmissionRefused(f"the notebook has {len(found)} cells; at most {_MAX_CELLS}")
+    cells = []
+    for number, raw in enumerate(found, start=1):
+        cell = _read_cell(raw, number)
+        if cell is None:
+            reasons.append(f"cell {number} is damaged; it was left out")
+        else:
+            cells.append(cell)
+    return cells
+
+
+def _read_cell(raw: object, number: int) -> _Cell | None:
+    if not isinstance(raw, dict):
+        return None
+    kind, source, metadata = raw.get("cell_type"), raw.get("source"), raw.get("metadata")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if kind not in ("code", "markdown", "raw") or not isinstance(source, str):
+        return None
+    if len(source) > _MAX_CELL_CHARACTERS:
+        return None
+    # Half a surrogate pair is legal in JSON, but no file and no process can take it.
+    source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
+    cell = _Cell(kind, source, metadata if isinstance(metadata, dict) else {}, number)
+    cell_id = raw.get("id")
+    return replace(cell, origin=cell_id if isinstance(cell_id, str) else None)
+
+
+def _kernel_reasons(notebook: dict[str, Any]) -> Iterator[str]:
+    metadata = notebook.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    for key, field in (("language_info", "name"), ("kernelspec", "language")):
+        info = metadata.get(key)
+        language = info.get(field) if isinstance(info, dict) else None
+        if isinstance(language, str) and language.lower() not in ("python", "ipython", ""):
+            yield f"the notebook is set to the language {language[:30]!r}; it was run as Python"
+            return
+
+
+# -------------------------------------------------------------- putting back what was released
+def mend(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> Mended:
+    """Mend a submission by the student notebook that was released.
+
+    Args:
+        targets: for each autograded item, the name that its answer defines.
+
+    Raises:
+        SubmissionRefused: if the bytes are no notebook; says what they are.
+    """
+    reasons: list[str] = []
+    notebook = _upgrade(_load(data), reasons)
+    reasons += _kernel_reasons(notebook)
+    mending = _Mending(released, targets, reasons)
+    cells = mending.mend(_cells(notebook, reasons))
+    reasons += mending.summary()
+    return _assemble(cells, released, targets, reasons)
+
+
+class _Mending:
+    """The walk over a submission's cells, with what it has seen so far."""
+
+    def __init__(
+        self, released: NotebookNode, targets: Mapping[str, str], reasons: list[str]
+    ) -> None:
+        self.templates = {cell.id: cell for cell in released.cells}
+        self.order = {cell.id: index for index, cell in enumerate(released.cells)}
+        self.by_source = {_normal(cell.source): cell.id for cell in released.cells if cell.source}
+        self.targets = targets
+        self.reasons = reasons
+        self.seen: set[str] = set()
+        self.moved: list[str] = []
+        self.changed: list[str] = []
+        self.marked: list[str] = []
+        self.missing: list[str] = []
+        self.lost: list[str] = []
+
+    def mend(self, cells: Sequence[_Cell]) -> list[_Cell]:
+        kept: list[_Cell] = []
+        reached = -1
+        for cell in map(self._recognise, cells):
+            if cell.origin is not None and self._is_locked(cell.origin):
+                self._look_at_locked(cell, reached)
+                if cell.origin in self.seen or self.order[cell.origin] < reached:
+                    continue  # a copy; or moved down, so it is put back as if it were missing
+                cell = self._original(cell.origin)
+            else:
+                cell = self._look_at_own(cell)
+            if cell.origin is not None:
+                self.seen.add(cell.origin)
+                reached = max(reached, self.order[cell.origin])
+            kept.append(cell)
+        return self._put_back(kept)
+
+    def summary(self) -> Iterator[str]:
+        """Say in a line each what happened to cells that have nothing else to say."""
+        for names, fate in (
+            (self.changed, "changed"),
+            (self.moved, "moved"),
+            (self.missing, "missing"),
+        ):
+            if len(names) == 1:
+                yield f"the locked cell {names[0]} was {fate}; it was put back"
+            elif names:
+                yield f"{len(names)} locked cells were {fate}; they were put back: {_few(names)}"
+        if len(self.lost) == 1:
+            yield f"the answer cell {self.lost[0]} is missing"
+        elif self.lost:
+            yield f"{len(self.lost)} answer cells are missing: {_few(self.lost)}"
+        if self.marked:
+            which = (
+                f"cell {self.marked[0]}" if len(self.marked) == 1 else f"{len(self.marked)} cells"
+            )
+            yield f"the marks of {which} were changed; that has no effect"
+
+    def _recognise(self, cell: _Cell) -> _Cell:
+        """Find the released cell that this one was: by its grade id, its cell id or its text."""
+        named = grading({"metadata": cell.metadata}).get("grade_id")
+        for origin in (named, cell.origin, self.by_source.get(_normal(cell.source))):
+            if isinstance(origin, str) and origin in self.templates:
+                if self._is_locked(origin) and self._defines_target(cell.source, origin):
+                    self.reasons.append(
+                        f"cell {cell.number} bears the mark of the locked cell {origin} but holds "
+                        "an answer; it was run as the student's own"
+                    )
+                    return replace(cell, origin=None)
+                return replace(cell, origin=origin)
+        return replace(cell, origin=None)
+
+    def _defines_target(self, source: str, origin: str) -> bool:
+        released = self.templates[origin].source
+        return any(
+            defines(source, name) and not defines(released, name) for name in self.targets.values()
+        )
+
+    def _is_locked(self, origin: str) -> bool:
+        template = self.templates[origin]
+        return bool(grading(template)) and not is_answer(template)
+
+    def _original(self, origin: str) -> _Cell:
+        template = self.templates[origin]
+        return _Cell(template.cell_type, template.source, dict(template.metadata), origin=origin)
+
+    def _look_at_locked(self, cell: _Cell, reached: int) -> None:
+        assert cell.origin is not None
+        template = self.templates[cell.origin]
+        if cell.origin in self.seen:
+            self.reasons.append(f"a copy of the locked cell {cell.origin} was left out")
+        elif _normal(cell.source) != _normal(template.source) or cell.kind != template.cell_type:
+            self.changed.append(cell.origin)
+        elif _marks(cell.metadata) != _marks(template.metadata):
+            self.marked.append(cell.origin)
+        if cell.origin not in self.seen and self.order[cell.origin] < reached:
+            self.moved.append(cell.origin)
+
+    def _look_at_own(self, cell: _Cell) -> _Cell:
+        """Give an answer its released kind and marks back; leave every other cell as it is."""
+        if cell.origin is None:
+            return replace(cell, metadata=_only_tags(cell.metadata))
+        template = self.templates[cell.origin]
+        if cell.origin in self.seen:
+            if is_answer(template):
+                words = f"several cells are named {cell.origin}; all were used, in order"
+                self.reasons.append(words)
+            return replace(cell, origin=None, metadata=_only_tags(template.metadata))
+        if not is_answer(template):
+            return replace(cell, metadata=dict(template.metadata))
+        if cell.kind != template.cell_type:
+            self.reasons.append(
+                f"the answer {cell.origin} was a {cell.kind} cell; it was read as "
+                f"{template.cell_type}"
+            )
+        elif _marks(cell.metadata) != _marks(template.metadata):
+            self.marked.append(cell.origin)
+        return replace(cell, kind=template.cell_type, metadata=dict(template.metadata))
+
+    def _put_back(self, kept: list[_Cell]) -> list[_Cell]:
+        """Insert what is missing before the first cell that was released after it."""
+        for origin, template in self.templates.items():
+            if origin in self.seen or not grading(template):
+                continue
+            if is_answer(template):
+                self.lost.append(origin)
+                lost = replace(self._original(origin), source="")
+            else:
+                if origin not in self.moved:
+                    self.missing.append(origin)
+                lost = self._original(origin)
+            places = (
+                place
+                for place, cell in enumerate(kept)
+                if cell.origin is not None and self.order[cell.origin] > self.order[origin]
+            )
+            kept.insert(next(places, len(kept)), lost)
+        return kept
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
+def _normal(source: str) -> str:
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def _marks(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What nbgrader's metadata says about a cell's role and worth."""
+    keys = ("grade", "solution", "locked", "task", "points", "grade_id")
+    found = grading({"metadata": metadata})
+    return {key: found[key] for key in keys if key in found and found[key] is not False}
+
+
+def _only_tags(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tags": [UNGRADED_TAG]} if is_ungraded_work({"metadata": metadata}) else {}
+
+
+def _assemble(
+    cells: Sequence[_Cell],
+    released: NotebookNode,
+    targets: Mapping[str, str],
+    reasons: Sequence[str],
+) -> Mended:
+    templates = {cell.id: cell for cell in released.cells}
+    to_run, answers = [], dict.fromkeys(targets, "")
+    blank: set[str] = set()
+    for cell in cells:
+        template = templates.get(cell.origin or "")
+        if template is not None and is_autograded(template):
+            continue
+        own = template is None or is_answer(template) or not grading(template)
+        if cell.kind == "code" and cell.source.strip() and not _left_out(cell, template):
+            to_run.append(cell.source)
+            for item, target in targets.items():
+                if cell.origin == f"{item}_answer" or (own and defines(cell.source, target)):
+                    answers[item] = f"{answers[item]}\n\n{cell.source}".strip("\n")
+        if template is not None and is_answer(template) and is_graded(template):
+            # A cell that was put back (number 0) is no answer, but its text may stand elsewhere: a
+            # person has to look.
+            unchanged = cell.number and _normal(cell.source) in ("", _normal(template.source))
+            blank |= {template.id} if unchanged else set()
+    for item in targets:
+        stub = templates.get(f"{item}_answer")
+        if not answers[item].strip() or (
+            stub is not None and _normal(answers[item]) == _normal(stub.source)
+        ):
+            blank.add(item)
+    return Mended(
+        cells=tuple(to_run),
+        answers=answers,
+        blank=frozenset(blank),
+        reasons=tuple(dict.fromkeys(reasons)),
+        notebook=_as_notebook(cells, released),
+    )
+
+
+def _left_out(cell: _Cell, template: NotebookNode | None) -> bool:
+    tagged = is_ungraded_work({"metadata": cell.metadata})
+    return tagged or (template is not None and is_ungraded_work(template))
+
+
+def _as_notebook(cells: Sequence[_Cell], released: NotebookNode) -> NotebookNode:
+    """Put a notebook together without nbformat's constructors, which validate cell by cell.
+
+    That takes longer than running most cells, and everything here is made or checked by us.
+    """
+    found = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {"metadata": released.metadata, "nbformat": 4, "nbformat_minor": 5, "cells": []}
+    )
+    notebook: NotebookNode = found
+    for index, cell in enumerate(cells):
+        node = NotebookNode(  # type: ignore[no-untyped-call]
+            id=cell.origin or f"own-{index}",
+            cell_type=cell.kind,
+            metadata=nbformat.from_dict(cell.metadata),  # type: ignore[no-untyped-call]
+            source=cell.source,
+        )
+        if cell.kind == "code":
+            node |= {"execution_count": None, "outputs": []}
+        notebook.cells.append(node)
+    return notebook

@@ -1,0 +1,100 @@
+"""Grade what arrives in a folder, again and again, without taking a file that is still growing.
+
+A file counts as arrived when it has not changed for some seconds. One that does not read as JSON
+gets longer: a slow upload looks just like a broken notebook, and a broken notebook can wait.
+"""
+
+import json
+import os
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.intake.collection import Collected, read_notebook
+from autograder.records import GraderError, SubmissionRefused
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait, in seconds.
+
+    Attributes:
+        settle: a file must have been left alone for so long before it is read.
+        unreadable: the same for a file that is no complete JSON.
+        pause: between two looks at the folder.
+    """
+
+    settle: float = 2.0
+    unreadable: float = 60.0
+    pause: float = 1.0
+
+
+class Held(Container[Path]):
+    """The files that are not to be read yet: all but those that have arrived and stayed so."""
+
+    def __init__(self, arrived: Mapping[Path, _Stamp]) -> None:
+        self._arrived = arrived
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, Path) and self._arrived.get(path, ()) != _stamp(path)
+
+
+def rounds(
+    look: Callable[[], Iterable[Collected]],
+    patience: Patience,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Iterator[Held]:
+    """Yield whenever there is something to grade: the files that are not to be read yet.
+
+    The caller grades the rest before it asks for the next round. Goes on until it is interrupted.
+
+    Args:
+        look: finds what is there; raises GraderError where there is nothing (yet).
+        clock: monotonic seconds.
+    """
+    seen: dict[Path, tuple[_Stamp, float]] = {}
+    graded: dict[Path, _Stamp] = {}
+    while True:
+        arrived = {}
+        for one in _found(look):
+            stamp = _stamp(one.path) if one.path is not None else None
+            if one.path is None or stamp is None:
+                continue
+            if one.path not in seen or seen[one.path][0] != stamp:
+                seen[one.path] = stamp, clock() + _wait(one, patience)
+            if clock() >= seen[one.path][1]:
+                arrived[one.path] = stamp
+        if any(graded.get(path) != stamp for path, stamp in arrived.items()):
+            # Taken down before grading: what changes while it is graded is graded again.
+            graded = arrived
+            yield Held(arrived)
+        sleep(patience.pause)
+
+
+def _found(look: Callable[[], Iterable[Collected]]) -> Iterable[Collected]:
+    try:
+        return look()
+    except GraderError:
+        return ()  # a folder to which nothing has come yet
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    """What changes when a file does; None for what has just gone, or lies within an archive."""
+    for existing in (path, *path.parents):
+        try:
+            status = os.lstat(existing)
+        except OSError:
+            continue
+        return status.st_size, status.st_mtime_ns, status.st_ino
+    return None
+
+
+def _wait(found: Collected, patience: Patience) -> float:
+    try:
+        json.loads(read_notebook(found))
+    except (SubmissionRefused, ValueError, RecursionError):
+        return max(patience.settle, patience.unreadable)
+    return patience.settle

@@ -1,0 +1,1 @@
+"""Learning platforms, one file each: rosters in, grades out, Gradescope, plain nbgrader."""

@@ -1,0 +1,218 @@
+"""Pack a problem set into the zip file that Gradescope calls an autograder.
+
+    autograder.zip ─► setup.sh        once, when Gradescope builds its image
+                  ─► run_autograder   for each submission: the same Grader, the same checks
+                     grader.json  requirements.txt  autograder/  <course>/  <reference packages>/
+
+What runs there is `autograder.lms.gradescope_run`. It is written for Gradescope's specification of
+autograders: folders below /autograder, results/results.json, submission_metadata.json.
+"""
+
+import importlib.metadata
+import io
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.authoring.course import Course
+from autograder.files import write_atomically
+from autograder.records import GraderError
+from autograder.store.journal import Journal
+
+VISIBILITIES = ("after_due_date", "after_published", "visible", "hidden")
+_HERE = Path(__file__).parents[1]
+_MADE = (2020, 1, 1, 0, 0, 0)  # the same files give the same zip file
+# What student code may use while it is graded, wherever the grader itself needs less.
+_INSIDE = ("torch", "numpy", "ipython")
+
+_SETUP = """\
+#!/usr/bin/env bash
+# Gradescope runs this once, as root, when it builds the image. Choose an Ubuntu image: 24.04 or
+# later has Python 3.12, 22.04 has 3.11.
+set -euo pipefail
+root="${GRADESCOPE_ROOT:-/autograder}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends bubblewrap
+python=""
+for version in 3.12 3.11; do
+    if apt-get install -y -qq --no-install-recommends "python$version" "python$version-venv"; then
+        python="python$version"
+        break
+    fi
+done
+[ -n "$python" ] || { echo "Python 3.12 or 3.11 is needed: choose a newer Ubuntu image"; exit 1; }
+"$python" -m venv "$root/venv"
+"$root/venv/bin/pip" install --quiet --no-cache-dir -r "$root/source/requirements.txt"
+chmod 700 "$root/source"  # the checks are nobody's but root's
+cd "$root/source" && "$root/venv/bin/python" -m autograder doctor || \\
+    echo "Student code cannot be isolated in this image: submissions will not be graded."
+"""
+_RUN = """\
+#!/usr/bin/env bash
+# Gradescope runs this for each submission; it always leaves a results/results.json.
+set -uo pipefail
+export GRADESCOPE_ROOT="${GRADESCOPE_ROOT:-/autograder}"
+export OMP_NUM_THREADS=1
+cd "$GRADESCOPE_ROOT/source"
+exec "${GRADESCOPE_PYTHON:-$GRADESCOPE_ROOT/venv/bin/python}" -m autograder.lms.gradescope_run
+"""
+# Run apart, so that only what grading itself loads is counted.
+_LIST_LOADED = """
+import json, sys
+from pathlib import Path
+from autograder.reports import student_feedback
+from autograder.grading import grader
+from autograder.authoring.course import Course
+course = Course(Path(sys.argv[1]))
+course.problem_set(sys.argv[2])
+files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+names = sorted({name.partition(".")[0] for name in sys.modules})
+print(json.dumps({"files": [file for file in files if file], "modules": names}))
+"""
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """What a set's grading loads.
+
+    Attributes:
+        files: of the course and of packages beside it.
+        requirements: third-party packages, pinned as they are installed here.
+    """
+
+    files: tuple[Path, ...]
+    requirements: tuple[str, ...]
+
+
+def write_package(course: Course, name: str, out: Path, visibility: str = VISIBILITIES[0]) -> Path:
+    """Write `gradescope/<set>/autograder.zip` below `out` and return its path.
+
+    The secret from which each student's questions are drawn goes with it, so that a student is
+    asked the same again after the package was renewed.
+
+    Args:
+        visibility: when students see what an item earned, in Gradescope's words.
+
+    Raises:
+        GraderError: if there is no such set, or its checks do not load.
+    """
+    if visibility not in VISIBILITIES:
+        known = ", ".join(VISIBILITIES)
+        raise GraderError(f"visibility is {visibility!r}; it must be one of {known}")
+    course.problem_set(name)
+    needs = _needs(course, name)
+    journal = Journal(out, name)
+    journal.make_salt()
+    settings = {
+        "course": course.folder.name,
+        "problem_set": name,
+        "salt": journal.salt(),
+        "visibility": visibility,
+    }
+    texts = {
+        "setup.sh": _SETUP,
+        "run_autograder": _RUN,
+        "grader.json": json.dumps(settings, indent=1) + "\n",
+        "requirements.txt": _requirements_text(needs.requirements),
+    }
+    path = out / "gradescope" / name / "autograder.zip"
+    write_atomically(path, _zipped(texts, dict(_files(course, name, needs))))
+    return path
+
+
+def _files(course: Course, name: str, needs: _Needs) -> Iterator[tuple[str, Path]]:
+    """Name every file to be packed: the grader, the set, and the packages that its checks use."""
+    root = course.folder.parent
+    for path in _HERE.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            yield path.relative_to(_HERE.parent).as_posix(), path
+    own = {course.source(name), *course.check_files(name), *course.folder.rglob("__init__.py")}
+    packages = set()
+    for path in needs.files:
+        if path.is_relative_to(course.folder):
+            own.add(path)
+        elif path.parent != root:
+            packages.add(root / path.relative_to(root).parts[0])
+        else:
+            own.add(path)
+    packages.discard(_HERE)
+    inside = {path for package in packages for path in package.rglob("*") if path.is_file()}
+    for path in own | inside:
+        if path.suffix != ".pyc":
+            yield path.relative_to(root).as_posix(), path
+
+
+def _needs(course: Course, name: str) -> _Needs:
+    root = course.folder.parent
+    command = [sys.executable, "-c", _LIST_LOADED, str(course.folder), name]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=_HERE.parent)
+    if run.returncode != 0:
+        reason = run.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        raise GraderError(f"the checks of {name} do not load by themselves: {reason[0]}")
+    loaded = json.loads(run.stdout.splitlines()[-1])
+    # Some libraries make modules up and name files that do not exist.
+    files = {path.resolve() for path in map(Path, loaded["files"]) if path.is_absolute()}
+    installed = {Path(folder).resolve() for folder in sys.path if "-packages" in folder}
+    beside = {path for path in files if path.is_relative_to(root) and path.is_file()}
+    own = {path for path in beside if not any(map(path.is_relative_to, installed))}
+    of_module = importlib.metadata.packages_distributions()
+    packed = {path.relative_to(root).parts[0] for path in own} | {_HERE.name}
+    foreign = set(loaded["modules"]) - packed
+    packages = {package for module in foreign for package in of_module.get(module, ())}
+    packages |= {*_INSIDE, *_declared(root)}
+    return _Needs(tuple(sorted(own)), tuple(sorted(set(_pinned(packages)))))
+
+
+def _declared(root: Path) -> set[str]:
+    """What the course's own project asks for: student notebooks may import any of it."""
+    try:
+        project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    except (OSError, ValueError, KeyError):
+        return set()
+    names = (re.match(r"[\w.-]+", text) for text in project.get("dependencies", ()))
+    return {name[0] for name in names if name}
+
+
+def _pinned(packages: Iterable[str]) -> Iterator[str]:
+    for package in packages:
+        try:
+            found = importlib.metadata.distribution(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        name = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()
+        yield f"{name}=={found.version.partition('+')[0]}"
+
+
+def _requirements_text(requirements: Iterable[str]) -> str:
+    lines = "\n".join(requirements)
+    return (
+        textwrap.dedent(
+            """\
+        # What grading loads, as it was installed where this package was made.
+        --extra-index-url https://download.pytorch.org/whl/cpu
+        """
+        )
+        + f"{lines}\n"
+    )
+
+
+def _zipped(texts: Mapping[str, str], files: Mapping[str, Path]) -> bytes:
+    buffer = io.BytesIO()
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents |= {name: path.read_bytes() for name, path in files.items() if name not in contents}
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            info = zipfile.ZipInfo(name, _MADE)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            runnable = name in ("setup.sh", "run_autograder")
+            info.external_attr = (0o100755 if runnable else 0o100644) << 16
+            archive.writestr(info, contents[name])
+    return buffer.getvalue()

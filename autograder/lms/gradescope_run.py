@@ -1,0 +1,158 @@
+"""What runs inside Gradescope's container: grade one submission, write results/results.json.
+
+    python -m autograder.lms.gradescope_run        with GRADESCOPE_ROOT, by default /autograder
+
+Whatever happens, a results.json is written that says so: no student is left with "the autograder
+failed to execute", and none is given a silent zero. What only the instructor may read goes to
+stdout, which Gradescope keeps from students.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+_ROOT_VARIABLE = "GRADESCOPE_ROOT"
+_REGRADE = (
+    "This was not graded, and that is not your fault: the grader itself failed. Your file is "
+    "safe. Your instructor has been told why and will grade it again."
+)
+_NO_SANDBOX = """\
+Student code cannot be isolated in this container, so nothing of it was run:
+
+  {error}
+
+What to do, whichever is easiest:
+- Rebuild the image: in the build log, `python -m autograder doctor` says what is missing.
+- Download the submissions and grade them on a Linux machine of yours:
+  python -m autograder grade {name} --submissions FOLDER
+Then press "Regrade all submissions" or upload the grades."""
+
+
+def main() -> int:
+    """Grade the submission below the root folder; always exits with 0, for results are there."""
+    root = Path(os.environ.get(_ROOT_VARIABLE, "/autograder"))
+    started = time.monotonic()
+    try:
+        settings = json.loads((root / "source" / "grader.json").read_text())
+        results = _graded(root, settings)
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+        results = _fault()
+    results["execution_time"] = round(time.monotonic() - started, 2)
+    path = root / "results" / "results.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
+    return 0
+
+
+def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    # Imported here, so that a container in which something is missing still gets its results.json.
+    from autograder.authoring import release
+    from autograder.authoring.course import Course
+    from autograder.grading.grader import Confinement, Grader, Task, refused
+    from autograder.grading.judge import submission_seed
+    from autograder.records import SandboxUnavailable, Submission, SubmissionRefused
+    from autograder.reports import student_feedback
+
+    course, name = Course(root / "source" / settings["course"]), settings["problem_set"]
+    student = _student(root / "submission_metadata.json")
+    found, data, refusal = None, b"", ""
+    try:
+        found, data = _notebook(root / "submission", student, name)
+    except SubmissionRefused as error:
+        refusal = str(error)
+    seed = submission_seed(settings["salt"], student, name)
+    digest = hashlib.sha256(data).hexdigest() if not refusal else ""
+    reasons = found.reasons if found is not None else ()
+    task = Task(Submission(student, name, data, digest), "", seed, reasons, refusal)
+    try:
+        if refusal:
+            grade = refused(task, course.problem_set(name), refusal)
+        else:
+            with Grader(course, name, Confinement()) as grader:
+                grade = grader.grade(task)
+    except SandboxUnavailable as error:
+        print(_NO_SANDBOX.format(error=error, name=name))
+        return _fault()
+    layout = student_feedback.Layout.of(
+        course.problem_set(name), release.build(course.source(name)).student
+    )
+    return _results(grade, layout, settings["visibility"])
+
+
+def _student(metadata: Path) -> str:
+    """Name who handed in: everybody's address in a group; "student" where Gradescope tells none."""
+    try:
+        users = json.loads(metadata.read_text())["users"]
+        return "+".join(sorted(str(user["email"]).casefold() for user in users)) or "student"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "student"
+
+
+def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
+    from autograder.intake.archives import contents
+    from autograder.intake.collection import choose, read_notebook
+    from autograder.intake.layouts import Handed, Layout
+
+    files = [(file.name, file) for file in contents(folder) if not file.is_folder or file.refusal]
+    found = choose(student, Handed(files), name, Layout.MOODLE)
+    return found, read_notebook(found)
+
+
+def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
+    """Put a grade into the form of results.json."""
+    from autograder.records import State
+    from autograder.store.gradebook import in_words
+
+    if grade.state is State.GRADER_FAULT and not grade.verdicts:
+        print("\n".join(grade.reasons))
+        return _fault()
+    print(
+        f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}"
+    )
+    titles = {item.name: item.title for item in layout.items}
+    tests = []
+    for verdict in grade.verdicts:
+        tests.append(
+            {
+                "name": titles.get(verdict.item, verdict.item),
+                "score": verdict.points,
+                "max_score": verdict.max_points,
+                "status": "passed" if verdict.points == verdict.max_points else "failed",
+                "output": in_words(verdict),
+                "output_format": "text",
+                "visibility": visibility,
+            }
+        )
+        for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
+            print(f"\n{verdict.item}:\n{note}")
+    by_hand = sum(item.points for item in layout.items if item.by_hand)
+    lines = [f"Noticed: {reason}" for reason in grade.reasons]
+    lines += [f"{by_hand:g} more points are given by people."] if by_hand else []
+    return _document(grade.points, "\n".join(lines), tests, grade.state.value) | {
+        "visibility": "visible"
+    }
+
+
+def _fault() -> dict[str, Any]:
+    return _document(0.0, _REGRADE, [], "grader fault")
+
+
+def _document(score: float, output: str, tests: list[dict[str, Any]], state: str) -> dict[str, Any]:
+    return {
+        "score": score,
+        "output": output,
+        "output_format": "text",
+        "stdout_visibility": "hidden",
+        "extra_data": {"state": state},
+        "tests": tests,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

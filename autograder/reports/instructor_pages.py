@@ -1,0 +1,173 @@
+"""The instructor's pages: how a class did, where it struggled, who needs a look, what changed.
+
+Each is one file that works without a network. Names, notes and reasons are escaped like everything
+else; the pages' only script sorts and filters rows that are there without it.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.records import Grade, HandGrade, State, Timing
+from autograder.reports.html import render
+from autograder.reports.student_feedback import Item, Layout
+from autograder.store.grade_changes import Change, ItemChange, in_words
+
+_BINS = 10
+HandGrades = Mapping[str, Mapping[str, HandGrade]]
+
+
+def class_page(
+    layout: Layout, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int = 0
+) -> str:
+    """Return a set's dashboard.
+
+    Args:
+        by_hand: for each student, what people gave for each cell.
+        n_changes: how many changed grades the page of changes lists; without any it is not linked.
+    """
+    graded = [grade for grade in grades if grade.verdicts and grade.state is not State.REFUSED]
+    totals = {grade.student: total(grade, by_hand) for grade in grades}
+    values = [totals[grade.student] for grade in graded]
+    return render(
+        "class.html",
+        script="dashboard.js",
+        layout=layout,
+        rows=[_student_row(grade, totals[grade.student]) for grade in grades],
+        states=[(state, sum(grade.state is state for grade in grades)) for state in State],
+        n_late=sum(grade.timing.seconds_late > 0 for grade in grades),
+        n_changes=n_changes,
+        mean=statistics.mean(values) if values else None,
+        median=statistics.median(values) if values else None,
+        bins=_histogram(values, layout.points),
+        items=[_item_row(item, graded, by_hand) for item in layout.items],
+        misconceptions=_misconceptions(layout, graded),
+        faults=[(grade, v.item, v.fault) for grade in grades for v in grade.verdicts if v.fault],
+        isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
+        waiting=_n_waiting(layout, by_hand),
+    )
+
+
+def changes_page(layout: Layout, changes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the history of changed grades, newest first.
+
+    Args:
+        changes: as the journal keeps them.
+    """
+    read = [(change["at"], _change(change)) for change in reversed(changes)]
+    return render("changes.html", layout=layout, changes=read, in_words=in_words)
+
+
+def overview_page(classes: Sequence[tuple[Layout, Sequence[Grade], HandGrades]]) -> str:
+    """Return the table of all students and all sets, which leads to each set's dashboard."""
+    points = {
+        layout.name: {grade.student: total(grade, by_hand) for grade in grades}
+        for layout, grades, by_hand in classes
+    }
+    students = sorted({student for found in points.values() for student in found})
+    rows = [(name, [found.get(name) for found in points.values()]) for name in students]
+    return render(
+        "overview.html",
+        script="dashboard.js",
+        layouts=[layout for layout, _, _ in classes],
+        rows=[(name, found, sum(p for p in found if p is not None)) for name, found in rows],
+    )
+
+
+def total(grade: Grade, by_hand: HandGrades) -> float:
+    """Points of checks and people together, less the penalty; a person's word counts first."""
+    points = {verdict.item: verdict.points for verdict in grade.verdicts}
+    for name, given in by_hand.get(grade.student, {}).items():
+        if given.points is not None:
+            points[name] = given.points
+    return max(0.0, sum(points.values()) - grade.timing.penalty)
+
+
+def _change(plain: Mapping[str, Any]) -> Change:
+    fields = {key: value for key, value in plain.items() if key != "at"}
+    items = tuple(ItemChange(**item) for item in plain["items"])
+    return Change(**fields | {"items": items, "causes": tuple(plain["causes"])})
+
+
+def _student_row(grade: Grade, points: float) -> dict[str, Any]:
+    timing = grade.timing
+    needs_a_look = bool(timing.note) or grade.state in (State.REFUSED, State.GRADER_FAULT)
+    return {
+        "grade": grade,
+        "points": points,
+        "is_late": timing.seconds_late > 0,
+        "problems": needs_a_look or grade.state is not State.GRADED,
+        "noticed": [*grade.reasons, *_said_of_time(timing)],
+    }
+
+
+def _said_of_time(timing: Timing) -> Iterator[str]:
+    if timing.extended:
+        yield "has an extension"
+    if timing.submitted and timing.due:
+        yield f"time from {timing.source or 'an unnamed source'}"
+    if timing.note:
+        yield timing.note
+
+
+def _n_waiting(layout: Layout, by_hand: HandGrades) -> int:
+    names = {item.name for item in layout.items if item.by_hand}
+    cells = [pair for found in by_hand.values() for pair in found.items()]
+    return sum(name in names and given.points is None for name, given in cells)
+
+
+def _histogram(values: Sequence[float], highest: float) -> list[dict[str, Any]]:
+    width = (highest or 1.0) / _BINS
+    counts = Counter(min(int(value / width), _BINS - 1) for value in values)
+    most = max(counts.values(), default=1)
+    return [
+        {
+            "from": index * width,
+            "to": (index + 1) * width,
+            "n": counts[index],
+            "share": counts[index] / most,
+        }
+        for index in range(_BINS)
+    ]
+
+
+def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[str, Any]:
+    found = []
+    asked: Counter[str] = Counter()
+    held: Counter[str] = Counter()
+    for grade in grades:
+        verdict = next((v for v in grade.verdicts if v.item == item.name and not v.fault), None)
+        given = by_hand.get(grade.student, {}).get(item.name, HandGrade(None)).points
+        if given is not None:
+            found.append(given)
+        elif verdict is not None:
+            found.append(verdict.points)
+        parts = verdict.parts if verdict is not None else ()
+        asked.update(part.part for part in parts)
+        held.update(part.part for part in parts if part.holds)
+    return {
+        "item": item,
+        "n": len(found),
+        "mean": statistics.mean(found) if found else None,
+        "full": sum(math.isclose(value, item.points) for value in found),
+        "none": sum(value == 0 for value in found),
+        "parts": [(says, held[name], asked[name]) for name, says in item.says.items()],
+    }
+
+
+def _misconceptions(layout: Layout, grades: Sequence[Grade]) -> list[dict[str, Any]]:
+    titles = {item.name: item.title for item in layout.items}
+    students: dict[tuple[str, str, str], list[str]] = {}
+    for grade in grades:
+        for verdict in grade.verdicts:
+            if verdict.misconception is not None:
+                found = verdict.misconception
+                key = (verdict.item, found.name, found.hint)
+                students.setdefault(key, []).append(grade.student)
+    ranked = sorted(students.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [
+        {"title": titles.get(item, item), "name": name, "hint": hint, "students": who}
+        for (item, name, hint), who in ranked
+    ]

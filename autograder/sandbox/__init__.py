@@ -1,0 +1,1 @@
+"""The outside end of the sandbox: open it, talk to it, prove that it holds."""

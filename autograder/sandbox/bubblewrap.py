@@ -1,0 +1,207 @@
+"""The room that bubblewrap builds: what is inside, and the command that opens it.
+
+Inside are /usr and the libraries, the Python that runs the grader with its packages, the folder
+`autograder/inside`, and the course's allowed modules; all read-only. Outside stay the project, the
+home folder, the environment, the network, other processes and every other file of the machine.
+"""
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from autograder.inside.process_limits import HOME, WRITABLE, Limits
+from autograder.records import GraderError, SandboxUnavailable
+
+GRADER_INSIDE = "/run/inside"
+COURSE_INSIDE = "/opt/course"
+_PACKAGES_INSIDE = "/opt/packages"
+_WORKER = Path(__file__).parents[1] / "inside"
+_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
+INSTALL = (
+    "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer); inside a container user "
+    "namespaces must be allowed, or Landlock (Linux 6.12, or root and 5.13). On macOS or Windows "
+    "grade inside a Linux machine or container. `python -m autograder doctor` tries it out. To "
+    "grade, without isolation, people whom you trust with this account: --no-sandbox."
+)
+_PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
+_GROUP = "student:x:1000:\n"
+
+
+def environment() -> dict[str, str]:
+    """Return every environment variable that exists inside."""
+    return {
+        "PATH": f"{Path(_python()).parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": HOME,
+        "USER": "student",
+        "LOGNAME": "student",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",  # the same notebook prints the same set twice
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def plain_command(control_fd: int) -> list[str]:
+    """Start the server without a room around it."""
+    packages = [str(folder) for folder in _package_folders()]
+    start = _start(str(Path(__file__).parents[2]), packages, control_fd)
+    return [_python(), "-P", "-s", "-c", start]
+
+
+def bubblewrap_command(
+    folder: Path, course_names: Sequence[str], limits: Limits, control_fd: int
+) -> list[str]:
+    """Start the server inside the room.
+
+    Args:
+        folder: holds the copied modules of the course; `etc` is added to it.
+        course_names: top-level packages of the course, hidden wherever they are installed.
+
+    Raises:
+        SandboxUnavailable: if bubblewrap is missing or too old.
+    """
+    arguments = [_bubblewrap(), "--die-with-parent", "--new-session", "--unshare-all"]
+    arguments += ["--hostname", "notebook", "--cap-drop", "ALL"]
+    if os.geteuid() == 0:
+        # Root needs no user namespace here. The server gives these up before it imports anything.
+        arguments.remove("--unshare-all")
+        arguments += [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
+        arguments += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        arguments += ["--uid", "1000", "--gid", "1000"]
+    arguments += ["--clearenv"]
+    for name, value in environment().items():
+        arguments += ["--setenv", name, value]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    binds = list(_read_only(folder))
+    for parent in sorted({parent for _, target in binds for parent in Path(target).parents}):
+        arguments += ["--dir", str(parent)]  # open to all; made by --ro-bind they would not be
+    for source, target in binds:
+        arguments += ["--ro-bind", str(source), target]
+    for target in _hidden(course_names):
+        arguments += ["--tmpfs", target, "--remount-ro", target]
+    for target in WRITABLE:
+        arguments += ["--perms", "1777", "--size", str(limits.disk_bytes), "--tmpfs", target]
+    arguments += ["--chdir", "/", "--remount-ro", "/dev", "--remount-ro", "/"]
+    packages = [f"{_PACKAGES_INSIDE}/{index}" for index in range(len(_package_folders()))]
+    start = _start(GRADER_INSIDE, packages, control_fd)
+    return [*arguments, "--", _python(), "-P", "-s", "-c", start]
+
+
+def readable_paths(folder: Path, course_names: Sequence[str]) -> list[str]:
+    """Name what may be read where there is no room: the libraries, Python, the course's modules."""
+    hidden = set(_hidden(course_names))
+    paths = [str(path) for path in _libraries()] + [str(folder / "course")]
+    for index, packages in enumerate(_package_folders()):
+        inside = [f"{_PACKAGES_INSIDE}/{index}/{entry.name}" for entry in packages.iterdir()]
+        if hidden.isdisjoint(inside):
+            paths.append(str(packages))
+        else:
+            paths += [str(packages / Path(name).name) for name in inside if name not in hidden]
+    return paths
+
+
+def copy_modules(names: Sequence[str], root: Path, target: Path) -> None:
+    """Copy these modules, and of the packages above them only the `__init__` files.
+
+    Raises:
+        GraderError: if there is no such module under `root`.
+    """
+    for name in names:
+        parts = name.split(".")
+        for depth in range(1, len(parts)):
+            _copy(root, target, Path(*parts[:depth], "__init__.py"), required=False)
+        module = Path(*parts)
+        is_package = (root / module).is_dir()
+        _copy(root, target, module / "__init__.py" if is_package else module.with_suffix(".py"))
+
+
+def _copy(root: Path, target: Path, path: Path, required: bool = True) -> None:
+    if not (root / path).is_file():
+        if required:
+            raise GraderError(f"course module {path} does not exist in {root}")
+        return
+    (target / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(root / path, target / path)
+    # Readable by the user that student code gets, whatever the umask here.
+    for made in (target / path, *(target / parent for parent in path.parents)):
+        made.chmod(0o755)
+
+
+def _start(grader: str, packages: Sequence[str], control_fd: int) -> str:
+    """Return the server's first lines: it sees the packages that the grader sees, and no others."""
+    return (
+        "import sys; "
+        "sys.path[:] = [x for x in sys.path if not x.endswith(('site-packages', 'dist-packages'))]"
+        f" + {list(packages)!r}; sys.path.insert(0, {grader!r}); "
+        f"from autograder.inside.worker import serve; serve({control_fd})"
+    )
+
+
+def _python() -> str:
+    """Return the interpreter itself: the link in a virtual environment leads out of the room."""
+    return os.path.realpath(sys.executable)
+
+
+@cache
+def _bubblewrap() -> str:
+    program = shutil.which("bwrap")
+    if sys.platform != "linux" or program is None:
+        raise SandboxUnavailable("bubblewrap is not installed")
+    options = subprocess.run([program, "--help"], capture_output=True, text=True).stdout
+    if "--size" not in options:
+        raise SandboxUnavailable(f"bubblewrap at {program} is too old; 0.8 is needed")
+    return program
+
+
+@cache
+def _package_folders() -> tuple[Path, ...]:
+    """Folders of installed packages that this interpreter uses, in its order."""
+    candidates = {*site.getsitepackages(), site.getusersitepackages()}
+    return tuple(Path(folder) for folder in sys.path if folder in candidates)
+
+
+def _read_only(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Name what is visible inside, and where."""
+    etc = folder / "etc"
+    etc.mkdir(exist_ok=True)
+    for name, text in (("passwd", _PASSWD), ("group", _GROUP)):
+        (etc / name).write_text(text)
+        (etc / name).chmod(0o644)
+    for path in _libraries():
+        yield path, str(path)
+    yield etc / "passwd", "/etc/passwd"
+    yield etc / "group", "/etc/group"
+    for index, packages in enumerate(_package_folders()):
+        yield packages, f"{_PACKAGES_INSIDE}/{index}"
+    yield _WORKER, f"{GRADER_INSIDE}/autograder/inside"
+    yield folder / "course", COURSE_INSIDE
+
+
+def _libraries() -> Iterator[Path]:
+    """Name the folders of programs and libraries, and the interpreter's own."""
+    system = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+    for path in map(Path, (*system, *(f"/etc/{name}" for name in _ETC))):
+        if path.exists():
+            yield path
+    if not Path(sys.base_prefix).is_relative_to("/usr"):
+        yield Path(sys.base_prefix)
+
+
+def _hidden(course_names: Sequence[str]) -> Iterator[str]:
+    """Name installed copies of the grader and the course: they hold the reference versions."""
+    for index, packages in enumerate(_package_folders()):
+        for name in {"autograder", "assignments", *course_names}:
+            if (packages / name).is_dir():
+                yield f"{_PACKAGES_INSIDE}/{index}/{name}"

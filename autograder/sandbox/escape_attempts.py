@@ -1,0 +1,280 @@
+"""Small attacks that say whether they were stopped: nobody has to believe a kernel's version.
+
+harmless    touch nothing but what is planted for them; tried whenever a sandbox is opened
+dangerous   would hurt this machine if they got through; only `doctor`, and only where every
+            harmless one was stopped
+"""
+
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.inside.messages import ProbeRequest
+from autograder.inside.process_limits import Limits
+from autograder.records import CellResult, Run
+
+PLANTED_VARIABLE = "AUTOGRADER_CANARY"
+"""A variable of the grader's environment; libraries set the same others on both sides."""
+STOPPED = "STOPPED"
+_SECRET = "nobody may read this"
+_HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
+
+Execute = Callable[[Sequence[str], Sequence[ProbeRequest]], Run]
+
+
+@dataclass(frozen=True)
+class Canary:
+    """One attack, and whether it was stopped.
+
+    Attributes:
+        says: what was tried, in words.
+        detail: what came of it, for an instructor.
+    """
+
+    name: str
+    says: str
+    stopped: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Code for one cell; without `stopped`, it prints STOPPED if it got nowhere."""
+
+    name: str
+    says: str
+    code: str
+    stopped: Callable[[CellResult, float], bool] = lambda cell, seconds: STOPPED in cell.output
+
+
+@dataclass(frozen=True)
+class Bait:
+    """What is planted outside for attacks to reach.
+
+    Attributes:
+        gradebook: a file that everybody on this machine may read and write.
+        addresses: of a TCP socket, and of two of the machine's own, one with a path and one
+            without.
+    """
+
+    gradebook: Path
+    addresses: tuple[tuple[str, int], str, str]
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the file is as it was, and alone."""
+        try:
+            names = {entry.name for entry in self.gradebook.parent.iterdir()}
+            seen, text = self.gradebook.stat(), self.gradebook.read_text()
+        except OSError:
+            return False
+        same = seen.st_mode & 0o777 == 0o666 and seen.st_mtime == 1e9 and text == _SECRET
+        return same and names == {self.gradebook.name, "socket"}
+
+
+@contextlib.contextmanager
+def bait() -> Iterator[Bait]:
+    """Plant a gradebook and three listeners."""
+    with (
+        contextlib.ExitStack() as ends,
+        tempfile.TemporaryDirectory(prefix="bait-") as name,
+        socket.socket() as tcp,
+        socket.socket(socket.AF_UNIX) as with_path,
+        socket.socket(socket.AF_UNIX) as without,
+    ):
+        folder = Path(name)
+        folder.chmod(0o777)
+        opened = os.open(folder, os.O_PATH)
+        ends.callback(os.close, opened)
+        gradebook = folder / "gradebook.db"
+        gradebook.write_text(_SECRET)
+        gradebook.chmod(0o666)
+        os.utime(gradebook, (1e9, 1e9))
+        tcp.bind(("127.0.0.1", 0))
+        with_path.bind(f"/proc/self/fd/{opened}/socket")  # the path itself may be too long
+        (folder / "socket").chmod(0o666)
+        without.bind(f"\0{folder.name}")
+        for listener in (tcp, with_path, without):
+            listener.listen()
+        yield Bait(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
+
+
+def prove(execute: Execute) -> str:
+    """Run every harmless attack as one submission; say what got through, or "" if nothing did.
+
+    An honest cell runs after them, and must.
+    """
+    with bait() as planted:
+        attacks = harmless(planted)
+        run = execute([*(attack.code for attack in attacks), _HONEST], [])
+        *cells, honest = run.cells
+        through = [
+            attack.says
+            for attack, cell in zip(attacks, cells, strict=True)
+            if not attack.stopped(cell, run.seconds)
+        ]
+        if not planted.is_intact:
+            through.append("change the gradebook by any of these")
+    if honest.output != "42 True True\n" or run.problems:
+        return f"honest code does not run: {honest.error or '; '.join(run.problems)}"
+    return f"student code can {'; '.join(through)}" if through else ""
+
+
+def harmless(planted: Bait) -> list[Attack]:
+    """List the attacks on what is planted, and questions that change nothing."""
+    file, beside = str(planted.gradebook), str(planted.gradebook) + ".new"
+    others = [os.getpid(), os.getppid()]
+    return [
+        Attack("files", "read the gradebook", _try_each([file], "print(open(x).read())")),
+        Attack(
+            "writing",
+            "write, replace, cut or remove files",
+            _try_each(
+                [
+                    f"open({file!r}, 'a')",
+                    f"open({beside!r}, 'x')",
+                    f"os.truncate({file!r}, 0)",
+                    f"os.rename({file!r}, {beside!r})",
+                    f"os.link({file!r}, 'gradebook')",
+                    f"os.symlink('/', {beside!r})",
+                    f"os.remove({file!r})",
+                ],
+                "eval(x)",
+            ),
+        ),
+        Attack(
+            "owner",
+            "change whose a file is, who may read it, and how old it seems",
+            _try_each(
+                [f"os.chmod({file!r}, 0)", f"os.utime({file!r})", f"os.chown({file!r}, 1, 1)"],
+                "eval(x)",
+            ),
+        ),
+        Attack(
+            "network",
+            "open a connection",
+            "import socket\n"
+            + _try_each(
+                [f"socket.create_connection({planted.addresses[0]!r}, 1)"]
+                + [
+                    f"socket.socket({kind}).connect({address!r})"
+                    for kind, address in (
+                        ("socket.AF_INET", planted.addresses[0]),
+                        ("socket.AF_UNIX", planted.addresses[1]),
+                        ("socket.AF_UNIX", planted.addresses[2]),
+                    )
+                ],
+                "eval(x)",
+            ),
+        ),
+        Attack(
+            "processes",
+            "signal, slow down or look into processes of others",
+            "import resource\n"
+            + _try_each(
+                [
+                    f"{call} if {pid} != os.getpid() else 1 / 0"
+                    for pid in others
+                    for call in (
+                        f"os.kill({pid}, 0)",
+                        f"resource.prlimit({pid}, resource.RLIMIT_NOFILE)",
+                        f"os.sched_setaffinity({pid}, os.sched_getaffinity({pid}))",
+                        f"open('/proc/{pid}/mem', 'rb')",
+                    )
+                ],
+                "eval(x)",
+            ),
+        ),
+        Attack(
+            "rights",
+            "become root, or change what it sees as root folder",
+            _try_each(["os.setuid(0)", "os.chroot('/tmp')"], "eval(x)"),
+        ),
+    ]
+
+
+def dangerous(limits: Limits) -> list[Attack]:
+    """List the attacks on the machine itself, for a sandbox with these limits."""
+    project = Path(__file__).parents[2]
+    paths = ["/etc/shadow", str(Path.home() / ".ssh"), str(project / "autograder")]
+    return [
+        Attack(
+            "course",
+            "read the home folder, the course",
+            _try_each(paths, "os.listdir(x) if os.path.isdir(x) else open(x).read()"),
+        ),
+        Attack(
+            "system",
+            "change the machine's own folders",
+            _try_each(["/usr", "/etc", "/", "/dev", "/opt"], "open(x + '/canary', 'x')"),
+        ),
+        Attack(
+            "environment",
+            "read the grader's environment variables",
+            f"import os\nprint(os.environ.get({PLANTED_VARIABLE!r}) or {STOPPED!r})",
+        ),
+        *_bombs(limits),
+    ]
+
+
+def _bombs(limits: Limits) -> list[Attack]:
+    return [
+        Attack(
+            "fork bomb",
+            "start processes without end",
+            "import os, time\nn = 0\ntry:\n    while n < 500:\n"
+            "        if os.fork() == 0:\n            time.sleep(60)\n        n += 1\n"
+            f"except OSError:\n    print({STOPPED!r})",
+        ),
+        Attack(
+            "memory bomb",
+            "take memory without end",
+            "hoard = [bytearray(b'1') * (1 << 26) for _ in range(64)]",
+            lambda cell, seconds: cell.error is not None,
+        ),
+        Attack(
+            "disk bomb",
+            "fill the disk",
+            "import time\nfor n in range(64):\n    open(f'{n}', 'wb').write(bytes(1 << 20))\n"
+            "time.sleep(1)",
+            lambda cell, seconds: cell.error is not None,
+        ),
+        Attack(
+            "output bomb",
+            "print without end",
+            "while True: print('canary ' * 1000)",
+            lambda cell, seconds: len(cell.output) < 2 * limits.output_bytes,
+        ),
+        Attack(
+            "time",
+            "loop where no exception reaches",
+            "sum(range(10 ** 12))",
+            lambda cell, seconds: seconds < 3 * limits.cell_seconds and cell.error is not None,
+        ),
+        Attack(
+            "daemon",
+            "outlive grading",
+            "import os, time\nif os.fork() == 0:\n    os.setsid()\n"
+            "    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
+            lambda cell, seconds: seconds < limits.cell_seconds,
+        ),
+        Attack(
+            "kill",
+            "kill everything in reach",
+            "import os\nos.kill(-1, 9)",
+            lambda cell, seconds: True,
+        ),
+    ]
+
+
+def _try_each(things: Sequence[str], expression: str) -> str:
+    """Return code that prints STOPPED if the expression fails for every thing."""
+    return (
+        f"import os\nfound = []\nfor x in {list(things)!r}:\n    try:\n        {expression}\n"
+        f"        found.append(x)\n    except (OSError, ZeroDivisionError):\n        pass\n"
+        f"print(found or {STOPPED!r})\n"
+    )

@@ -1,0 +1,341 @@
+"""Run a notebook's cells, then probes of what they define, where they can harm nobody.
+
+A server that has imported once what a set needs forks a process for each submission
+(`inside.worker`) and closes it off (`inside.isolation`): within namespaces that bubblewrap makes
+(`sandbox.bubblewrap`), tier A, or where those are forbidden without them, tier B. This side chooses
+the best tier in which attacks are seen to fail (`sandbox.escape_attempts`), sends cells and probes,
+and trusts nothing that comes back: every message has a deadline, bounds and a strict form, and what
+breaks them becomes a Failure.
+
+A cell or probe that ends its process takes only itself away: the rest is run again without it.
+"""
+
+import contextlib
+import dataclasses
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from autograder.inside import framing, process_limits, wire
+from autograder.inside.messages import ProbeRequest
+from autograder.inside.process_limits import Limits
+from autograder.records import GraderError, Run, SandboxUnavailable
+from autograder.sandbox import bubblewrap, escape_attempts
+from autograder.sandbox.session import Dialogue, Progress, ServerDiedError
+
+__all__ = ["LIBRARIES", "Limits", "Sandbox"]
+
+LIBRARIES = ("torch", "torch.optim", "torch.utils.data", "matplotlib.pyplot", "tqdm.auto")
+"""What can be held ready for student code, as it takes long to load. NumPy always is."""
+
+TIERS = {
+    "A": "namespaces by bubblewrap",
+    "A-fresh": "the same, started afresh for each submission: only when asked for, it is slow",
+    "B": "a user of its own (as root) or Landlock (else), with seccomp, without namespaces",
+}
+FORCE_TIER = "AUTOGRADER_TIER"
+"""Environment variable that allows one tier only, for tests."""
+# Users that systemd gives to services for a while, and so nobody else's.
+_USERS = range(61184, 65520)
+_START_SECONDS = 120.0
+_MOST_ATTEMPTS = 5
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)  # the program itself, or the one that it runs
+
+
+class Sandbox:
+    """A warm sandbox in which one submission after another can be run.
+
+    A context manager, to be entered in a thread that outlives it: where that thread ends, the
+    kernel ends the sandbox too.
+
+    Args:
+        course_modules: modules that student code may import, such as "course_pkg.text.batches".
+        course_root: folder that holds their package; needed if there are any.
+        libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
+            each submission spends the time; and each one here makes every fork a little slower.
+        allow_unsandboxed: run with this user's own rights. For trusted code only.
+
+    Attributes:
+        isolation: what keeps student code away from the grader, in words.
+        refused: for each better tier that was tried, why it cannot be had here.
+
+    Raises:
+        SandboxUnavailable: on entering, if this machine cannot isolate; says what to install.
+        GraderError: on entering, if a course module is missing or does not import alone.
+    """
+
+    def __init__(
+        self,
+        course_modules: Sequence[str] = (),
+        *,
+        course_root: Path | None = None,
+        libraries: Sequence[str] = LIBRARIES,
+        limits: Limits = Limits(),  # noqa: B008  (frozen)
+        allow_unsandboxed: bool = False,
+    ) -> None:
+        if course_modules and course_root is None:
+            raise ValueError(f"course_root is None; it must hold {list(course_modules)}")
+        self.course_modules = tuple(course_modules)
+        self.course_root = course_root
+        self.libraries = tuple(libraries)
+        self.limits = limits
+        self.unsandboxed = allow_unsandboxed
+        self.isolation = ""
+        self.refused: dict[str, str] = {}
+        self._tier = "none"
+        self._user: User | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._reusable = True
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="sandbox-")
+        folder = Path(self._folder.name)
+        try:
+            folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
+            (folder / "course").mkdir()
+            (folder / "work").mkdir(0o700)
+            if self.course_root is not None:
+                bubblewrap.copy_modules(self.course_modules, self.course_root, folder / "course")
+            if self.unsandboxed:
+                self._start()
+            else:
+                self._choose_tier()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+        if self._user is not None:
+            self._user.claim.close()
+            self._user = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def run(
+        self,
+        cells: Sequence[str],
+        requests: Sequence[ProbeRequest],
+        known: Mapping[bytes, Any] | None = None,
+    ) -> Run:
+        """Run the cells in order, then every probe; return one observation for each request.
+
+        A cell that fails is recorded and the next ones still run. Requests of one item that
+        follow each other share a process, so that one item's crash, loop or side effect cannot
+        touch another's.
+
+        Args:
+            known: answers of which it is known what they mean, as they come over the wire.
+        """
+        started = time.monotonic()
+        progress = Progress(cells, requests, self.limits, started)
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                with self._dialogue(known) as dialogue:
+                    progress.advance(dialogue)
+            except ServerDiedError:
+                progress.problems.append("the sandbox ended and was started again")
+                self._stop()
+            if not self._reusable:
+                self._stop()
+            if progress.is_complete or time.monotonic() > progress.deadline:
+                break
+        return progress.close(time.monotonic() - started)
+
+    def _choose_tier(self) -> None:
+        """Start in the best tier that this machine offers and that attacks do not get out of."""
+        forced = os.environ.get(FORCE_TIER)
+        if forced is not None and forced not in TIERS:
+            raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {list(TIERS)}")
+        if os.geteuid() == 0:
+            self._user = _unused_user()
+        for tier in [forced] if forced else ["A", "B"]:
+            self._tier = tier
+            try:
+                self._start()
+                through = escape_attempts.prove(self.run)
+            except SandboxUnavailable as error:
+                through = str(error)
+            if not through:
+                return
+            self._stop()
+            self.refused[tier] = through
+        reasons = "; ".join(f"tier {tier}: {why}" for tier, why in self.refused.items())
+        raise SandboxUnavailable(
+            f"student code cannot be isolated on this machine: {reasons}. {bubblewrap.INSTALL}"
+        )
+
+    @contextlib.contextmanager
+    def _dialogue(self, known: Mapping[bytes, Any] | None) -> Iterator[Dialogue]:
+        """Have a process made for a submission, and leave nothing of it behind."""
+        if self._process is None:
+            self._start()
+        assert self._control is not None
+        talk, their_talk = socket.socketpair()
+        output, their_output = os.pipe()
+        their_leash, leash = os.pipe()
+        theirs = [their_talk.detach(), their_output, their_leash]
+        keep = self.limits.output_bytes
+        dialogue = Dialogue(talk, output, leash, self._control, keep, known)
+        try:
+            socket.send_fds(self._control, [b"!"], theirs)
+        except OSError:
+            dialogue.hang_up()
+            raise ServerDiedError from None
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        try:
+            yield dialogue
+        finally:
+            dialogue.end()
+
+    def _start(self) -> None:
+        """Start the server, and again where something kills it before it is warm.
+
+        Else a kill from outside, as of a machine short of memory, would pass for a machine that
+        cannot isolate, and end the run of a whole class.
+        """
+        for attempts_left in reversed(range(_MOST_ATTEMPTS)):
+            answer, complaints = self._start_once()
+            if "isolation" in answer:
+                break
+            was_killed = self._ended() in _KILLED
+            self._stop()
+            if answer or not was_killed or not attempts_left:
+                self._refuse(answer, complaints)
+        self._reusable, self.isolation = answer["reusable"], answer["isolation"]
+
+    def _ended(self) -> int | None:
+        """Return the server's exit status, None if it is still there."""
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1.0)
+        return None
+
+    def _start_once(self) -> tuple[dict[str, Any], str]:
+        """Return what the server answers once it is warm, and what it complained of."""
+        assert self._folder is not None
+        folder = Path(self._folder.name)
+        ours, theirs = socket.socketpair()
+        names = {name.split(".")[0] for name in self.course_modules}
+        fd = theirs.fileno()
+        in_room = self._tier.startswith("A")
+        if in_room:
+            command = bubblewrap.bubblewrap_command(folder, sorted(names), self.limits, fd)
+        else:
+            command = bubblewrap.plain_command(fd)
+        with theirs, tempfile.TemporaryFile() as complaints:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                pass_fds=[fd],
+                env=bubblewrap.environment() | ({} if in_room else _homes(folder)),
+                cwd=folder if self.unsandboxed else "/",
+                start_new_session=True,
+            )
+            theirs.close()
+            self._control = ours
+            answer = self._handshake(self._settings(folder, names))
+            complaints.seek(0)
+            return answer, complaints.read(4000).decode(errors="replace").strip()
+
+    def _settings(self, folder: Path, course_names: Collection[str]) -> dict[str, Any]:
+        """Return what the server must know; no path of this machine gets into the room."""
+        settings = {
+            "tier": self._tier,
+            "limits": dataclasses.asdict(self.limits),
+            "become": self._user.uid if self._user is not None else None,
+            "course": bubblewrap.COURSE_INSIDE,
+            "libraries": list(self.libraries),
+            "course_modules": list(self.course_modules),
+        }
+        if not self._tier.startswith("A"):
+            # Another user may not reach the folder of this Python: what is loaded can be imported.
+            settings["libraries"] = list(LIBRARIES)
+            settings["course"] = str(folder / "course")
+            settings["readable"] = bubblewrap.readable_paths(folder, sorted(course_names))
+            settings["work"] = str(folder / "work")
+        return settings
+
+    def _handshake(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Tell the server what to load and wait until it is warm."""
+        assert self._control is not None
+        deadline = time.monotonic() + _START_SECONDS
+        try:
+            framing.write(self._control, wire.encode(settings), deadline)
+            answer: dict[str, Any] = framing.read(self._control, deadline)
+        except (EOFError, OSError):
+            return {}
+        return answer
+
+    def _refuse(self, answer: dict[str, Any], complaints: str) -> NoReturn:
+        if "error" in answer:
+            raise GraderError(
+                f"{answer['error']} (while the sandbox loaded torch, numpy and the modules "
+                f"{list(self.course_modules)}: a course module may import only others of these)"
+            )
+        why = answer.get("unavailable") or complaints or "it does not start, and gives no reason"
+        raise SandboxUnavailable(str(why))
+
+    def _stop(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@dataclass(frozen=True)
+class User:
+    """A user for student code alone.
+
+    Attributes:
+        claim: a name in the kernel that others find taken as long as it is open.
+    """
+
+    uid: int
+    claim: socket.socket
+
+
+def _unused_user() -> User:
+    """Claim a user that has no name, no process and no other sandbox."""
+    for uid in _USERS:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0autograder-user-{uid}")
+            pwd.getpwuid(uid)
+        except KeyError:
+            if process_limits.threads_of_user(uid) == 0:
+                return User(uid, claim)
+        except OSError:
+            pass
+        claim.close()
+    raise SandboxUnavailable(f"every user from {_USERS[0]} to {_USERS[-1]} is taken")
+
+
+def _homes(folder: Path) -> dict[str, str]:
+    """Return the variables that name folders, where there is no room to hold the usual ones."""
+    return {"HOME": f"{folder}/work", "TMPDIR": f"{folder}/work"}

@@ -1,0 +1,325 @@
+"""The grader's side of one submission's process: what is asked, answered, and still open.
+
+A `Dialogue` is the wire to one process in the sandbox, which student code may have taken over; a
+`Progress` is the work on one submission, which may need several processes: whatever ends one is
+recorded and left out of the next.
+"""
+
+import functools
+import itertools
+import os
+import select
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autograder.inside import framing, wire
+from autograder.inside.messages import NOT_CONFINED, OUT_OF_MEMORY, Failure, ProbeRequest, WireError
+from autograder.inside.process_limits import Limits
+from autograder.records import CellResult, Observation, Run
+
+# The worker ends what is late by itself; this much later the grader does it from outside.
+_GRACE_SECONDS = 2.0
+_REPORT_SECONDS = 20.0
+_MOST_OUTPUT = 64 << 20
+_FAILURE_KINDS = ("missing", "exception", "timeout", "memory", "crash", "refused")
+
+
+class DiedError(Exception):
+    """A submission's process has ended, or must be ended, before it was done."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message)
+
+
+class ServerDiedError(Exception):
+    """The warm server is gone; no submission is to blame."""
+
+
+class Dialogue:
+    """Questions to one process in the sandbox and its answers.
+
+    Attributes:
+        known: what messages mean that need not be decoded.
+        cpu_seconds: what the process and all below it have used, known when it has ended.
+    """
+
+    def __init__(
+        self,
+        talk: socket.socket,
+        output: int,
+        leash: int,
+        control: socket.socket,
+        keep: int,
+        known: Mapping[bytes, Any] | None = None,
+    ) -> None:
+        self.talk = talk
+        self.output = output
+        self.leash = leash
+        self.control = control
+        self.keep = keep
+        self.known = known
+        self.status: int | None = None
+        self.cpu_seconds = 0.0
+        self._printed = bytearray()
+        self._n_printed = 0
+        self._n_total = 0
+        self._output_is_open = True
+        self._poll = select.poll()
+        self._poll.register(talk, select.POLLIN)
+        self._poll.register(output, select.POLLIN)
+        os.set_blocking(output, False)
+
+    def tell(self, message: dict[str, Any], deadline: float) -> None:
+        """Send a message.
+
+        Raises:
+            DiedError: if it is not taken in time.
+        """
+        try:
+            framing.write(self.talk, wire.encode(message), deadline)
+        except TimeoutError:
+            raise DiedError("timeout", "the time is over") from None
+        except OSError:
+            raise self._death() from None
+
+    def hear(self, deadline: float) -> tuple[str, Any]:
+        """Return the next answer: what it is, and its content.
+
+        Raises:
+            DiedError: if none comes in time, or not in the right form.
+        """
+        try:
+            self._wait(deadline)
+            answer = framing.read(self.talk, deadline, self.known)
+        except WireError as error:
+            raise DiedError("refused", str(error)) from None
+        except TimeoutError:
+            raise DiedError("timeout", "the time is over") from None
+        except (EOFError, OSError):
+            raise self._death() from None
+        self._drain()
+        if type(answer) is not dict or len(answer) != 1 or type(next(iter(answer))) is not str:
+            raise DiedError("refused", "an answer that has no place here")
+        return next(iter(answer.items()))
+
+    def take_output(self) -> str:
+        """Return what was printed since the last call, cut to the limit."""
+        text = self._printed.decode("utf-8", "replace")
+        if self._n_printed > len(self._printed):
+            text += f"\n[{self._n_printed - len(self._printed)} more bytes were printed]"
+        self._printed.clear()
+        self._n_printed = 0
+        return text
+
+    def end(self) -> int:
+        """Hang up, wait until every process of the submission is gone, return how it ended.
+
+        Raises:
+            ServerDiedError: if the server does not say.
+        """
+        if self.status is None:
+            self.hang_up()
+            try:
+                report = framing.read(self.control, time.monotonic() + _REPORT_SECONDS)
+            except (EOFError, OSError):
+                self.status = NOT_CONFINED
+            else:
+                self.status = int(report["status"])
+                self.cpu_seconds = float(report["cpu_seconds"])
+        if self.status == NOT_CONFINED:
+            raise ServerDiedError
+        return self.status
+
+    def hang_up(self) -> None:
+        """Close this side; the warden then ends the other."""
+        self.talk.close()
+        os.close(self.output)
+        os.close(self.leash)
+
+    def _death(self) -> DiedError:
+        if self.end() == OUT_OF_MEMORY:
+            return DiedError("memory", "more memory was used than is allowed")
+        return DiedError("crash", "the process ended")
+
+    def _wait(self, deadline: float) -> None:
+        """Wait for an answer, emptying the pipe of output, or the other side would block."""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready = {fd for fd, _ in self._poll.poll(left * 1000)}
+            if self.output in ready:
+                self._drain()
+            if self.talk.fileno() in ready:
+                return
+
+    def _drain(self) -> None:
+        while self._output_is_open:
+            try:
+                data = os.read(self.output, 1 << 16)
+            except BlockingIOError:
+                return
+            if not data:  # the student closed it: nothing more will come
+                self._output_is_open = False
+                self._poll.unregister(self.output)
+                return
+            self._printed += data[: self.keep - len(self._printed)]
+            self._n_printed += len(data)
+            self._n_total += len(data)
+            if self._n_total > _MOST_OUTPUT:
+                raise DiedError("refused", f"more than {_MOST_OUTPUT >> 20} MB were printed")
+
+
+class Progress:
+    """What is known of one submission so far."""
+
+    def __init__(
+        self, cells: Sequence[str], requests: Sequence[ProbeRequest], limits: Limits, start: float
+    ) -> None:
+        self.cells = cells
+        self.requests = requests
+        self.limits = limits
+        self.deadline = start + limits.submission_seconds
+        self.results: dict[int, CellResult] = {}
+        self.observations: dict[int, Observation] = {}
+        self.problems: list[str] = []
+        self._fatal_cells: set[int] = set()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell has a result and every request an observation."""
+        cells, requests = len(self.results), len(self.observations)
+        return cells == len(self.cells) and requests == len(self.requests)
+
+    def advance(self, dialogue: Dialogue) -> None:
+        """Go on with a fresh process until all is done or something ends it."""
+        if self._run_cells(dialogue):
+            self._run_probes(dialogue)
+
+    def close(self, seconds: float) -> Run:
+        """Return the run; what was never reached is a Failure."""
+        late = Failure("timeout", "the time for the whole submission is over")
+        lost = Failure("crash", "the processes of this submission ended too often")
+        for index in range(len(self.cells)):
+            self.results.setdefault(index, CellResult(index, "", "this cell was not run"))
+        reason = late if seconds >= self.limits.submission_seconds else lost
+        for index in range(len(self.requests)):
+            if index not in self.observations:
+                self._observe(index, reason, 0.0)
+        return Run(
+            tuple(result for _, result in sorted(self.results.items())),
+            tuple(observation for _, observation in sorted(self.observations.items())),
+            seconds,
+            tuple(self.problems),
+        )
+
+    def _within(self, seconds: float) -> float:
+        return min(self.deadline, time.monotonic() + seconds + _GRACE_SECONDS)
+
+    # -------------------------------------------------------------- cells
+    def _run_cells(self, dialogue: Dialogue) -> bool:
+        """Run the cells; False if one of them ended the process."""
+        for index, source in enumerate(self.cells):
+            if index in self._fatal_cells:
+                continue
+            try:
+                deadline = self._within(self.limits.cell_seconds)
+                dialogue.tell({"cell": source}, deadline)
+                kind, error = dialogue.hear(deadline)
+                if kind != "error" or type(error) not in (str, type(None)):
+                    raise DiedError("refused", "an answer that has no place here")
+            except DiedError as death:
+                error = f"{death.failure.kind}: {death.failure.message}"
+                self._fatal_cells.add(index)
+                self.problems.append(f"cell {index} was left out: {death.failure.message}")
+                self.results[index] = CellResult(index, dialogue.take_output(), error)
+                return False
+            # A later process runs the cell again; what the first one printed stands.
+            self.results.setdefault(index, CellResult(index, dialogue.take_output(), error))
+            dialogue.take_output()
+        return True
+
+    # -------------------------------------------------------------- probes
+    def _run_probes(self, dialogue: Dialogue) -> None:
+        open_requests = [
+            (index, request)
+            for index, request in enumerate(self.requests)
+            if index not in self.observations
+        ]
+        for _, group in itertools.groupby(open_requests, key=lambda pair: pair[1].item):
+            if not self._run_item(dialogue, list(group)):
+                return
+
+    def _run_item(self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]) -> bool:
+        """Run one item's probes, in a new prober after each that ends one.
+
+        Returns:
+            Whether the submission's process can go on with other items.
+        """
+        while group := [pair for pair in group if not self._is_hopeless(*pair)]:
+            try:
+                batch = {"requests": [_encoded(request) for _, request in group]}
+                dialogue.tell(batch, self._within(0))
+                group = self._hear_item(dialogue, group)
+            except DiedError:
+                return False
+        return True
+
+    def _hear_item(
+        self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]
+    ) -> list[tuple[int, ProbeRequest]]:
+        """Take one prober's answers; return the requests that it did not live to see.
+
+        Raises:
+            DiedError: if the whole process has ended, or speaks nonsense.
+        """
+        for place, (index, request) in enumerate(group):
+            started = time.monotonic()
+            try:
+                value, prober_lives = _read_answer(*dialogue.hear(self._within(request.seconds)))
+            except DiedError as death:
+                self._observe(index, death.failure, time.monotonic() - started)
+                raise
+            self._observe(index, value, time.monotonic() - started)
+            if not prober_lives:
+                return group[place + 1 :]
+        if dialogue.hear(self._within(0))[0] not in ("done", "died"):
+            raise DiedError("refused", "an answer that has no place here")
+        return []
+
+    def _is_hopeless(self, index: int, request: ProbeRequest) -> bool:
+        """Fail a request at once where an earlier case of the same part has run out of time."""
+        for observation in self.observations.values():
+            same = (observation.item, observation.part) == (request.item, request.part)
+            value = observation.value
+            if same and type(value) is Failure and value.kind == "timeout":
+                self._observe(index, value, 0.0)
+                return True
+        return False
+
+    def _observe(self, index: int, value: object, seconds: float) -> None:
+        request = self.requests[index]
+        self.observations[index] = Observation(
+            request.item, request.part, request.case, value, seconds
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _encoded(request: ProbeRequest) -> bytes:
+    """Encode a request once: students who share a seed are asked the same."""
+    fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
+    return wire.encode(fields)
+
+
+def _read_answer(kind: str, content: Any) -> tuple[object, bool]:
+    """Return the value or Failure of an answer, and whether its prober goes on."""
+    if kind == "value":
+        return content, True
+    if kind in ("failure", "died") and type(content) is list and len(content) == 2:
+        name, message = content
+        if name in _FAILURE_KINDS and type(message) is str:
+            return Failure(name, message[:500]), kind == "failure"
+    raise DiedError("refused", "an answer that has no place here")

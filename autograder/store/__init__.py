@@ -1,0 +1,1 @@
+"""What stays on disk: the journal of grades and nbgrader's gradebook."""

@@ -1,0 +1,443 @@
+"""Write grades into nbgrader's gradebook; the only file that uses nbgrader's database.
+
+One writer, one transaction for a hundred submissions: nbgrader's own way, a transaction for every
+row, costs ten times as much. A score that a person gave is never touched: only `auto_score` and
+`auto_comment` are written. Beside the database stands `autograded/`, in the
+layout that nbgrader's formgrader reads, so hand grading works as instructors know it.
+"""
+
+import contextlib
+import csv
+import io
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import api, dbutil
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import contains_eager, selectinload
+
+from autograder.authoring.notebooks import defused, grading, is_answer
+from autograder.files import harmless
+from autograder.records import (
+    FinalScore,
+    Grade,
+    GraderError,
+    HandGrade,
+    ItemScore,
+    State,
+    Timing,
+    Verdict,
+)
+
+_CSV_COLUMNS = (
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+    "late_submission_penalty",
+    "score",
+    "max_score",
+)
+_AT_ONCE = 100
+
+
+class Gradebook:
+    """nbgrader's gradebook, opened for one run.
+
+    Args:
+        url: SQLAlchemy's address of the database. A new SQLite file is made whole or not at all.
+
+    Raises:
+        GraderError: on entering, if the database cannot be opened; says which and why.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._book: Any = None
+
+    def __enter__(self) -> Self:
+        with _said_plainly(self.url):
+            path = self.url.removeprefix("sqlite:///")
+            if path != self.url and not Path(path).exists():
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                scratch = f"{path}.new-{os.getpid()}"
+                api.Gradebook(f"sqlite:///{scratch}").close()
+                os.replace(scratch, path)
+            self._book = api.Gradebook(self.url)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._book is not None:
+            self._book.close()
+            self._book = None
+
+    def register(self, name: str, recorded: NotebookNode, due: datetime | None = None) -> None:
+        """Make the set, its notebook and its cells known, or bring them up to date.
+
+        nbgrader refuses to change a notebook that has submissions; here cells may be added later,
+        so a check can be added or split after the deadline.
+
+        Args:
+            recorded: the notebook as `nbgrader generate_assignment` would remember it.
+            due: when the set is due; without it, a date set in formgrader stays.
+
+        Raises:
+            GraderError: if a cell is gone for which somebody has given points by hand.
+        """
+        with _said_plainly(self.url):
+            dates = {} if due is None else {"duedate": _naive(due)}
+            self._book.update_or_create_assignment(name, **dates)
+            kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
+            self._book.update_or_create_notebook(name, name, kernelspec=kernel)
+            kept: set[tuple[str, str]] = set()
+            for cell in recorded.cells:
+                for kind, values in _rows(cell):
+                    update = getattr(self._book, f"update_or_create_{kind}")
+                    update(cell.metadata.nbgrader["grade_id"], name, name, **values)
+                    kept.add((kind, cell.metadata.nbgrader["grade_id"]))
+            self._remove_others(name, kept)
+            self._complete_submissions(name)
+
+    def record(self, name: str, marked: Iterable[tuple[Grade, frozenset[str]]]) -> None:
+        """Write the scores of submissions to a set, leaving those of people alone.
+
+        Args:
+            marked: for each student at most one grade, with the items and hand-graded questions
+                that were left as they were released.
+        """
+        rest = iter(marked)
+        while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _AT_ONCE)}:
+            with _said_plainly(self.url):
+                with self._book.db.no_autoflush:
+                    self._record_some(name, some)
+                self._book.db.commit()
+                self._book.db.expunge_all()  # or memory would grow with the class
+
+    def _record_some(self, name: str, marked: Mapping[str, tuple[Grade, frozenset[str]]]) -> None:
+        notebook = self._book.find_notebook(name, name)
+        cells = {cell.id: cell.name for cell in _cells(notebook)}
+        rows = self._submitted(notebook, marked)
+        for student, (grade, blank) in marked.items():
+            row = rows[student]
+            verdicts = {verdict.item: verdict for verdict in grade.verdicts}
+            _time(row.assignment, notebook.assignment, grade.timing)
+            row.late_submission_penalty = grade.timing.penalty
+            for score in row.grades:
+                item = cells[score.cell_id]
+                _score(score, verdicts.get(item), grade.state, item in blank)
+            for comment in row.comments:
+                item = cells[comment.cell_id]
+                verdict = verdicts.get(item.removesuffix("_answer"))
+                comment.auto_comment = _comment(verdict, item, blank)
+
+    def _submitted(self, notebook: Any, students: Collection[str]) -> dict[str, Any]:
+        """Return these students' submitted notebooks, with a row for each cell; new ones too."""
+        db = self._book.db
+        found = (
+            db.query(api.SubmittedNotebook)
+            .join(api.SubmittedNotebook.assignment)
+            .where(api.SubmittedNotebook.notebook_id == notebook.id)
+            .where(api.SubmittedAssignment.student_id.in_(students))
+            .options(
+                contains_eager(api.SubmittedNotebook.assignment),
+                selectinload(api.SubmittedNotebook.grades),
+                selectinload(api.SubmittedNotebook.comments),
+            )
+        )
+        rows = {row.assignment.student_id: row for row in found}
+        known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(students))))
+        db.add_all([api.Student(id=student) for student in students if student not in known])
+        for student in students:
+            if student not in rows:
+                rows[student] = _new_submission(notebook, student)
+                db.add(rows[student])
+        return rows
+
+    def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
+        """Return, for each student, what people gave for each cell they may or must grade."""
+        found: dict[str, dict[str, HandGrade]] = {}
+        with _said_plainly(self.url):
+            comments = {
+                (student, cell): text
+                for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment")
+                if text
+            }
+            columns = ("manual_score", "extra_credit", "needs_manual_grade")
+            for student, cell, points, extra, waiting in self._rows_of(
+                problem_set, api.Grade, *columns
+            ):
+                if points is not None and extra is not None:
+                    points += extra
+                comment = comments.get((student, cell)) or comments.get((student, f"{cell}_answer"))
+                given = HandGrade(points, comment or "", waiting)
+                found.setdefault(student, {})[cell] = given
+        return found
+
+    def _rows_of(self, problem_set: str, table: Any, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield student, cell and these columns of every grade or comment of a set."""
+        wanted = [getattr(table, name) for name in columns]
+        query = (
+            select(api.SubmittedAssignment.student_id, api.BaseCell.name, *wanted)
+            .join(api.SubmittedNotebook, api.SubmittedNotebook.id == table.notebook_id)
+            .join(api.SubmittedNotebook.assignment)
+            .join(api.SubmittedAssignment.assignment)
+            .join(api.BaseCell, api.BaseCell.id == table.cell_id)
+            .where(api.Assignment.name == problem_set)
+        )
+        yield from self._book.db.execute(query)
+
+    def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
+        """Return what each submission counts, as `export_csv` and formgrader do."""
+        with _said_plainly(self.url):
+            found = self._book.assignment_submissions(problem_set)
+            scores = [_final_score(submission) for submission in found]
+        return tuple(sorted(scores, key=lambda score: score.student))
+
+    def export_csv(self, problem_set: str) -> str:
+        """Return the grades of a set as CSV, with the columns of nbgrader's own export."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, _CSV_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        with _said_plainly(self.url):
+            for assignment in self._book.assignments:
+                if assignment.name != problem_set:
+                    continue
+                for submission in sorted(assignment.submissions, key=lambda s: s.student.id):
+                    writer.writerow(_csv_row(assignment, submission))
+        return out.getvalue()
+
+    def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:
+        notebook = self._book.find_notebook(name, name)
+        for kind in ("grade_cell", "solution_cell", "task_cell", "source_cell"):
+            for cell in list(getattr(notebook, f"{kind}s")):
+                if (kind, cell.name) in kept:
+                    continue
+                # Source cells have neither grades nor comments.
+                grades, comments = getattr(cell, "grades", []), getattr(cell, "comments", [])
+                if any(row.manual_score is not None for row in grades):
+                    raise GraderError(
+                        f"cell {cell.name} is no longer in {name}, but people have graded it by "
+                        "hand; put it back, or remove those grades in formgrader first"
+                    )
+                for row in (*grades, *comments):
+                    self._book.db.delete(row)
+                self._book.db.delete(cell)
+        self._book.db.commit()
+
+    def _complete_submissions(self, name: str) -> None:
+        """Give submissions that were recorded earlier a row for each cell that is new."""
+        db, notebook = self._book.db, self._book.find_notebook(name, name)
+        submitted = api.SubmittedNotebook.id
+        everybody = set(
+            db.scalars(select(submitted).where(api.SubmittedNotebook.notebook_id == notebook.id))
+        )
+        for table, cells in (
+            (api.Grade, (*notebook.grade_cells, *notebook.task_cells)),
+            (api.Comment, (*notebook.solution_cells, *notebook.task_cells)),
+        ):
+            for cell in cells:
+                have = set(db.scalars(select(table.notebook_id).where(table.cell_id == cell.id)))
+                for one in everybody - have:
+                    db.add(table(cell_id=cell.id, notebook_id=one))
+        db.commit()
+
+
+def _cells(notebook: Any) -> tuple[Any, ...]:
+    """Return the cells that submissions have rows for."""
+    return (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
+
+
+def _new_submission(notebook: Any, student: str) -> Any:
+    """Make a submitted notebook with an empty row for each cell, as nbgrader would."""
+    submission = api.SubmittedAssignment(assignment_id=notebook.assignment_id, student_id=student)
+    grades = [api.Grade(cell_id=cell.id) for cell in (*notebook.grade_cells, *notebook.task_cells)]
+    comments = [
+        api.Comment(cell_id=cell.id) for cell in (*notebook.solution_cells, *notebook.task_cells)
+    ]
+    return api.SubmittedNotebook(
+        notebook_id=notebook.id, assignment=submission, grades=grades, comments=comments
+    )
+
+
+def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
+    """Return a mended submission as formgrader shows it: points and reasons as its only outputs.
+
+    Whatever the student wrote outside of code is made harmless first: formgrader would render it.
+    Changes `notebook` in place.
+    """
+    verdicts = {verdict.item: verdict for verdict in grade.verdicts}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            own = is_answer(cell) or not grading(cell)
+            cell.source = defused(cell.source) if own else cell.source
+            continue
+        verdict = verdicts.get(grading(cell).get("grade_id", ""))
+        cell.outputs = []
+        if verdict is not None:
+            shown = {"output_type": "stream", "name": "stdout", "text": in_words(verdict)}
+            cell.outputs = [nbformat.from_dict(shown)]  # type: ignore[no-untyped-call]
+    return notebook
+
+
+def in_words(verdict: Verdict) -> str:
+    """Return a verdict as plain text for the instructor's eyes and the student's."""
+    lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
+    for part in verdict.parts:
+        lines.append(f"{'+' if part.holds else '-'} {part.part}: {part.message or 'holds'}")
+    if verdict.misconception is not None:
+        lines.append(f"Hint: {verdict.misconception.hint}")
+    if verdict.fault:
+        lines.append("The check itself failed; your instructor has been told.")
+    return "\n".join(lines) + "\n"
+
+
+def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Which of nbgrader's tables a released cell stands in, and with which values."""
+    meta = grading(cell)
+    if not meta:
+        return
+    if meta.get("grade"):
+        yield "grade_cell", {"max_score": float(meta["points"]), "cell_type": cell.cell_type}
+    if meta.get("solution"):
+        yield "solution_cell", {}
+    if meta.get("task"):
+        yield "task_cell", {"max_score": float(meta["points"]), "cell_type": cell.cell_type}
+    yield (
+        "source_cell",
+        {
+            "cell_type": cell.cell_type,
+            "locked": bool(meta.get("locked")) and not meta.get("solution"),
+            "source": cell.source,
+            "checksum": meta.get("checksum"),
+        },
+    )
+
+
+def _score(row: Any, verdict: Verdict | None, state: State, blank: bool) -> None:
+    if verdict is not None and verdict.fault:
+        # The course's fault: an earlier score stays as it is, and a person looks at it.
+        row.auto_score = verdict.points if row.auto_score is None else row.auto_score
+        row.needs_manual_grade = True
+        return
+    if verdict is not None:
+        score: float | None = verdict.points
+    elif state is State.REFUSED or blank:
+        score = 0.0
+    else:
+        score = None
+    changed = row.auto_score != score
+    row.auto_score = score
+    if row.manual_score is not None:
+        # nbgrader's rule: a person looks again where the machine has changed its mind.
+        row.needs_manual_grade = row.needs_manual_grade or (changed and verdict is not None)
+    else:
+        row.needs_manual_grade = score is None or state in (State.REFUSED, State.GRADER_FAULT)
+
+
+def _time(submission: Any, assignment: Any, timing: Timing) -> None:
+    """Write when a submission came, and by how much its own due date is later than the set's."""
+    submission.timestamp = (
+        _naive(datetime.fromisoformat(timing.submitted)) if timing.submitted else None
+    )
+    due = assignment.duedate
+    if timing.extended and due is not None:
+        submission.extension = _naive(datetime.fromisoformat(timing.due)) - due
+    elif timing.due:
+        submission.extension = None
+
+
+def _naive(time: datetime) -> datetime:
+    """Return a time as nbgrader stores it: in UTC, without saying so."""
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
+def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str | None:
+    if name in blank or (verdict is not None and verdict.item in blank):
+        return "No response."
+    if verdict is None or verdict.points == verdict.max_points:
+        return None
+    return defused(in_words(verdict))
+
+
+def _csv_row(assignment: Any, submission: Any) -> Mapping[str, Any]:
+    student, penalty = submission.student, submission.late_submission_penalty or 0.0
+    row = {
+        "assignment": assignment.name,
+        "duedate": assignment.duedate,
+        "timestamp": submission.timestamp,
+        "student_id": student.id,
+        "last_name": student.last_name,
+        "first_name": student.first_name,
+        "email": student.email,
+        "raw_score": submission.score,
+        "late_submission_penalty": penalty,
+        "score": max(0.0, submission.score - penalty),
+        "max_score": assignment.max_score,
+    }
+    return {key: harmless(value) for key, value in row.items()}
+
+
+def _final_score(submission: Any) -> FinalScore:
+    comments = {
+        row.name: row.manual_comment or ""
+        for notebook in submission.notebooks
+        for row in notebook.comments
+    }
+    items = tuple(
+        ItemScore(
+            row.name,
+            row.score,
+            row.max_score,
+            row.needs_manual_grade and row.auto_score is None and row.manual_score is None,
+            comments.get(row.name) or comments.get(f"{row.name}_answer") or "",
+        )
+        for notebook in submission.notebooks
+        for row in notebook.grades
+    )
+    row = _csv_row(submission.assignment, submission)
+    return FinalScore(
+        student=submission.student.id,
+        points=row["score"],
+        max_points=row["max_score"],
+        penalty=row["late_submission_penalty"],
+        email=submission.student.email or "",
+        items=items,
+    )
+
+
+@contextlib.contextmanager
+def _said_plainly(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, api.InvalidEntry, OSError) as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        shown = url if "@" not in url else f"{url.split(':')[0]}://…@{url.rsplit('@', 1)[1]}"
+        raise GraderError(f"the gradebook {shown} cannot be used: {reason}") from error
+
+
+def _newest_schema() -> str | None:
+    """Return the version of nbgrader's tables, which nbgrader itself starts a program to ask."""
+    from alembic.script import ScriptDirectory  # slow to load, and only for a new database
+
+    return ScriptDirectory(dbutil.ALEMBIC_DIR).get_current_head()
+
+
+api.get_alembic_version = _newest_schema  # type: ignore[assignment]

@@ -1,0 +1,1 @@
+"""Is a problem set any good? Try its checks on right and wrong answers."""

@@ -1,0 +1,127 @@
+"""Print what `autograder.validation.check_set` has found out about a problem set."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from autograder.validation.check_set import SetReport, Trial
+
+_GOOD, _BAD = "[green]✓[/green]", "[red]✗[/red]"
+
+
+def print_report(report: SetReport, console: Console | None = None) -> None:
+    """Print the proof: a row for each item, one for each mistake, what survives, what to mend."""
+    console = console or Console()
+    console.print(_items(report))
+    console.print(_mistakes(report))
+    if report.of(kind="mutant"):
+        console.print(
+            f"Mutants: {len(report.of(kind='mutant'))} change behaviour, "
+            f"{report.mutation_score:.1%} of them are caught; "
+            f"{len(report.equivalent)} more are listed as equivalent."
+        )
+    for trial in report.survivors:
+        console.print(f"  [yellow]survives[/yellow] {trial.item}: {escape(trial.name)}")
+    for item, change, reason in report.equivalent:
+        console.print(f"  [dim]equivalent[/dim] {item}: {escape(change)}\n    {escape(reason)}")
+    for problem in report.problems:
+        console.print(f"{_BAD} {escape(problem)}")
+    if report.ok:
+        console.print(f"{_GOOD} {report.name} judges well: nothing to mend.")
+
+
+def plain_report(report: SetReport) -> dict[str, Any]:
+    """Return the proof as JSON writes it."""
+    return {
+        "problem_set": report.name,
+        "ok": report.ok,
+        "problems": list(report.problems),
+        "mutation_score": report.mutation_score,
+        **asdict(report),
+    }
+
+
+def _items(report: SetReport) -> Table:
+    table = Table(title=f"{report.name}: what the checks make of known answers", show_footer=True)
+    table.add_column("item", footer="all")
+    table.add_column("points", justify="right", footer=f"{sum(report.points.values()):g}")
+    columns = {
+        "solution": ("solution", "reference"),
+        "alternatives accepted": ("alternative",),
+        "stub": ("stub", "meaningless"),
+    }
+    for title, kinds in columns.items():
+        everything = [t for kind in kinds for t in report.of(kind=kind)]
+        table.add_column(title, justify="right", footer=_kept(everything, title))
+    for title, value in (
+        ("mistakes caught", _caught),
+        ("named", _named),
+        ("seen by visible tests", _seen),
+    ):
+        table.add_column(title, justify="right", footer=value(report.of(kind="mistake")))
+    table.add_column("mutants caught", justify="right", footer=_caught(report.of(kind="mutant")))
+    for item, points in report.points.items():
+        rows = [[t for kind in kinds for t in report.of(item, kind)] for kinds in columns.values()]
+        mistakes = report.of(item, "mistake")
+        table.add_row(
+            item,
+            f"{points:g}",
+            *(_kept(row, title) for row, title in zip(rows, columns, strict=True)),
+            _caught(mistakes),
+            _named(mistakes),
+            _seen(mistakes),
+            _caught(report.of(item, "mutant")),
+        )
+    return table
+
+
+def _mistakes(report: SetReport) -> Table:
+    table = Table(title="mistakes")
+    for title in ("item", "misconception", "points left", "caught by", ""):
+        table.add_column(title, justify="right" if title == "points left" else "left")
+    previous = ""
+    for trial in report.of(kind="mistake"):
+        table.add_row(
+            trial.item if trial.item != previous else "",
+            escape(trial.name),
+            f"{trial.share:.0%}",
+            escape(", ".join(trial.caught_by)),
+            _BAD if trial.problem else _GOOD,
+            end_section=False,
+        )
+        previous = trial.item
+    return table
+
+
+def _kept(trials: Iterable[Trial], title: str) -> str:
+    """Shares of the points that answers keep: one number where they agree."""
+    trials = list(trials)
+    if title.startswith("alternatives"):
+        return _of(sum(trial.share >= 1 for trial in trials), len(trials))
+    shares = sorted({f"{trial.share:.0%}" for trial in trials})
+    return " / ".join(shares)
+
+
+def _caught(trials: Iterable[Trial]) -> str:
+    trials = list(trials)
+    return _of(sum(trial.share < 1 for trial in trials), len(trials))
+
+
+def _named(trials: Iterable[Trial]) -> str:
+    trials = list(trials)
+    return _of(sum(trial.recognised == trial.name for trial in trials), len(trials))
+
+
+def _seen(trials: Iterable[Trial]) -> str:
+    """How many the student finds alone; fewer than all is the hidden tests' reason to be."""
+    trials = list(trials)
+    return f"{sum(bool(trial.seen) for trial in trials)} of {len(trials)}"
+
+
+def _of(part: int, whole: int) -> str:
+    colour = "green" if part == whole else "red"
+    return f"[{colour}]{part} of {whole}[/{colour}]" if whole else "-"

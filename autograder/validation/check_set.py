@@ -1,0 +1,375 @@
+"""Prove that a problem set judges well, before a student meets it.
+
+    solution, reference, alternatives  ──►  full points, in every draw
+    stub, answers that mean nothing    ──►  no points
+    mistakes                           ──►  fewer points, and their own misconception named
+    mutants of the solution            ──►  fewer points, at least 98 % of those that differ
+    visible tests                      ──►  pass on every right answer, fail on the stub
+
+The answers are the course's own, so they run in plain processes; a loop that never ends is killed.
+A mutant that changes no behaviour is listed in the checks file with the reason, as
+`EQUIVALENT_MUTANTS = {item: {change: reason}}`.
+"""
+
+import builtins
+import dataclasses
+import dis
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
+from autograder.authoring.release import Release, build, lint
+from autograder.grading.judge import case_requests, judge_check
+from autograder.records import CheckFault, GraderError, Verdict
+from autograder.validation.mutants import mutants
+from autograder.validation.plain_process import Answer, observe
+
+LEAST_MISTAKES = 6
+LEAST_ALTERNATIVES = 4
+LEAST_MUTATION_SCORE = 0.98
+SEEDS = (0, 1, 2)
+# What stops a mutant that never ends is CPU time, which a busy machine does not spend faster.
+MUTANT_CPU_SECONDS = 3
+MUTANT_SECONDS = 60.0
+
+Namespace = dict[str, Any]
+
+_MEANINGLESS: dict[str, Any] = {
+    "None": None,
+    "0": 0,
+    "1.0": 1.0,
+    "an empty tuple": (),
+    "an empty dict": {},
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer to one item, and what the checks made of it.
+
+    Attributes:
+        kind: "solution", "reference", "alternative", "stub", "meaningless", "mistake", "mutant".
+        share: of the item's points, the least (the most, if it should be caught) over all draws.
+        caught_by: parts that did not hold.
+        recognised: the misconception that was named.
+        seen: whether the visible tests fail on it; None if they were not asked.
+        problem: what is wrong with the checks; empty if they did well.
+    """
+
+    item: str
+    kind: str
+    name: str
+    share: float
+    caught_by: tuple[str, ...] = ()
+    recognised: str = ""
+    seen: bool | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class SetReport:
+    """All trials of a set, and whatever else is wrong with it.
+
+    Attributes:
+        equivalent: mutants that change no behaviour: item, change, reason.
+        faults: problems that belong to no trial.
+    """
+
+    name: str
+    points: Mapping[str, float]
+    trials: tuple[Trial, ...]
+    equivalent: tuple[tuple[str, str, str], ...]
+    faults: tuple[str, ...]
+
+    def of(self, item: str | None = None, kind: str | None = None) -> list[Trial]:
+        """Return the trials of an item, or of a kind, or both."""
+        return [t for t in self.trials if item in (None, t.item) and kind in (None, t.kind)]
+
+    @property
+    def survivors(self) -> list[Trial]:
+        """Mutants that earn full points and are not listed as equivalent."""
+        return [trial for trial in self.of(kind="mutant") if trial.share >= 1]
+
+    @property
+    def mutation_score(self) -> float:
+        """Share of the behaviour-changing mutants that are caught."""
+        tried = len(self.of(kind="mutant"))
+        return 1 - len(self.survivors) / tried if tried else 1.0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that must be mended before release, in words."""
+        found = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in self.trials if t.problem]
+        if self.mutation_score < LEAST_MUTATION_SCORE:
+            found.append(
+                f"{self.mutation_score:.1%} of the mutants are caught; "
+                f"at least {LEAST_MUTATION_SCORE:.0%} must be"
+            )
+        return (*self.faults, *found)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is left to mend."""
+        return not self.problems
+
+
+def check_set(
+    problem_set: ProblemSet,
+    source: Path,
+    *,
+    equivalent_mutants: Mapping[str, Mapping[str, str]] | None = None,
+    with_mutants: bool = True,
+    seeds: Sequence[int] = SEEDS,
+    progress: Callable[[str], None] = lambda item: None,
+) -> SetReport:
+    """Try a set's checks on everything that is known about its answers.
+
+    Args:
+        source: the notebook's source, `sets/<set>.py`.
+        equivalent_mutants: `EQUIVALENT_MUTANTS` of the checks file.
+        with_mutants: the longest part; leave it out for a quick look.
+        seeds: of the draws; right answers must pass with all, mistakes fail with all.
+        progress: called with each item before it is tried.
+
+    Raises:
+        GraderError: if the source is no problem set at all.
+        CheckFault: if a check breaks on the reference version or while judging.
+    """
+    release = build(source)
+    listed = equivalent_mutants or {}
+    faults = [*lint(release, problem_set), *_unknown_items(problem_set, listed)]
+    trials: list[Trial] = []
+    with _one_torch_thread():
+        for check in problem_set.checks:
+            progress(check.item)
+            faults += [*_too_few(check), *_free_names(check)]
+            trials += _try_answers(check, release, seeds)
+            if with_mutants:
+                trials += _try_mutants(check, release, seeds[0])
+    trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
+    points = {check.item: check.points for check in problem_set.checks}
+    return SetReport(problem_set.name, points, tuple(trials), tuple(equivalent), (*faults, *stale))
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterator[Trial]:
+    solved, blank = _notebook(release.solution), _notebook(release.student)
+    tests = _cell(release.student, check.item).source
+    name = check.target
+
+    def instead(implementation: Any) -> Answer:
+        return lambda: {**solved(), name: implementation}
+
+    right: list[tuple[str, str, Answer]] = [("solution", "the notebook's", solved)]
+    right += [("reference", "the package's", instead(check.reference))]
+    right += [("alternative", a.name, instead(a.implementation)) for a in check.alternatives]
+    for kind, title, answer in right:
+        yield _right(check, kind, title, *_judge(check, answer, seeds, tests))
+    yield _nothing(check, "stub", "the notebook's", *_judge(check, blank, seeds, tests))
+    for title, value in _MEANINGLESS.items():
+        answer = instead(lambda *_, value=value, **__: value)
+        yield _nothing(check, "meaningless", title, *_judge(check, answer, seeds[:1], tests))
+    for mistake in check.mistakes:
+        answer = instead(mistake.implementation)
+        yield _wrong(check, mistake.name, *_judge(check, answer, seeds, tests))
+
+
+def _right(
+    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
+) -> Trial:
+    share = min(_share(verdict) for verdict in verdicts)
+    problem = f"the visible tests fail: {complaint}" if complaint else ""
+    if share < 1:
+        failed = [part for verdict in verdicts for part in verdict.parts if not part.holds]
+        problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
+    return Trial(
+        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
+    )
+
+
+def _nothing(
+    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
+) -> Trial:
+    share = max(_share(verdict) for verdict in verdicts)
+    problem = "" if complaint else "the visible tests pass"
+    if share > 0:
+        problem = f"earns {share:.0%} of the points for nothing"
+    return Trial(
+        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
+    )
+
+
+def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], complaint: str | None) -> Trial:
+    share = max(_share(verdict) for verdict in verdicts)
+    named = sorted({v.misconception.name if v.misconception else "" for v in verdicts})
+    problem = ""
+    if share >= 1:
+        problem = "is not caught"
+    elif named != [title]:
+        problem = f"is taken for {' or '.join(map(repr, named))}"
+    return Trial(
+        *(check.item, "mistake", title, share, _failed(verdicts)),
+        recognised=" or ".join(named),
+        seen=bool(complaint),
+        problem=problem,
+    )
+
+
+def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
+    """Change the solution cell of an item, one operator at a time."""
+    solved = _notebook(release.solution)
+    nameless = dataclasses.replace(check, mistakes=())  # whose mistake a mutant is does not matter
+    for mutant in mutants(_cell(release.solution, f"{check.item}_answer").source):
+
+        def answer(source: str = mutant.source) -> Namespace:
+            namespace = solved()
+            exec(compile(source, "<mutant>", "exec"), namespace)
+            return namespace
+
+        verdicts, _ = _judge(nameless, answer, [seed], is_mutant=True)
+        yield Trial(check.item, "mutant", mutant.change, _share(verdicts[0]), _failed(verdicts))
+
+
+def _judge(
+    check: Check,
+    answer: Answer,
+    seeds: Sequence[int],
+    tests: str = "",
+    *,
+    is_mutant: bool = False,
+) -> tuple[list[Verdict], str | None]:
+    """Judge an answer once for every seed, and run the visible tests, in one process."""
+    asked = [case_requests(check, seed) for seed in seeds]
+    requests = [request for batch in asked for request in batch]
+    seconds = MUTANT_SECONDS if is_mutant else check.seconds * (len(seeds) + 1)
+    cpu_seconds = MUTANT_CPU_SECONDS if is_mutant else None
+    observations, complaint = observe(requests, answer, seconds, tests, cpu_seconds)
+    waiting = iter(observations)
+    verdicts = [
+        judge_check(check, seed, tuple(next(waiting) for _ in batch))
+        for seed, batch in zip(seeds, asked, strict=True)
+    ]
+    return verdicts, complaint
+
+
+def _share(verdict: Verdict) -> float:
+    if verdict.fault:
+        raise CheckFault(f"{verdict.item}: {verdict.fault}")
+    return verdict.points / verdict.max_points
+
+
+def _failed(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    parts = (part.part for verdict in verdicts for part in verdict.parts if not part.holds)
+    return tuple(dict.fromkeys(parts))
+
+
+# -- the notebook ----------------------------------------------------------------------------------
+
+
+def _notebook(notebook: NotebookNode) -> Callable[[], Namespace]:
+    """Run the cells that are neither tests nor ungraded work, as grading does."""
+    cells = [
+        cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not is_autograded(cell) and not is_ungraded_work(cell)
+    ]
+
+    def run() -> Namespace:
+        namespace: Namespace = {"__name__": "__main__"}
+        for source in cells:
+            exec(compile(source, "<cell>", "exec"), namespace)
+        return namespace
+
+    return run
+
+
+def _cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
+    for cell in notebook.cells:
+        if grading(cell).get("grade_id") == grade_id:
+            assert isinstance(cell, NotebookNode)
+            return cell
+    raise GraderError(f"the notebook has no cell {grade_id}")
+
+
+@contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Torch hangs in a forked process whose parent has computed with several threads."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 1
+    if torch:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if torch:
+            torch.set_num_threads(before)
+
+
+# -- the catalogue ---------------------------------------------------------------------------------
+
+
+def _too_few(check: Check) -> Iterator[str]:
+    for kind, found, least in (
+        ("mistakes", check.mistakes, LEAST_MISTAKES),
+        ("alternatives", check.alternatives, LEAST_ALTERNATIVES),
+    ):
+        names = {answer.name for answer in found}
+        if len(names) < least:
+            yield f"{check.item}: {len(names)} different {kind}; at least {least} are needed"
+
+
+def _free_names(check: Check) -> Iterator[str]:
+    """Names that a probe reads, but neither defines nor imports: it must stand alone."""
+    for part in check.parts:
+        code = compile(part.probe_source, "<probe>", "exec")
+        for name in sorted(_globals_read(code) - set(vars(builtins))):
+            yield f"{check.item}: the probe of part {part.name!r} reads the global name {name}"
+
+
+def _globals_read(code: CodeType) -> set[str]:
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
+        and not instruction.argval.startswith("__")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _globals_read(constant)
+    return names
+
+
+def _unknown_items(
+    problem_set: ProblemSet, listed: Mapping[str, Mapping[str, str]]
+) -> Iterator[str]:
+    for item in sorted(set(listed) - {check.item for check in problem_set.checks}):
+        yield f"{item}: equivalent mutants are listed for an item that does not exist"
+
+
+def _set_aside(
+    trials: Sequence[Trial], listed: Mapping[str, Mapping[str, str]]
+) -> tuple[list[Trial], list[tuple[str, str, str]], list[str]]:
+    """Take listed mutants out of the count; complain of those that do change behaviour."""
+    kept, equivalent, stale = [], [], []
+    waiting = {(item, change): why for item, row in listed.items() for change, why in row.items()}
+    for trial in trials:
+        reason = waiting.pop((trial.item, trial.name), None) if trial.kind == "mutant" else None
+        if reason is None:
+            kept.append(trial)
+        elif trial.share >= 1:
+            equivalent.append((trial.item, trial.name, reason))
+        else:
+            kept.append(trial)
+            stale.append(f"{trial.item}: listed as equivalent, but caught: {trial.name}")
+    stale += [f"{item}: no such mutant is made: {change}" for item, change in waiting]
+    return kept, equivalent, stale

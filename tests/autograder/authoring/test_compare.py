@@ -1,0 +1,136 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.authoring.compare import agree
+
+judge = agree()
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_value_agrees_with_itself(value):
+    assert judge(value, value, {}) is None
+
+
+@given(values, values)
+def test_judge_always_answers_in_one_line(observed, expected):
+    message = judge(observed, expected, {})
+    assert message is None or (message and "\n" not in message)
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "message"),
+    [
+        (1.0, 2.0, "the value is too small"),
+        (3, 2, "the value is too large"),
+        (math.nan, 2.0, "the value is nan"),
+        (2.0, math.nan, "the value is wrong"),
+        (math.inf, 2.0, "the value is too large"),
+        ("a", "b", "the value is wrong"),
+        (1.0, 1, "the result is a float where a whole number is expected"),
+        (True, 1, "the result is True or False where a whole number is expected"),
+        (None, 1, "the result is None where a whole number is expected"),
+        ((1,), [1], "the result is a tuple where a list is expected"),
+        ([1], [1, 2], "the result has 1 item where another number is expected"),
+        ([1.0, 2.0], [1.0, 3.0], "1 of 2 values is too small"),
+        ([2.0, 1.0], [1.0, 2.0], "all 2 values are wrong"),
+        ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0], "2 of 3 values are too small"),
+        ([(1, "a")], [(1, 2)], "item 1 of item 0 of the result is a string where a whole number"),
+        ({"a": 1}, {"b": 1}, "the result has 1 key missing and 1 key too many"),
+        ({1: 0}, {True: 0}, "the result has 1 key missing and 1 key too many"),
+        ({(1, 2): 0.0}, {(1, 2): 1.0}, "the value is too small"),
+        ({"a": [1]}, {"a": (1,)}, "a value of the result is a list where a tuple is expected"),
+        ({1, 2}, {1}, "the result has 1 element too many"),
+        (frozenset({1}), {1}, "the result is a frozenset where a set is expected"),
+        (np.ones((2, 3)), np.ones((3, 2)), "the result has shape (2, 3) where (3, 2) is expected"),
+        (np.ones(2), np.ones(2, int), "the result holds floats where whole numbers are expected"),
+        (np.ones(2), torch.ones(2), "the result is a NumPy array where a tensor is expected"),
+        (np.zeros(3), np.ones(3), "all 3 values are too small"),
+        (np.array([True, False]), np.array([True, True]), "1 of 2 values is wrong"),
+        (np.array([1, 5]), np.array([1, 4]), "1 of 2 values is too large"),
+        (np.array([math.nan, 1.0]), np.ones(2), "1 of 2 values is nan"),
+        (torch.tensor(1.0), torch.tensor(2.0), "the value is too small"),
+        (torch.tensor([1 + 1j]), torch.tensor([1 + 2j]), "1 of 2 values is too small"),
+    ],
+)
+def test_difference_is_named_in_words(observed, expected, message):
+    assert judge(observed, expected, {}).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"),
+    [
+        (1, 1.0),
+        ([1, 2.0], [1.0, 2.0]),
+        (1.0 + 1e-10, 1.0),
+        (1e-13, 0.0),
+        (math.inf, math.inf),
+        (math.nan, math.nan),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (np.array([math.inf, math.nan]), np.array([math.inf, math.nan])),
+        (np.ones(2, np.int32), np.ones(2, np.int64)),
+        (torch.ones(2), torch.ones(2, dtype=torch.float64)),
+        (torch.full((2,), 0.1), torch.full((2,), 0.1, dtype=torch.float64)),
+        (torch.tensor([0.1], dtype=torch.bfloat16), torch.tensor([0.1])),
+        (torch.empty(0, 3), torch.empty(0, 3)),
+        (10**400, 10**400),
+    ],
+)
+def test_equal_values_agree(observed, expected):
+    assert judge(observed, expected, {}) is None
+
+
+def test_whole_number_beyond_every_float_is_too_large():
+    assert judge(10**400, 1.0, {}) == "the value is too large"
+    assert judge(-(10**400), 1.0, {}) == "the value is too small"
+
+
+def test_tolerance_is_the_authors():
+    assert judge(1.001, 1.0, {}) is not None
+    assert agree(rtol=1e-2)(1.001, 1.0, {}) is None
+    assert agree(atol=1e-2)(np.array([0.001]), np.array([0.0]), {}) is None
+
+
+def test_nan_disagrees_on_demand():
+    strict = agree(equal_nan=False)
+    assert strict(math.nan, math.nan, {}) is not None
+    assert strict(np.array([math.nan]), np.array([math.nan]), {}) is not None
+
+
+def test_dtype_is_compared_on_demand():
+    strict = agree(exact_dtype=True)
+    message = strict(torch.ones(2), torch.ones(2, dtype=torch.float64), {})
+    assert message == "the result is of dtype float32 where float64 is expected"
+
+
+def test_coarse_dtype_widens_the_tolerance_a_little_only():
+    exact = torch.ones(2)
+    assert judge(exact * (1 + 5e-7), exact, {}) is None
+    assert judge(exact * (1 + 5e-6), exact, {}) is not None
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=30), st.data())
+def test_long_list_agrees_as_its_items_do(expected, data):
+    observed = [data.draw(st.sampled_from([x, x + 1.0])) for x in expected]
+    one_by_one = [judge(a, b, {}) is None for a, b in zip(observed, expected, strict=True)]
+    assert (judge(observed, expected, {}) is None) == all(one_by_one)
+
+
+def test_message_shows_no_expected_value():
+    secret = {"the secret key": 123456.789}
+    for observed in ({}, {"other": 1.0}, {"the secret key": 1.0}, [1], 5):
+        message = judge(observed, secret, {})
+        assert "123" not in message and "secret" not in message

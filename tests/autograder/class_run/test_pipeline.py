@@ -1,0 +1,336 @@
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.class_run import pipeline, workers
+from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.grading.grader import Confinement, Grader
+from autograder.inside.process_limits import Limits
+from autograder.records import GraderError, State
+from autograder.store.journal import Journal
+
+QUICK = Confinement(Limits(cell_seconds=3, submission_seconds=20))
+LOOP = "def double(numbers):\n    while True:\n        pass"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, toys):
+    """One class of every kind, graded once; the tests of this file look at what came out."""
+    folder = tmp_path_factory.mktemp("graded")
+    course = toys.make_course(folder / "course")
+    checks = folder / "course" / "checks" / "toy.py"
+    checks.write_text(checks.read_text().replace("target=", "seconds=2, target="))
+    received = folder / "class"
+    received.mkdir()
+    hand_ins = {
+        "ada": toys.answer(course, toys.double, toys.mean, "Because."),
+        "bo": toys.answer(course, toys.square, toys.no_empty_mean, "No idea."),
+        "blank": toys.answer(course),
+        "loop": toys.answer(course, LOOP, toys.mean),
+        "exit": toys.answer(course, "import os\nos._exit(0)", toys.mean),
+        "stderr": toys.answer(
+            course, f"import sys\nprint('hm', file=sys.stderr)\n{toys.double}", toys.mean
+        ),
+    }
+    for student, notebook in hand_ins.items():
+        text = pipeline.as_text(notebook)
+        (received / f"{student}.ipynb").write_text(text)
+    (received / "broken.ipynb").write_text("{")
+    (received / "list.ipynb").write_text("[]")
+    (received / "latin.ipynb").write_bytes(b'{"cells": "\xe9"}')
+    (received / "link.ipynb").symlink_to(course.source("toy"))
+    settings = Settings(folder / "out", confinement=QUICK)
+    return course, received, settings, grade_class(course, "toy", received, settings)
+
+
+def _grade(result, student):
+    (found,) = [grade for grade in result.grades if grade.student == student]
+    return found
+
+
+@pytest.mark.sandbox
+def test_every_student_ends_in_exactly_one_state(graded):
+    *_, result = graded
+    assert {grade.student: grade.state for grade in result.grades} == {
+        "ada": State.GRADED,
+        "bo": State.GRADED,
+        "blank": State.GRADED,
+        "broken": State.REFUSED,
+        "exit": State.GRADED_WITH_PROBLEMS,
+        "latin": State.REFUSED,
+        "link": State.REFUSED,
+        "list": State.REFUSED,
+        "loop": State.GRADED,
+        "stderr": State.GRADED,
+    }
+    assert sum(result.states.values()) == len(result.grades) == 10
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("student", "points"),
+    [
+        ("ada", 90),
+        ("bo", 20 + 15),
+        ("blank", 0),
+        ("exit", 30),
+        ("loop", 30),
+        ("stderr", 90),
+        ("broken", 0),
+    ],
+)
+def test_points_are_those_that_were_earned(graded, student, points):
+    *_, result = graded
+    assert _grade(result, student).points == points
+    assert _grade(result, student).max_points == 90
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("student", "reason"),
+    [
+        ("broken", "not JSON"),
+        ("list", "a JSON list, not a notebook"),
+        ("latin", "not UTF-8"),
+        ("link", "link.ipynb is a symbolic link"),
+        ("exit", "cell"),
+    ],
+)
+def test_what_went_wrong_is_recorded(graded, student, reason):
+    *_, result = graded
+    assert any(reason in line for line in _grade(result, student).reasons)
+
+
+@pytest.mark.sandbox
+def test_misconception_is_named(graded):
+    *_, result = graded
+    assert _grade(result, "bo").verdicts[0].misconception.name == "squares"
+
+
+@pytest.mark.sandbox
+def test_isolation_stands_in_every_grade_that_ran(graded):
+    *_, result = graded
+    for grade in result.grades:
+        assert ("bubblewrap" in grade.isolation) == (grade.state is not State.REFUSED)
+
+
+@pytest.mark.sandbox
+def test_every_student_has_a_page_and_the_class_has_one(graded):
+    _, _, settings, result = graded
+    for grade in result.grades:
+        assert (settings.out / "feedback" / grade.student / "toy" / "toy.html").is_file()
+    page = result.page.read_text()
+    assert all(f">{grade.student}</a>" in page for grade in result.grades)
+
+
+@pytest.mark.sandbox
+def test_second_run_grades_nothing_and_gives_the_same(graded, monkeypatch):
+    course, received, settings, first = graded
+
+    def never(*args):
+        raise AssertionError("nothing is left to grade")
+
+    monkeypatch.setattr(workers, "Grader", never)
+    again = grade_class(course, "toy", received, settings)
+    assert again.reused == len(again.grades)
+    assert again.grades == first.grades
+    assert again.changes == ()
+
+
+@pytest.mark.sandbox
+def test_gradebook_holds_the_same_points(graded):
+    _, _, settings, result = graded
+    rows = sqlite3.connect(settings.out / "gradebook.db").execute(
+        "select s.student_id, sum(g.auto_score) from grade g"
+        " join submitted_notebook n on n.id = g.notebook_id"
+        " join submitted_assignment s on s.id = n.assignment_id group by s.student_id"
+    )
+    points = {student: total or 0 for student, total in rows}
+    assert points == {grade.student: grade.points for grade in result.grades}
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_same_submission_gets_the_same_grade_in_another_run(graded, tmp_path):
+    course, received, settings, first = graded
+    salt = settings.out / "records" / "salt"
+    (tmp_path / "out" / "records").mkdir(parents=True)
+    (tmp_path / "out" / "records" / "salt").write_text(salt.read_text())
+    (tmp_path / "class").mkdir()
+    data = (received / "bo.ipynb").read_bytes()
+    (tmp_path / "class" / "bo.ipynb").write_bytes(data)
+    settings = Settings(tmp_path / "out", confinement=QUICK)
+    second = grade_class(course, "toy", tmp_path / "class", settings)
+    assert second.grades[0].verdicts == _grade(first, "bo").verdicts
+    assert second.grades[0].seed == _grade(first, "bo").seed
+
+
+def _settings(tmp_path, **changes):
+    return Settings(tmp_path / "out", **({"confinement": QUICK} | changes))
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_only_what_has_changed_is_graded_again(toys, toy_course, hand_in, tmp_path):
+    hand_in("ada", double=toys.double, mean=toys.mean)
+    folder = hand_in("bo", double=toys.square, mean=toys.mean)
+    grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    hand_in("bo", double=toys.double, mean=toys.mean)
+    hand_in("cy", double=toys.double, mean=toys.mean)
+    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    assert result.reused == 1
+    assert [grade.points for grade in result.grades] == [90, 90, 90]
+    (change,) = result.changes
+    assert (change.student, change.before, change.after) == ("bo", 50, 90)
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_changed_check_grades_everybody_again(toys, toy_course, hand_in, tmp_path):
+    folder = hand_in("ada", double=toys.double, mean=toys.mean)
+    grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    checks = toy_course.folder / "checks" / "toy.py"
+    checks.write_text(checks.read_text() + "\n# a comment counts as a change\n")
+    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    assert result.reused == 0
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_fault_of_the_grader_is_recorded_and_tried_again(
+    toys, toy_course, hand_in, tmp_path, monkeypatch
+):
+    hand_in("ada", double=toys.double, mean=toys.mean)
+    folder = hand_in("bo", double=toys.double, mean=toys.mean)
+    judge = Grader.judge
+
+    def fails_once(self, mended, seed, checks, shown):
+        monkeypatch.setattr(Grader, "judge", judge)
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(Grader, "judge", fails_once)
+    first = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    assert first.states == {State.GRADER_FAULT: 1, State.GRADED: 1}
+    (unlucky,) = [grade for grade in first.grades if grade.state is State.GRADER_FAULT]
+    assert unlucky.reasons == ("the grader failed: RuntimeError: out of luck",)
+    assert "fault of the grader" in _page(tmp_path, unlucky.student).lower()
+    second = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    assert [grade.state for grade in second.grades] == [State.GRADED, State.GRADED]
+    assert second.reused == 1
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_check_that_breaks_is_the_courses_fault_and_costs_the_student_nothing(
+    toys, toy_course, hand_in, tmp_path
+):
+    checks = toy_course.folder / "checks" / "toy.py"
+    broken = checks.read_text().replace("def _mean(numbers):", "def _mean(numbers):\n    1 / 0")
+    checks.write_text(broken)
+    folder = hand_in("ada", double=toys.square, mean=toys.mean)
+    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    (grade,) = result.grades
+    assert grade.state is State.GRADER_FAULT
+    assert [verdict.points for verdict in grade.verdicts] == [20, 30]
+    assert "ZeroDivisionError" in grade.verdicts[1].fault
+    assert "ZeroDivisionError" in result.page.read_text()
+    assert "ZeroDivisionError" not in _page(tmp_path, "ada")
+
+
+def _page(tmp_path, student):
+    return (tmp_path / "out" / "feedback" / student / "toy" / "toy.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_several_processes_give_the_same_grades_as_one(graded, tmp_path):
+    course, received, settings, first = graded
+    (tmp_path / "out" / "records").mkdir(parents=True)
+    salt = (settings.out / "records" / "salt").read_text()
+    (tmp_path / "out" / "records" / "salt").write_text(salt)
+    second = grade_class(course, "toy", received, _settings(tmp_path, jobs=2))
+    for ours, theirs in zip(first.grades, second.grades, strict=True):
+        assert (ours.student, ours.state, ours.verdicts) == (
+            theirs.student,
+            theirs.state,
+            theirs.verdicts,
+        )
+
+
+@pytest.mark.sandbox
+def test_lost_outputs_are_written_again_from_the_records(graded):
+    course, received, settings, _ = graded
+    page = settings.out / "feedback" / "bo" / "toy" / "toy.html"
+    before = page.read_bytes()
+    page.unlink()
+    (settings.out / "gradebook.db").unlink()
+    grade_class(course, "toy", received, settings)
+    assert page.read_bytes() == before
+    test_gradebook_holds_the_same_points(graded)
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_watcher_hears_of_every_submission_once(toys, toy_course, hand_in, tmp_path):
+    hand_in("ada", double=toys.double, mean=toys.mean)
+    folder = hand_in("bo", b"{")
+    heard = []
+    watcher = Watcher(heard.append, lambda grade, reused: heard.append((grade.student, reused)))
+    grade_class(toy_course, "toy", folder, _settings(tmp_path), watcher)
+    assert heard[0] == 2 and sorted(heard[1:]) == [("ada", False), ("bo", False)]
+
+
+def test_two_graders_in_one_folder_are_kept_apart(toy_course, hand_in, tmp_path):
+    folder = hand_in("ada")
+    with (
+        Journal(tmp_path / "out", "toy").only_writer(),
+        pytest.raises(GraderError, match="another grader is at work"),
+    ):
+        # A process's own lock does not keep it out, so the second grader is another process.
+        done = _command(toy_course, folder, tmp_path / "out").communicate()
+        raise GraderError(done[1].decode())
+
+
+def _command(course, folder, out, *more):
+    command = [sys.executable, "-m", "autograder", f"--course={course.folder}", "grade", "toy"]
+    command += [f"--submissions={folder}", f"--out={out}", *more]
+    return subprocess.Popen(command, cwd=Path(pipeline.__file__).parents[2], stdout=-1, stderr=-1)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_killed_run_goes_on_where_it_stopped(toys, toy_course, hand_in, tmp_path):
+    """kill -9 at several moments over a class, then finish: the grades of an undisturbed run."""
+    answers = [
+        (toys.double, toys.mean),
+        (toys.square, toys.mean),
+        (toys.double, toys.no_empty_mean),
+        (toys.square, ""),
+        ("", toys.mean),
+    ]
+    for number in range(20):
+        double, mean = answers[number % len(answers)]
+        folder = hand_in(f"student-{number:02d}", double=double, mean=mean)
+    undisturbed = grade_class(toy_course, "toy", folder, _settings(tmp_path, resume=False))
+    salt = (tmp_path / "out" / "records" / "salt").read_text()
+    out = tmp_path / "killed"
+    (out / "records").mkdir(parents=True)
+    (out / "records" / "salt").write_text(salt)
+    for attempt in range(6):
+        process = _command(toy_course, folder, out)
+        limit = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < limit:
+            if len(list(out.glob("records/toy/*.json"))) >= 3 * attempt:
+                time.sleep(0.07 * attempt)
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    process = _command(toy_course, folder, out)
+    assert process.communicate() and process.returncode == 0
+    journal = Journal(out, "toy")
+    assert journal.students() == tuple(grade.student for grade in undisturbed.grades)
+    for grade in undisturbed.grades:
+        assert journal.read(grade.student).grade.verdicts == grade.verdicts
+    strays = [path for path in out.rglob(".writing-*")]
+    assert len(strays) <= 6  # a kill may leave the file it was writing, never half a record

@@ -1,0 +1,204 @@
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.notebooks import as_text
+from autograder.class_run import forks, workers
+from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.class_run.workers import Job, grade_all, in_order
+from autograder.grading.grader import Confinement, Grader, Task
+from autograder.inside.process_limits import Limits
+from autograder.records import GraderError, SandboxUnavailable, State, Submission
+from autograder.store.journal import Journal
+
+QUICK = Confinement(Limits(cell_seconds=20, submission_seconds=60))
+
+
+def _task(student, seed, digest="0"):
+    return Task(Submission(student, "toy", b"", digest), f"key of {student}", seed)
+
+
+def test_tasks_that_share_a_seed_come_in_a_row():
+    tasks = [_task("dee", 2), _task("cy", 1), _task("bo", 2), _task("ada", 1)]
+    assert [task.submission.student for task in in_order(tasks)] == ["ada", "cy", "bo", "dee"]
+
+
+def test_queue_keeps_to_a_seed_and_shares_the_last_one():
+    queue = workers._Queue([_task(f"{seed}{n}", seed) for seed in (1, 2) for n in range(3)])
+    first, second = queue.take(None), queue.take(None)
+    assert {first.seed, second.seed} == {1, 2}
+    assert [queue.take(first.seed).seed for _ in range(2)] == [first.seed] * 2
+    assert queue.take(first.seed).seed == second.seed  # helps the other
+    queue.give_back(first)
+    assert {queue.take(second.seed).seed, queue.take(second.seed).seed} == {1, 2}
+    assert queue.take(1) is None
+
+
+@pytest.fixture
+def job(toy_course, tmp_path):
+    return Job(toy_course, "toy", QUICK, tmp_path / "out")
+
+
+@pytest.fixture
+def received(job, toys):
+    """A task for an answer that is right, whose copy stands in the journal."""
+
+    def receive(student, seed=7):
+        notebook = as_text(toys.answer(job.course, toys.double, toys.mean)).encode()
+        return _task(student, seed, Journal(job.folder, "toy").keep(notebook))
+
+    return receive
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_copy_that_is_gone_is_a_fault_of_the_grader(job, received):
+    good, gone = received("ada"), _task("bo", 7, "f" * 64)
+    grades = {grade.student: grade for _, grade in grade_all(job, [good, gone], 1)}
+    assert grades["ada"].state is State.GRADED
+    assert grades["bo"].state is State.GRADER_FAULT
+    assert "the copy of bo's notebook is gone" in grades["bo"].reasons[0]
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_refused_file_needs_no_copy(job):
+    task = replace(_task("ada", 7, ""), refusal="it is a symbolic link")
+    ((_, grade),) = grade_all(job, [task], 1)
+    assert grade.state is State.REFUSED
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path):
+    students = [f"student-{number}" for number in range(9)]
+    for student in students:
+        folder = hand_in(student, double=toys.double, mean=toys.mean)
+    killed = []
+
+    def kill_one(grade, reused):
+        if len(killed) < 2:
+            # One that was just killed may still be listed.
+            victim = next(p for p in multiprocessing.active_children() if p.pid not in killed)
+            os.kill(victim.pid, signal.SIGKILL)
+            killed.append(victim.pid)
+
+    settings = Settings(tmp_path / "out", jobs=2, confinement=QUICK)
+    result = grade_class(toy_course, "toy", folder, settings, Watcher(graded=kill_one))
+    assert len(set(killed)) == 2
+    assert [grade.student for grade in result.grades] == students
+    assert {grade.points for grade in result.grades} == {90}
+
+
+def _living_below(pid):
+    """Processes below one that still run, with the seconds of CPU that each has used."""
+    found, parents = {}, [pid]
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            state, parent, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
+            seconds = (int(rest[9]) + int(rest[10])) / os.sysconf("SC_CLK_TCK")
+            found[int(entry.name)] = (state, int(parent), seconds)
+    for above in parents:
+        parents += [child for child, (_, parent, _) in found.items() if parent == above]
+    return {child: found[child][2] for child in parents[1:] if found[child][0] != "Z"}
+
+
+@pytest.mark.sandbox
+def test_killed_grader_takes_every_process_along(toys, toy_course, hand_in, tmp_path):
+    for student in ("ada", "bo"):  # at work for long, if nobody stops them
+        folder = hand_in(student, double="while True:\n    pass", mean=toys.mean)
+    command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "grade", "toy"]
+    command += [f"--submissions={folder}", f"--out={tmp_path / 'out'}", "--jobs=2"]
+    grader = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _wait_until(lambda: max(_living_below(grader.pid).values(), default=0) > 6)  # no start takes so
+    below = _living_below(grader.pid)
+    grader.kill()
+    grader.wait()
+    _wait_until(lambda: not any(_is_running(pid) for pid in below), 15)  # or its cell has run out
+
+
+def _wait_until(holds, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Let a crew's processes be threads of this one: what they do can then be replaced."""
+
+    class Thread(threading.Thread):
+        def __init__(self, target, args, daemon):
+            pipe, job = args
+            own = Connection(os.dup(pipe.fileno()))  # as a process would have it
+            super().__init__(target=target, args=(own, job), daemon=daemon)
+
+        def kill(self):
+            pass
+
+    context = type("Context", (), {"Process": Thread, "Pipe": multiprocessing.Pipe})
+    monkeypatch.setattr(forks, "CONTEXT", context)
+    monkeypatch.setattr(forks, "prepare", lambda: None)
+    monkeypatch.setattr(workers, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(workers, "_END_SECONDS", 0.1)
+
+
+def _serve_until(monkeypatch, dies):
+    """Have a process die, its pipe shut, where `dies(task)` says so; None stands for its start."""
+
+    def serve(pipe, job):
+        if dies(None):
+            return pipe.close()
+        pipe.send(None)
+        while True:
+            try:
+                task = pipe.recv()
+            except (EOFError, ConnectionError):
+                return None
+            if dies(task):
+                return pipe.close()
+            pipe.send(workers.faulty(task, "graded"))
+
+    monkeypatch.setattr(workers, "_serve", serve)
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_submission_that_kills_its_process_is_to_blame_and_no_other(job, monkeypatch):
+    _serve_until(monkeypatch, lambda task: task is not None and task.submission.student == "bo")
+    tasks = [_task(student, seed) for seed, student in enumerate(["ada", "bo", "cy", "dee"])]
+    grades = {grade.student: grade.reasons[0] for _, grade in grade_all(job, tasks, 2)}
+    assert grades.pop("bo") == "the grader's process died 3 times"
+    assert grades == dict.fromkeys(["ada", "cy", "dee"], "graded")
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_processes_that_cannot_start_end_the_run(job, monkeypatch):
+    _serve_until(monkeypatch, lambda task: task is None)
+    with pytest.raises(GraderError, match="die before they are ready"):
+        list(grade_all(job, [_task("ada", 1), _task("bo", 2)], 2))
+
+
+@pytest.mark.usefixtures("in_threads")
+def test_missing_sandbox_ends_the_run_with_its_reason(job, monkeypatch):
+    def refuse(self):
+        raise SandboxUnavailable("no bubblewrap here")
+
+    monkeypatch.setattr(Grader, "__enter__", refuse)
+    with pytest.raises(SandboxUnavailable, match="no bubblewrap here"):
+        list(grade_all(job, [_task("ada", 1), _task("bo", 2)], 2))

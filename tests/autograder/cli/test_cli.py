@@ -1,0 +1,276 @@
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder import __main__ as cli
+from autograder.authoring.notebooks import as_text
+from autograder.cli.options import ERROR, FINDINGS, NO_SANDBOX
+from autograder.grading import grader
+from autograder.records import SandboxUnavailable
+from autograder.sandbox import doctor
+
+
+@pytest.fixture
+def run(toy_course, tmp_path):
+    """Run a command as people type it, on the toy course; return exit code, stdout, stderr."""
+
+    def invoke(*words, expect=0):
+        result = CliRunner().invoke(cli.main, [f"--course={toy_course.folder}", *map(str, words)])
+        shown = f"{result.stdout}\n{result.stderr}\n{result.exception!r}"
+        assert result.exit_code == expect, shown
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def graded(run, hand_in, toys, tmp_path, without_sandbox):
+    hand_in("ada", double=toys.double, mean=toys.mean, essay="Because.")
+    hand_in("bo", double=toys.square, mean=toys.mean)
+    folder = hand_in("cy [red]", b"{")
+    out = tmp_path / "out"
+    result = run("grade", "toy", "--submissions", folder, "--out", out)
+    return out, folder, result
+
+
+@pytest.mark.parametrize("command", sorted(cli.main.commands))
+def test_help_teaches_every_command(run, command):
+    overview = run("--help").stdout
+    assert f"  {command} " in overview and "Exit codes of every command:" in overview
+    taught = run(command, "--help").stdout
+    assert "Usage:" in taught and "  python -m autograder" in taught
+    assert "--json" in taught and "one JSON document" in taught
+
+
+def test_release_writes_the_three_versions(run, tmp_path):
+    result = run("release", "toy", "--out", tmp_path / "out")
+    for version in ("source", "release", "solution"):
+        path = tmp_path / "out" / version / "toy" / "toy.ipynb"
+        assert path.is_file()
+        assert str(path) in result.stdout
+
+
+def test_release_and_check_speak_json(run, tmp_path):
+    paths = json.loads(run("release", "toy", "--out", tmp_path / "out", "--json").stdout)["toy"]
+    assert set(paths) == {"source", "release", "solution"}
+    assert all(Path(path).is_file() for path in paths.values())
+    (report,) = json.loads(run("check", "toy", "--no-mutants", "--json", expect=FINDINGS).stdout)
+    assert (report["problem_set"], report["ok"]) == ("toy", False)
+    assert {trial["kind"] for trial in report["trials"]} >= {"solution", "stub", "mistake"}
+
+
+def test_export_speaks_json_in_every_format(run, graded, tmp_path):
+    out, *_ = graded
+    path = tmp_path / "worksheet.csv"
+    path.write_text("Identifier,Email address,Grade\nParticipant 5,bo,\n")
+    plain = run("export", "toy", "--out", out, "--json")
+    made = json.loads(plain.stdout)
+    rows = list(csv.reader(io.StringIO(run("export", "toy", "--out", out).stdout)))
+    assert [made["columns"], *made["rows"]] == rows and made["notes"] == []
+    words = ("--format", "moodle-worksheet", "--roster", path)
+    result = run("export", "toy", "--out", out, "--json", *words, expect=FINDINGS)
+    made = json.loads(result.stdout)
+    assert (made["problem_set"], made["format"]) == ("toy", "moodle-worksheet")
+    assert made["rows"] == [["Participant 5", "bo", "50"]]
+    assert any(note.startswith("ada (90 of 100 points)") for note in made["notes"])
+    assert result.stderr == ""
+
+
+def test_doctor_speaks_json(run, monkeypatch):
+    found = doctor.Report("tier A", (doctor.Canary("files", "read files", True),))
+    monkeypatch.setattr(doctor, "run_canaries", lambda: found)
+    plain = json.loads(run("doctor", "--json").stdout)
+    assert (plain["ok"], plain["canaries"][0]["says"]) == (True, "read files")
+    monkeypatch.setattr(doctor, "run_canaries", lambda: doctor.Report("none", (), "install it"))
+    assert not json.loads(run("doctor", "--json", expect=NO_SANDBOX).stdout)["ok"]
+
+
+def test_gradescope_speaks_json(run, tmp_path):
+    made = json.loads(run("gradescope", "toy", "--out", tmp_path, "--json").stdout)
+    assert Path(made["package"]).stat().st_size == made["bytes"]
+
+
+def test_release_refuses_a_set_that_does_not_agree_with_its_checks(run, toy_course, tmp_path):
+    path = toy_course.source("toy")
+    path.write_text(path.read_text().replace('"points": 60', '"points": 50'))
+    result = run("release", "--all", "--out", tmp_path / "out", expect=FINDINGS)
+    assert "toy: toy_double: 50 points in the notebook, 60 in its check" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [("release",), ("release", "toy", "--all"), ("grade", "toy")])
+def test_wrong_usage_is_said(run, words):
+    assert "Error" in run(*words, expect=2).stderr
+
+
+def test_unknown_set_is_one_clear_line(run, toy_course):
+    found = run("release", "ps9", expect=ERROR).stderr
+    assert found == f"error: no problem set 'ps9' in {toy_course.folder}; it has: toy\n"
+
+
+def test_grade_prints_a_table_that_adds_up(graded):
+    out, _, result = graded
+    assert "3 received = 2 graded + 0 graded with problems + 1 refused + 0 grader fault" in (
+        result.stdout
+    )
+    assert "90 of 90" in result.stdout and "50 of 90" in result.stdout
+    assert "cy [red]" in result.stdout
+    assert "not JSON" in result.stdout
+    assert str(out / "dashboard" / "toy" / "index.html") in result.stdout
+
+
+def test_grade_says_what_a_second_run_took_over_and_what_has_changed(run, graded, hand_in, toys):
+    out, folder, _ = graded
+    hand_in("bo", double=toys.double, mean=toys.mean)
+    result = run("grade", "toy", "--submissions", folder, "--out", out)
+    assert "1 graded now, 2 taken over from an earlier run" in result.stdout
+    assert "bo: changed: 50 -> 90 points" in result.stdout
+
+
+def test_grade_again_takes_over_nothing(run, graded):
+    out, folder, _ = graded
+    result = run("grade", "toy", "--submissions", folder, "--out", out, "--again")
+    assert "3 graded now, 0 taken over" in result.stdout
+
+
+def test_grade_prints_json_for_scripts(run, graded):
+    out, folder, _ = graded
+    loaded = json.loads(run("grade", "toy", "--submissions", folder, "--out", out, "--json").stdout)
+    assert loaded["received"] == 3 == sum(loaded["states"].values())
+    assert loaded["grades"][1]["items"] == {"toy_double": 20, "toy_mean": 30}
+
+
+def test_grade_rejects_a_missing_folder(run, tmp_path):
+    result = run("grade", "toy", "--submissions", tmp_path / "nowhere", expect=ERROR)
+    assert result.stderr.startswith("error: no folder of submissions at")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_grade_refuses_where_nothing_isolates(run, hand_in, toys, tmp_path, monkeypatch):
+    def unavailable(*args, **kwargs):
+        raise SandboxUnavailable("bubblewrap is not installed: apt-get install bubblewrap")
+
+    monkeypatch.setattr(grader, "Sandbox", unavailable)
+    folder = hand_in("ada", double=toys.double)
+    result = run(
+        "grade", "toy", "--submissions", folder, "--out", tmp_path / "out", expect=NO_SANDBOX
+    )
+    assert "apt-get install bubblewrap" in result.stderr
+
+
+def test_explain_shows_what_the_student_may_not_see(run, graded):
+    out, *_ = graded
+    shown = run("explain", "toy", "bo", "toy_double", "--out", out).stdout
+    assert "toy_double: 20 of 60 points" in shown
+    assert "FAILS  values: Every number is doubled." in shown
+    for word in ("inputs:", "expected:", "observed:"):
+        assert word in shown
+    assert "nearest mistake: squares\n  hint: Twice a number is not its square." in shown
+
+
+@pytest.mark.parametrize(
+    ("student", "item", "message"),
+    [
+        ("zoe", "toy_double", "no grade of 'zoe' for toy"),
+        ("ada", "toy_x", "no item 'toy_x' in toy; it has: toy_double, toy_mean"),
+    ],
+)
+def test_explain_rejects_what_it_does_not_know(run, graded, student, item, message):
+    out, *_ = graded
+    result = run("explain", "toy", student, item, "--out", out, expect=ERROR)
+    assert message in result.stderr
+
+
+def test_export_prints_nbgraders_columns(run, graded):
+    out, *_ = graded
+    rows = list(csv.DictReader(io.StringIO(run("export", "toy", "--out", out).stdout)))
+    assert [(row["student_id"], row["score"], row["max_score"]) for row in rows] == [
+        ("ada", "90.0", "100.0"),
+        ("bo", "50.0", "100.0"),
+        ("cy [red]", "0.0", "100.0"),
+    ]
+
+
+def test_export_rejects_a_class_that_was_never_graded(run, tmp_path):
+    result = run("export", "toy", "--out", tmp_path, expect=ERROR)
+    assert "grade a class first" in result.stderr
+
+
+def test_grade_says_how_it_read_the_submissions(run, toys, toy_course, tmp_path, without_sandbox):
+    path = tmp_path / "submissions.zip"
+    notebook = as_text(toys.answer(toy_course, double=toys.double))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("lovelaceada_LATE_12345_678_toy-1.ipynb", notebook)
+    out = tmp_path / "out"
+    assert (
+        "read as: Canvas archive" in run("grade", "toy", "--submissions", path, "--out", out).stdout
+    )
+    roster = tmp_path / "gradebook.csv"
+    roster.write_text(
+        "\ufeffStudent;ID;SIS Login ID;Section;Toy set (9)\n    Points Possible;;;;100\n"
+        '"Lovelace, Ada";12345;ada@uni.example;A;\n"Turing, Alan";12346;alan;A;\n'
+    )
+    words = ("export", "toy", "--out", out, "--format", "canvas", "--roster", roster)
+    made = run(*words, expect=FINDINGS)
+    assert list(csv.DictReader(io.StringIO(made.stdout)))[1] == {
+        "Student": "Lovelace, Ada",
+        "ID": "12345",
+        "SIS Login ID": "ada@uni.example",
+        "Section": "A",
+        "Toy set (9)": "60",
+    }
+    assert "note: 1 in gradebook.csv without a grade here: Turing, Alan" in made.stderr
+
+
+def test_grade_takes_a_layout_at_its_word(run, toys, toy_course, tmp_path, without_sandbox):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    name = "lovelaceada_12345_678_toy"
+    (folder / f"{name}.ipynb").write_text(as_text(toys.answer(toy_course)))
+    words = ("grade", "toy", "--submissions", folder, "--out", tmp_path / "out", "--layout")
+    result = run(*words, "plain")
+    assert name in result.stdout and "read as: a notebook or a folder for each" in result.stdout
+    assert "'--layout': 'blackboard' is not one of" in run(*words, "blackboard", expect=2).stderr
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle-worksheet"])
+def test_export_asks_for_the_roster_it_needs(run, graded, form):
+    out, *_ = graded
+    result = run("export", "toy", "--out", out, "--format", form, expect=ERROR)
+    assert f"--format {form} needs --roster" in result.stderr
+
+
+def test_export_fills_in_moodle_s_worksheet(run, graded, tmp_path):
+    out, *_ = graded
+    path = tmp_path / "worksheet.csv"
+    path.write_text("Identifier,Email address,Grade,Feedback comments\nParticipant 5,BO,,\n")
+    words = ("export", "toy", "--out", out, "--format", "moodle-worksheet", "--roster", path)
+    made = run(*words, "--comments", expect=FINDINGS)
+    (row,) = csv.DictReader(io.StringIO(made.stdout))
+    assert row["Grade"] == "50"
+    assert row["Feedback comments"].startswith("toy_double: 20 points of 60<br>toy_mean: 30 points")
+    assert "ada (90 of 100 points) was not entered: not in worksheet.csv" in made.stderr
+    (row,) = csv.DictReader(io.StringIO(run(*words, expect=FINDINGS).stdout))
+    assert row["Feedback comments"] == ""
+
+
+def test_export_for_moodle_s_gradebook_names_people_by_the_chosen_column(run, graded):
+    out, *_ = graded
+    words = ("export", "toy", "--out", out, "--format", "moodle", "--identifier", "Username")
+    rows = list(csv.DictReader(io.StringIO(run(*words, expect=FINDINGS).stdout)))
+    assert [(row["Username"], row["Toy set"]) for row in rows] == [
+        ("ada", "90"),
+        ("bo", "50"),
+        ("cy [red]", "0"),
+    ]
+
+
+def test_names_cannot_command_the_terminal(run, hand_in, toys, tmp_path, without_sandbox):
+    folder = hand_in("eve\x1b[2J\x1b]0;owned\x07", double=toys.double)
+    result = run("grade", "toy", "--submissions", folder, "--out", tmp_path / "out")
+    assert "\x1b" not in result.stdout and "\x07" not in result.stdout

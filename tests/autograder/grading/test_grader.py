@@ -1,0 +1,59 @@
+import dataclasses
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.authoring.checks import Check, Part, ProblemSet
+from autograder.grading.grader import libraries_for
+
+
+def probe_with_torch(implementation, inputs):
+    import torch
+
+    return implementation(torch.ones(3))
+
+
+def probe(implementation, inputs):
+    return implementation(inputs)
+
+
+def problem_set(asks):
+    part = Part("values", "It is right.", lambda rng: [], asks)
+    return ProblemSet("toy", "Toy", (Check("toy_item", 1.0, "f", None, (part,)),))
+
+
+def notebook(*code):
+    return new_notebook(cells=[new_markdown_cell("torch"), *map(new_code_cell, code)])
+
+
+@pytest.mark.parametrize(
+    ("code", "libraries"),
+    [
+        ("import math", ()),
+        ("from torch import nn", ("torch",)),
+        ("opt = torch.optim.Adam(ws)", ("torch", "torch.optim")),
+        ("import matplotlib.pyplot as plt", ("matplotlib.pyplot",)),
+        ("%matplotlib inline", ()),
+    ],
+)
+def test_libraries_are_those_that_the_released_code_names(code, libraries):
+    assert libraries_for(problem_set(probe), notebook(code)) == libraries
+
+
+def test_libraries_of_a_probe_are_held_ready():
+    assert libraries_for(problem_set(probe_with_torch), notebook("import math")) == ("torch",)
+
+
+def test_libraries_of_cells_that_are_not_run_are_not_held_ready():
+    released = notebook("import torch")
+    released.cells[1].metadata["tags"] = ["workshop"]
+    assert libraries_for(problem_set(probe), released) == ()
+
+
+def test_probe_without_a_source_stops_nothing():
+    (check,) = problem_set(probe).checks
+    broken = dataclasses.replace(check.parts[0], probe=len)
+    faulty = dataclasses.replace(check, parts=(broken,))
+    assert libraries_for(ProblemSet("toy", "Toy", (faulty,)), notebook("import torch")) == (
+        "torch",
+    )

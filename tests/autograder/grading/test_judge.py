@@ -1,0 +1,435 @@
+import dataclasses
+import math
+import random
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.authoring.checks import Case, Check, Mistake, Part
+from autograder.authoring.compare import agree
+from autograder.grading import judge
+from autograder.grading.judge import (
+    case_requests,
+    judge_check,
+    known_answers,
+    part_seed,
+    submission_seed,
+)
+from autograder.inside import probe as probing
+from autograder.inside import wire
+from autograder.inside.messages import Failure
+from autograder.records import CheckFault, Observation
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def draw(rng):
+    return [Case(f"{n} numbers", {"values": rng.normal(size=n).tolist()}) for n in (1, 3, 5)]
+
+
+def draw_whole(rng):
+    return [Case("whole numbers", {"values": rng.integers(1, 9, size=4).tolist()})]
+
+
+def probe(implementation, inputs):
+    return implementation(inputs["values"])
+
+
+def probe_unchanged(implementation, inputs):
+    before = list(inputs["values"])
+    implementation(inputs["values"])
+    return inputs["values"] == before
+
+
+def total(values):
+    return sum(values)
+
+
+def off_by_one(values):
+    return sum(values) / (len(values) + 1)
+
+
+def sorted_in_place(values):
+    values.sort()
+    return mean(values)
+
+
+def never_ends(values):
+    while True:
+        pass
+
+
+CHECK = Check(
+    item="toy_mean",
+    points=8.0,
+    target="mean",
+    reference=mean,
+    parts=(
+        Part("values", "The mean is right.", draw, probe, weight=3.0),
+        Part("kept", "The arguments stay as they are.", draw, probe_unchanged),
+        Part("whole", "Whole numbers have a mean too.", draw_whole, probe, weight=4.0),
+    ),
+    mistakes=(
+        Mistake("sum", "Divide by the number of values.", total),
+        Mistake("off by one", "Divide by the number of values, not one more.", off_by_one),
+        Mistake("in place", "Copy before you sort.", sorted_in_place),
+    ),
+)
+SEED = 3
+
+
+def with_parts(**changes):
+    """The check with its first part changed."""
+    first, *others = CHECK.parts
+    return dataclasses.replace(CHECK, parts=(dataclasses.replace(first, **changes), *others))
+
+
+def observe(implementation, check=CHECK, seed=SEED):
+    namespace = {"mean": implementation}
+    return [
+        Observation(
+            request.item,
+            request.part,
+            request.case,
+            probing.probe_or_failure(request, namespace),
+        )
+        for request in case_requests(check, seed)
+    ]
+
+
+def test_right_answer_earns_all_points():
+    verdict = judge_check(CHECK, SEED, observe(lambda values: math.fsum(values) / len(values)))
+    assert (verdict.points, verdict.max_points, verdict.fault) == (8.0, 8.0, "")
+    assert all(part.holds and not part.message for part in verdict.parts)
+    assert verdict.misconception is None
+
+
+def arrived(implementation, check):
+    """What the sandbox brings where the judge has said what is known."""
+    known = known_answers(check, SEED)
+    return [
+        dataclasses.replace(seen, value=known[message]["value"]) if message in known else seen
+        for seen in observe(implementation, check)
+        for message in [wire.encode({"value": seen.value})]
+    ]
+
+
+def test_answer_like_the_references_is_not_compared_again():
+    compared = []
+
+    def judge(observed, expected, inputs):
+        compared.append(observed)
+        return agree()(observed, expected, inputs)
+
+    check = with_parts(judge=judge)
+    observations = arrived(mean, check)
+    before = len(compared)
+    assert judge_check(check, SEED, observations).points == 8.0
+    assert len(compared) == before
+    assert judge_check(check, SEED, arrived(off_by_one, check)).points == 1.0
+    assert len(compared) > before
+
+
+def test_answer_like_the_references_fails_where_the_judge_is_not_content_with_it():
+    check = with_parts(judge=lambda observed, expected, inputs: "it is wrong")
+    verdict = judge_check(check, SEED, arrived(mean, check))
+    assert [part.holds for part in verdict.parts] == [False, True, True]
+
+
+def test_nothing_is_known_where_the_reference_breaks():
+    assert known_answers(dataclasses.replace(CHECK, reference=None), SEED) == {}
+
+
+def test_part_earns_its_weight():
+    def for_floats_only(values):
+        return mean(values) if type(values[0]) is float else 0.0
+
+    verdict = judge_check(CHECK, SEED, observe(for_floats_only))
+    assert verdict.points == 8.0 * 4 / 8
+    assert [part.holds for part in verdict.parts] == [True, True, False]
+
+
+def test_smallest_failing_case_is_told_in_words():
+    verdict = judge_check(CHECK, SEED, observe(off_by_one))
+    message = verdict.parts[0].message
+    assert message.startswith("The mean is right. With 1 numbers: the value is too ")
+    note = verdict.parts[0].staff_note
+    assert "inputs:" in note and "expected:" in note and "observed:" in note
+    expected = mean(case_requests(CHECK, SEED)[0].inputs["values"])
+    assert str(expected)[:6] in note and str(expected)[:6] not in message
+
+
+@pytest.mark.parametrize(
+    ("implementation", "name"),
+    [(total, "sum"), (off_by_one, "off by one"), (sorted_in_place, "in place")],
+)
+def test_mistake_is_recognised(implementation, name):
+    verdict = judge_check(CHECK, SEED, observe(implementation))
+    assert verdict.misconception.name == name
+
+
+def test_mistake_is_recognised_past_one_that_never_ends():
+    endless = Mistake("never ends", "Stop.", never_ends)
+    check = dataclasses.replace(CHECK, mistakes=(endless, *CHECK.mistakes))
+    assert judge_check(check, SEED, observe(total)).misconception.name == "sum"
+
+
+def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(judge, "_MISTAKE_CPU_SECONDS", 0.1)
+
+    def total_after_others(values):
+        time.sleep(0.15)  # others' turn: the clock on the wall goes on
+        return total(values)
+
+    check = dataclasses.replace(CHECK, mistakes=(Mistake("late", "Hurry.", total_after_others),))
+    assert judge_check(check, SEED, observe(total)).misconception.name == "late"
+
+
+def test_unknown_mistake_is_not_named():
+    verdict = judge_check(CHECK, SEED, observe(lambda values: 17.0))
+    assert verdict.misconception is None
+
+
+def test_dtype_alone_is_explained_by_the_mistake_that_shares_it_only():
+    def single(values):
+        return np.float32(values)
+
+    def halved(values):
+        return np.array(values) / 2
+
+    def doubled_in_place(values):  # right in the only part that it is asked about
+        values[:] = [2 * value for value in values]
+        return np.array(values) / 2
+
+    part = Part("values", "They are kept.", draw_whole, probe, agree(exact_dtype=True))
+    mistakes = tuple(Mistake(f.__name__, "Mend it.", f) for f in (doubled_in_place, halved))
+    check = dataclasses.replace(CHECK, reference=np.float64, parts=(part,), mistakes=mistakes)
+    verdict = judge_check(check, SEED, observe(single, check))
+    assert "dtype float32" in verdict.parts[0].message and verdict.misconception is None
+    check = dataclasses.replace(check, mistakes=(*mistakes, Mistake("single", "Widen.", single)))
+    assert judge_check(check, SEED, observe(single, check)).misconception.name == "single"
+
+
+def test_mistake_with_a_special_case_of_its_own_is_still_recognised():
+    verdict = judge_check(
+        CHECK, SEED, observe(lambda v: total(v) if type(v[0]) is float else mean(v))
+    )
+    assert verdict.misconception.name == "sum"
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (Failure("missing", "x"), "mean is not defined"),
+        (Failure("exception", "ZeroDivisionError: secret"), "mean raises ZeroDivisionError"),
+        (Failure("exception", "Secret: secret"), "mean raises an exception"),
+        (Failure("exception", "print: secret"), "mean raises an exception"),
+        (Failure("timeout", "secret"), "no result after 10 seconds"),
+        (Failure("memory", "secret"), "more memory than is allowed"),
+        (Failure("crash", "secret"), "process ends"),
+        (Failure("refused", "secret"), "not plain data"),
+        (Failure("unheard of", "secret"), "no result"),
+    ],
+)
+def test_failure_is_told_without_its_own_text(failure, words):
+    seen = [dataclasses.replace(o, value=failure) for o in observe(mean)]
+    verdict = judge_check(CHECK, SEED, seen)
+    assert verdict.points == 0.0
+    assert all(words in part.message for part in verdict.parts)
+    assert "ecret" not in "".join(part.message for part in verdict.parts)
+
+
+def test_missing_observation_counts_as_a_crash():
+    assert judge_check(CHECK, SEED, []).points == 0.0
+    assert judge_check(CHECK, SEED, observe(mean)[1:]).points == 8.0 * 5 / 8
+
+
+outcomes = st.sampled_from(["right", "wrong", "nan", "failure", "missing", "other type"])
+
+
+def distort(observation, outcome):
+    value = {
+        "right": observation.value,
+        "wrong": 1e9,
+        "nan": math.nan,
+        "failure": Failure("crash", ""),
+        "other type": {"passed": True},
+    }.get(outcome)
+    return [] if outcome == "missing" else [dataclasses.replace(observation, value=value)]
+
+
+@given(st.lists(outcomes, min_size=7, max_size=7), st.randoms())
+def test_points_are_bounded_and_independent_of_order(chosen, shuffler):
+    right = observe(mean)
+    seen = [o for pair in zip(right, chosen, strict=True) for o in distort(*pair)]
+    verdict = judge_check(CHECK, SEED, seen)
+    assert 0.0 <= verdict.points <= 8.0
+    shuffler.shuffle(seen)
+    assert judge_check(CHECK, SEED, seen) == verdict
+
+
+@given(st.lists(outcomes, min_size=7, max_size=7), st.integers(0, 6))
+def test_points_never_fall_when_one_more_answer_is_right(chosen, index):
+    right = observe(mean)
+    better = [*chosen[:index], "right", *chosen[index + 1 :]]
+    worse, improved = (
+        judge_check(CHECK, SEED, [o for p in zip(right, how, strict=True) for o in distort(*p)])
+        for how in (chosen, better)
+    )
+    assert improved.points >= worse.points
+
+
+def test_broken_draw_is_the_checks_fault():
+    broken = with_parts(draw=lambda rng: 1 / 0)
+    with pytest.raises(CheckFault, match="drawing its cases: ZeroDivisionError"):
+        case_requests(broken, SEED)
+    verdict = judge_check(broken, SEED, [])
+    assert verdict.points == 8.0 and "ZeroDivisionError" in verdict.fault
+
+
+def test_inputs_that_cannot_travel_are_the_checks_fault():
+    with pytest.raises(CheckFault, match="type object is not plain"):
+        case_requests(with_parts(draw=lambda rng: [Case("one", {"x": object()})]), SEED)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_weight_is_the_checks_fault(weight):
+    with pytest.raises(CheckFault, match=f"weight is {weight}"):
+        case_requests(with_parts(weight=weight), SEED)
+
+
+def test_broken_reference_is_the_checks_fault_and_costs_nobody_anything():
+    broken = dataclasses.replace(CHECK, reference=lambda values: 1 / 0)
+    verdict = judge_check(broken, SEED, observe(total))
+    assert verdict.points == 8.0
+    assert "asking the reference version: ZeroDivisionError" in verdict.fault
+
+
+def test_judge_that_breaks_on_right_answers_is_the_checks_fault():
+    verdict = judge_check(
+        with_parts(judge=lambda observed, expected, inputs: 1 / 0), SEED, observe(mean)
+    )
+    assert verdict.points == 8.0 and "judging: ZeroDivisionError" in verdict.fault
+
+
+def test_judge_that_trips_over_an_odd_answer_only_counts_it_as_wrong():
+    fragile = with_parts(judge=lambda observed, expected, inputs: abs(observed) * 0 or None)
+    verdict = judge_check(fragile, SEED, observe(lambda values: {}))
+    assert verdict.fault == "" and verdict.points == 8.0 * 1 / 8
+    assert "another form" in verdict.parts[0].message
+
+
+def test_judge_must_answer_none_or_a_text():
+    fault = judge_check(with_parts(judge=lambda *_: True), SEED, observe(mean)).fault
+    assert "returned bool, not None or a text" in fault
+
+
+def test_requests_are_the_same_for_the_same_seed_only():
+    def inputs(seed):
+        return [request.inputs for request in case_requests(CHECK, seed)]
+
+    assert inputs(1) == inputs(1) != inputs(2)
+
+
+def test_seeds_differ_in_every_part_of_their_names():
+    seeds = {
+        submission_seed(*names)
+        for names in (
+            ("s", "ada", "ps1"),
+            ("s", "ada", "ps2"),
+            ("s", "adap", "s1"),
+            ("t", "ada", "ps1"),
+        )
+    } | {part_seed(1, "a", "bc"), part_seed(1, "ab", "c"), part_seed(11, "", "abc")}
+    assert len(seeds) == 7
+    assert all(0 <= seed < 1 << 63 for seed in seeds)
+
+
+def test_class_shares_a_few_dozen_seeds_of_its_own():
+    def seeds(salt):
+        return {submission_seed(salt, f"student {number}", "ps1") for number in range(1000)}
+
+    assert len(seeds("one class")) == 32
+    assert not seeds("one class") & seeds("another class")
+
+
+def test_students_of_one_seed_have_one_draw_and_one_reference_answer():
+    calls = []
+
+    def counted(values):
+        calls.append(values)
+        return mean(values)
+
+    check = dataclasses.replace(CHECK, reference=counted)
+    n_cases = len(case_requests(check, SEED))
+    for implementation in (mean, total, off_by_one):
+        judge_check(check, SEED, observe(implementation, check))
+    assert len(calls) == n_cases
+    assert all(map(lambda a, b: a is b, case_requests(check, SEED), case_requests(check, SEED)))
+
+
+def test_judge_that_changes_what_others_are_compared_with_is_at_fault():
+    def sorts(observed, expected, inputs):
+        inputs["values"].sort()
+
+    check = with_parts(judge=sorts)
+    for _ in range(2):  # also for the next student with the same questions
+        verdict = judge_check(check, SEED, observe(mean))
+        assert "changes the values that it is given" in verdict.fault
+        assert verdict.points == 8.0
+
+
+def test_seeds_are_stable_between_versions():
+    # The first 16 digits of `printf '4:part\0...' | sha256sum`, halved.
+    assert submission_seed("salt", "ada", "ps1") == 6_299_281_947_067_069_430
+    assert part_seed(7, "ps1_counts", "values") == 7_649_781_260_524_609_234
+
+
+def test_judging_leaves_the_global_generators_as_they_were():
+    seen = observe(mean)
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+    judge_check(CHECK, SEED, seen)
+    assert states == (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
+
+
+def test_inputs_reach_each_call_as_they_were_drawn():
+    verdict = judge_check(CHECK, SEED, observe(sorted_in_place))
+    assert [part.holds for part in verdict.parts] == [True, False, True]
+
+
+def draw_nothing(rng):
+    return [Case("three dice", {})]
+
+
+def probe_chance(implementation, inputs):
+    import random
+
+    import numpy as np
+    import torch
+
+    return [implementation(), random.random(), float(np.random.rand()), torch.rand(2)]
+
+
+def test_probe_sees_the_same_chance_on_both_sides():
+    check = dataclasses.replace(
+        CHECK,
+        reference=random.random,
+        parts=(Part("chance", "It is random.", draw_nothing, probe_chance),),
+        mistakes=(),
+    )
+    assert judge_check(check, SEED, observe(random.random, check)).points == 8.0
+
+
+def test_staff_note_of_a_huge_value_is_short():
+    verdict = judge_check(CHECK, SEED, observe(lambda values: ["x" * 10_000] * 5_000))
+    assert len(verdict.parts[0].staff_note) < 6000

@@ -1,0 +1,229 @@
+import numpy as np
+import pytest
+import torch
+
+from autograder.authoring import release
+from autograder.authoring.notebooks import as_text
+from autograder.class_run.pipeline import Settings, grade_class
+from autograder.grading.grader import Confinement, Grader
+from autograder.grading.visible_tests import VISIBLE, differences, visible_requests, visible_tests
+from autograder.inside.messages import Failure
+from autograder.inside.probe import probe_or_failure
+from autograder.inside.process_limits import Limits
+from autograder.intake.repair import mend
+from autograder.records import Difference, Grade, Observation, State, Verdict
+from autograder.reports.student_feedback import Layout, student_page
+
+TARGETS = {"toy_double": "double", "toy_mean": "mean"}
+
+
+def _ask(test, implementation):
+    """Run one visible test on an implementation, as the sandbox would."""
+    (request,) = visible_requests({"item": test}, {"item": "f"}, ["item"])
+    value = probe_or_failure(request, {"f": implementation})
+    return differences([Observation(request.item, request.part, 0, value)])
+
+
+@pytest.mark.parametrize(
+    ("test", "asked", "found", "expected"),
+    [
+        ("assert f(3) == 4", "f(3)", "6", "4"),
+        ("x = f(3)\nassert x == 6\nassert x == 7, 'seven'", "x", "6", "7"),
+        ("import math\nassert math.isclose(f(0.25), 1.0)", "f(0.25)", "0.5", "1.0"),
+        ("assert abs(f(0.25) - 1.5) < 1e-9", "f(0.25)", "0.5", "1.5"),
+        ("assert f([0.5, 2.0]) == [3.0]", "f([0.5, 2.0])", (0.5, 2, 0.5, 2), "[3.]"),
+        (
+            "import torch\nassert torch.allclose(f(torch.ones(3)), torch.zeros(3))",
+            "f(torch.ones(3))",
+            (2, 2, 2),
+            (0, 0, 0),
+        ),
+    ],
+)
+def test_first_claim_that_does_not_hold_is_found(test, asked, found, expected):
+    assert _ask(test, lambda x: x * 2) == (Difference("item", asked, found, expected),)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "assert f(3) == 6",
+        "assert f(3) is None",  # no claim about two values
+        "assert f(3) > 7",
+        "f(1)[0]\nassert f(1) == 3",  # breaks before
+        "assert undefined == 3",
+        "%matplotlib inline\nassert f(3) == 4",
+    ],
+)
+def test_there_may_be_nothing_to_show(test):
+    requests = visible_requests({"item": test}, {"item": "f"}, ["item"])
+    assert [d for r in requests for d in _ask(r.inputs["test"], lambda x: x * 2)] == []
+
+
+def test_matrices_are_shown_as_text_and_large_ones_cut_short():
+    test = "import torch\nassert torch.equal(f(torch.ones(2, 3)), torch.ones(2, 3))"
+    (found,) = _ask(test, lambda x: 2 * x)
+    assert found.found == "[[2. 2. 2.]\n [2. 2. 2.]]"
+    (large,) = _ask("assert f(1) == 0", lambda x: [1.5] * 10_000)
+    assert len(large.found) <= 300
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Failure("timeout", "no answer"),
+        None,
+        "text",
+        ("asked", "found"),
+        (1, "found", "expected"),
+        ("asked", {"a": 1}, "expected"),
+        ("asked", np.zeros(65), "expected"),
+        ("asked", np.zeros(3, dtype=np.int8), "expected"),
+    ],
+)
+def test_differences_reject_what_has_another_form(value):
+    assert differences([Observation(VISIBLE, "item", 0, value)]) == ()
+
+
+def test_numbers_that_cannot_be_drawn_become_text():
+    value = ("f(1)", np.array([1.0, np.nan]), np.array([[1.0]]))
+    (found,) = differences([Observation(VISIBLE, "item", 0, value)])
+    assert (found.found, found.expected) == ("[ 1. nan]", "[[1.]]")
+
+
+def test_visible_tests_are_those_of_the_released_notebook(toy_course):
+    tests = visible_tests(release.build(toy_course.source("toy")).student)
+    assert list(tests) == ["toy_double", "toy_mean"]
+    assert "assert double([1, 2]) == [2, 4]" in tests["toy_double"]
+    assert "nbgrader_cell" not in "".join(tests.values())
+
+
+# ------------------------------------------------------------------ in a grade
+@pytest.fixture
+def grade(toy_course, hand_in, tmp_path):
+    def run(**answers):
+        folder = hand_in("ada", **answers)
+        settings = Settings(tmp_path / "out", confinement=Confinement(Limits(cell_seconds=5)))
+        return grade_class(toy_course, "toy", folder, settings).grades[0]
+
+    return run
+
+
+def test_lost_points_come_with_a_difference(toys, grade, without_sandbox):
+    found = grade(double=toys.square, mean=toys.mean)
+    assert found.differences == (Difference("toy_double", "double([1, 2])", "[1, 4]", "[2, 4]"),)
+
+
+def test_right_answers_show_nothing_and_blank_ones_are_not_asked(
+    toys, grade, without_sandbox, monkeypatch
+):
+    asked = []
+
+    def ask(tests, targets, items):
+        asked.append(items)
+        return visible_requests(tests, targets, items)
+
+    monkeypatch.setattr("autograder.grading.grader.visible_requests", ask)
+    assert grade(double=toys.double).differences == ()
+    assert asked == [["toy_double"]]
+
+
+def test_difference_is_not_shown_where_no_points_are_lost(
+    toys, grade, without_sandbox, monkeypatch
+):
+    found = Difference("toy_mean", "mean([1])", "2", "1")
+    monkeypatch.setattr("autograder.grading.grader.differences", lambda observations: (found,))
+    assert grade(double=toys.double, mean=toys.mean).differences == ()
+
+
+def test_visible_tests_are_asked_in_one_process_before_anything_hidden(
+    toys, grade, without_sandbox, monkeypatch
+):
+    asked = []
+    judge = Grader.judge
+
+    def watched(self, *args):
+        run, verdicts = judge(self, *args)
+        asked.extend(observation.item for observation in run.observations)
+        return run, verdicts
+
+    monkeypatch.setattr(Grader, "judge", watched)
+    grade(double=toys.square, mean=toys.mean)
+    assert asked[:2] == [VISIBLE, VISIBLE] and VISIBLE not in asked[2:]
+
+
+REMEMBERS = """
+import builtins, os
+seen = builtins.__dict__.setdefault("seen", [])
+def double(numbers):
+    seen.append(list(numbers))
+    for folder in (".", "/tmp", "/dev/shm"):
+        try:
+            with open(os.path.join(folder, "seen"), "a") as file:
+                file.write(repr(numbers))
+        except OSError:
+            pass
+    if numbers == [1, 2]:
+        found = repr(seen)
+        for folder in (".", "/tmp", "/dev/shm"):
+            try:
+                found += open(os.path.join(folder, "seen")).read()
+            except OSError:
+                pass
+        return found
+    return numbers
+"""
+
+
+@pytest.mark.sandbox
+def test_no_hidden_input_reaches_the_page_though_code_remembers_all_that_it_saw(grade, tmp_path):
+    (found,) = grade(double=REMEMBERS).differences
+    # The test calls the function once, and then its left side is worked out once more.
+    visible = "[1, 2]"
+    assert found.found.replace(visible, "").strip("'[], ") == ""
+    assert visible in found.found
+    page = (tmp_path / "out" / "feedback" / "ada" / "toy" / "toy.html").read_text()
+    assert found.asked in page
+
+
+# ------------------------------------------------------------------ on the page
+def _page(toys, toy_course, difference):
+    built = release.build(toy_course.source("toy"))
+    layout = Layout.of(toy_course.problem_set("toy"), built.student)
+    notebook = toys.answer(toy_course, toys.square, toys.mean)
+    mended = mend(as_text(notebook).encode(), built.student, TARGETS)
+    verdict = Verdict("toy_double", 0.0, 60.0, ())
+    grade = Grade("ada", "toy", State.GRADED, "ab", 7, (verdict,), differences=(difference,))
+    return student_page(layout, grade, mended, {})
+
+
+def test_page_draws_numbers_and_says_them(toys, toy_course, read_page):
+    difference = Difference("toy_double", "double(x)", (1.0, 4.0, 9.0), (1.0, 2.0, 3.0))
+    page = read_page(_page(toys, toy_course, difference))
+    assert page.tags.count("circle") == page.tags.count("path") == 3
+    labels = [value for name, value in page.attributes if name == "aria-label"]
+    assert any("the largest difference is 6, at index 2" in label for label in labels)
+    assert "Yours [1, 4, 9] Expected [1, 2, 3]" in page.words
+    heights = [float(value) for name, value in page.attributes if name == "cy"]
+    assert heights == [110.0, 97.5, 85.0]  # 110 - 100 (value - 1) / 8
+
+
+@pytest.mark.parametrize("expected", ["[2, 4]", (1.0, 2.0)])
+def test_page_only_says_what_cannot_be_drawn(toys, toy_course, read_page, expected):
+    hostile = "<script>alert(1)</script>"
+    difference = Difference("toy_double", hostile, (1.0, 4.0, 9.0), expected)
+    page = read_page(_page(toys, toy_course, difference))
+    assert not {"svg", "script"} & set(page.tags)
+    assert hostile in page.text
+
+
+def test_constant_numbers_are_drawn_on_one_line(toys, toy_course, read_page):
+    difference = Difference("toy_double", "f(x)", (2.0, 2.0), (2.0, 2.0))
+    page = read_page(_page(toys, toy_course, difference))
+    assert {value for name, value in page.attributes if name == "cy"} == {"110.0"}
+
+
+def test_difference_of_a_tensor_that_carries_a_gradient(toys):
+    test = "import torch\nassert torch.equal(f(torch.ones(2)), torch.ones(2))"
+    (found,) = _ask(test, lambda x: 3 * x * torch.ones(2, requires_grad=True))
+    assert found.found == (3, 3)

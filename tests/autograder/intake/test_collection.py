@@ -1,0 +1,116 @@
+import os
+
+import pytest
+
+from autograder.intake import collection
+from autograder.intake.collection import collect, read_notebook
+from autograder.records import GraderError, SubmissionRefused
+
+
+def _names(found):
+    return {entry.student: entry.path and entry.path.name for entry in found}
+
+
+def _touch(path, text="{}"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_collect_finds_every_layout_and_each_student_once(tmp_path):
+    _touch(tmp_path / "ada.ipynb")
+    _touch(tmp_path / "bo" / "ps1" / "ps1.ipynb")
+    _touch(tmp_path / "bo" / "ps2" / "ps2.ipynb")
+    _touch(tmp_path / "cy" / "homework final (2).ipynb")
+    _touch(tmp_path / "dee" / "notes.txt")
+    _touch(tmp_path / "grades.csv")
+    _touch(tmp_path / ".ipynb_checkpoints" / "ada-checkpoint.ipynb")
+    _touch(tmp_path / "__MACOSX" / "ada.ipynb")
+    found = collect(tmp_path, "ps1")
+    assert _names(found) == {
+        "ada": "ada.ipynb",
+        "bo": "ps1.ipynb",
+        "cy": "homework final (2).ipynb",
+        "dee": None,
+    }
+    (dee,) = [one for one in found if one.path is None]
+    assert dee.reasons == ("the folder holds no notebook of this set, only notes.txt",)
+
+
+def test_collect_looks_into_the_folder_submitted(tmp_path):
+    _touch(tmp_path / "submitted" / "ada" / "ps1" / "ps1.ipynb")
+    _touch(tmp_path / "release" / "ps1" / "ps1.ipynb")
+    assert _names(collect(tmp_path, "ps1")) == {"ada": "ps1.ipynb"}
+
+
+def test_collect_chooses_the_set_s_own_file_and_says_so_when_there_are_several(tmp_path):
+    _touch(tmp_path / "ada" / "ps1.ipynb")
+    _touch(tmp_path / "ada" / "a first try.ipynb")
+    (found,) = collect(tmp_path, "ps1")
+    assert found.path.name == "ps1.ipynb"
+    assert found.reasons == ("2 notebooks (a first try.ipynb, ps1.ipynb); ps1.ipynb was graded",)
+
+
+def test_collect_joins_a_student_s_file_and_folder(tmp_path):
+    _touch(tmp_path / "ada.ipynb")
+    _touch(tmp_path / "ada" / "ps1.ipynb")
+    (found,) = collect(tmp_path, "ps1")
+    assert found.path == tmp_path / "ada" / "ps1.ipynb"
+
+
+@pytest.mark.parametrize("make", ["missing", "empty"])
+def test_collect_rejects_a_folder_without_submissions(tmp_path, make):
+    folder = tmp_path / "class"
+    if make == "empty":
+        folder.mkdir()
+    with pytest.raises(GraderError, match=r"class"):
+        collect(folder, "ps1")
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "set folder", "inner file"])
+def test_symbolic_link_is_recorded_but_never_followed(tmp_path, kind):
+    secret = tmp_path / "secret"
+    _touch(secret / "ps1.ipynb", "the solution")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    if kind == "file":
+        (folder / "eve.ipynb").symlink_to(secret / "ps1.ipynb")
+    elif kind == "folder":
+        (folder / "eve").symlink_to(secret)
+    else:
+        (folder / "eve").mkdir()
+        inner = "ps1" if kind == "set folder" else "ps1.ipynb"
+        target = secret if kind == "set folder" else secret / "ps1.ipynb"
+        (folder / "eve" / inner).symlink_to(target)
+    (found,) = collect(folder, "ps1")
+    assert found.student == "eve"
+    with pytest.raises(SubmissionRefused, match=r"symbolic link|no notebook"):
+        read_notebook(found)
+
+
+def test_read_notebook_rejects_what_is_no_plain_file(tmp_path):
+    os.mkfifo(tmp_path / "eve.ipynb")
+    (tmp_path / "bob.ipynb").mkdir()
+    for found in collect(tmp_path, "ps1"):
+        with pytest.raises(SubmissionRefused, match=r"not a plain file|no notebook"):
+            read_notebook(found)
+
+
+def test_read_notebook_rejects_a_huge_file_without_reading_it_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(collection, "MAX_NOTEBOOK_BYTES", 100)
+    with open(tmp_path / "eve.ipynb", "wb") as file:
+        file.truncate(1 << 40)  # sparse: a terabyte that fills no disk
+    (found,) = collect(tmp_path, "ps1")
+    with pytest.raises(SubmissionRefused, match="1099511627776 bytes; at most 100"):
+        read_notebook(found)
+
+
+def test_read_notebook_returns_the_bytes(tmp_path):
+    _touch(tmp_path / "ada.ipynb", "hello")
+    assert read_notebook(collect(tmp_path, "ps1").submissions[0]) == b"hello"
+
+
+def test_student_name_that_is_no_utf8_stays_printable(tmp_path):
+    (tmp_path / os.fsdecode(b"j\xf6rg.ipynb")).write_text("{}")
+    (found,) = collect(tmp_path, "ps1")
+    assert found.student.startswith("j\ufffdrg~")
+    assert read_notebook(found) == b"{}"

@@ -1,0 +1,340 @@
+"""Which layout a delivery has, and whose each file is, from names as the platforms write them."""
+
+import os
+import sys
+import unicodedata
+import zipfile
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.intake.archives import contents
+from autograder.intake.collection import collect, read_notebook
+from autograder.intake.layouts import Layout, read_time, recognise, student_name
+from autograder.records import GraderError
+
+CANVAS = (
+    "lovelaceada_12345_67890_ps1.ipynb",
+    "turingalan_LATE_12346_67891_my homework_2.ipynb",
+    "o_neil_12347_67892_ps1-1.ipynb",
+    "李雷_12348_67893_ps1.ipynb",
+)
+MOODLE = (
+    "Ada Lovelace_123456_assignsubmission_file_",
+    "Alan Turing_123457_assignsubmission_file_",
+    "Participant_123458_assignsubmission_file_",
+)
+EXCHANGE = "{student}+{set}+2026-02-03 {time} UTC{random}"
+
+
+def _make(folder, *names):
+    """Write files that hold their own path."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+def _zipped(folder, path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(folder))
+    return path
+
+
+def _submitted(student, time="16:00:00.000000", random="+x3J_9-abcDEF", name="ps1"):
+    return EXCHANGE.format(student=student, set=name, time=time, random=random)
+
+
+@pytest.fixture(params=["folder", "zip"])
+def delivered(request, tmp_path):
+    """Deliver files once as a folder and once as a zip file; return the collection."""
+
+    def deliver(*names, layout=None, problem_set="ps1"):
+        path = _make(tmp_path / "class", *names)
+        if request.param == "zip":
+            path = _zipped(path, tmp_path / "class.zip")
+        return collect(path, problem_set, layout)
+
+    return deliver
+
+
+def _read(collection):
+    """For each student, the path that their notebook had in the delivery; None without one."""
+    return {one.student: one.path and read_notebook(one).decode() for one in collection.submissions}
+
+
+def test_canvas_archive_is_recognised_and_its_names_are_taken_apart(delivered):
+    found = delivered(*CANVAS)
+    assert found.layout is Layout.CANVAS
+    assert found.layout.words == "Canvas archive"
+    assert _read(found) == {
+        "lovelaceada_12345": CANVAS[0],
+        "turingalan_12346": CANVAS[1],
+        "o_neil_12347": CANVAS[2],
+        "李雷_12348": CANVAS[3],
+    }
+    late = {one.student for one in found if one.marked_late}
+    assert late == {"turingalan_12346"}
+    assert all(one.submitted_at is None for one in found)
+
+
+def test_canvas_anonymous_and_text_entries_are_students_too(delivered):
+    found = delivered(
+        "anon_x3YzQ_67890_ps1.ipynb",
+        "LATE_anon_aB1cD_67891_ps1.ipynb",
+        "hoppergrace_12350_text.html",
+        "knuthdon_LATE_12351_link.html",
+        "diracpaul_12352_9_essay.pdf",
+    )
+    read = _read(found)
+    assert read.pop("anon_x3YzQ") and read.pop("anon_aB1cD")
+    assert read == {"hoppergrace_12350": None, "knuthdon_12351": None, "diracpaul_12352": None}
+    reasons = {one.student: one.reasons for one in found}
+    assert reasons["diracpaul_12352"] == (
+        "the folder holds no notebook of this set, only essay.pdf",
+    )
+
+
+def test_canvas_file_named_for_the_set_is_graded_among_several(delivered):
+    names = ("ada_12345_3_scratch.ipynb", "ada_12345_4_ps1-2.ipynb", "ada_12345_5_a_plot.png")
+    (found,) = delivered(*names)
+    assert read_notebook(found).decode() == names[1]
+    assert found.reasons == ("2 notebooks (ps1-2.ipynb, scratch.ipynb); ps1-2.ipynb was graded",)
+
+
+def test_canvas_name_that_claims_another_student_s_number_is_no_other_student(delivered):
+    """A student may be called `eve_777` and a file may begin with digits: neither is believed."""
+    found = delivered(
+        "turingalan_777_10_ps1.ipynb", "eve_777_12349_11_ps1.ipynb", "ada_5_12_1_ps1.ipynb"
+    )
+    read = _read(found)
+    assert read["turingalan_777"] == "turingalan_777_10_ps1.ipynb"
+    assert set(read) == {"turingalan_777", "eve_777", "ada_5"}
+    reasons = {one.student: one.reasons for one in found}
+    assert "the number 777 is also that of eve_777" in reasons["turingalan_777"]
+    assert "the number 777 is also that of turingalan_777" in reasons["eve_777"]
+    assert reasons["ada_5"] == ("ada_5_12_1_ps1.ipynb was taken for number 5's",)
+
+
+def test_names_with_one_number_for_all_are_no_canvas_archive(delivered):
+    found = delivered("ada_2026_01_ps1.ipynb", "bo_2026_01_ps1.ipynb", "cy_2026_01_ps1.ipynb")
+    assert found.layout is Layout.PLAIN
+    assert set(_read(found)) == {f"{name}_2026_01_ps1" for name in ("ada", "bo", "cy")}
+
+
+def test_canvas_stranger_is_kept_under_its_own_name(delivered):
+    found = delivered(*CANVAS, "zoe.ipynb", "read me.txt")
+    assert _read(found)["zoe"] == "zoe.ipynb"
+    (zoe,) = [one for one in found if one.student == "zoe"]
+    assert zoe.reasons == ("the name zoe.ipynb does not fit: Canvas archive",)
+
+
+@pytest.mark.parametrize("separator", ["/", ""])
+def test_moodle_archive_is_recognised_in_folders_and_flat(delivered, separator):
+    found = delivered(*(f"{name}{separator}homework.ipynb" for name in MOODLE))
+    assert found.layout is Layout.MOODLE
+    assert _read(found) == {
+        "Ada Lovelace_123456": f"{MOODLE[0]}{separator}homework.ipynb",
+        "Alan Turing_123457": f"{MOODLE[1]}{separator}homework.ipynb",
+        "Participant_123458": f"{MOODLE[2]}{separator}homework.ipynb",
+    }
+
+
+def test_moodle_folders_of_one_student_belong_together(delivered):
+    found = delivered(
+        "Ada Lovelace_12_assignsubmission_file_/deep/er/ps1.ipynb",
+        "Ada Lovelace_12_assignsubmission_onlinetext_/onlinetext.html",
+        "Alan Turing_13_assignsubmission_onlinetext_/onlinetext.html",
+    )
+    assert _read(found) == {
+        "Ada Lovelace_12": "Ada Lovelace_12_assignsubmission_file_/deep/er/ps1.ipynb",
+        "Alan Turing_13": None,
+    }
+
+
+@pytest.mark.parametrize("others", [CANVAS, ()])
+def test_moodle_name_inside_a_canvas_archive_changes_nothing(delivered, others):
+    found = delivered(*others, "eve_13_14_x_3_assignsubmission_file_y.ipynb")
+    assert found.layout is Layout.CANVAS
+    assert "eve_13" in _read(found)
+
+
+def test_exchange_grades_the_newest_and_says_how_many_it_passed_over(delivered):
+    first, last = _submitted("ada", "09:30:00.5"), _submitted("ada", "16:00:01.000000", random="")
+    found = delivered(
+        f"{first}/ps1.ipynb",
+        f"{last}/ps1.ipynb",
+        f"{_submitted('b+o', '10:00:00.000001')}/ps1.ipynb",
+        f"{_submitted('ada', '23:00:00.0', name='ps2')}/ps2.ipynb",
+    )
+    assert found.layout is Layout.EXCHANGE
+    assert _read(found) == {
+        "ada": f"{last}/ps1.ipynb",
+        "b+o": f"{_submitted('b+o', '10:00:00.000001')}/ps1.ipynb",
+    }
+    ada, bo = found
+    assert ada.submitted_at == datetime(2026, 2, 3, 16, 0, 1, tzinfo=UTC)
+    assert bo.submitted_at == datetime(2026, 2, 3, 10, 0, 0, 1, tzinfo=UTC)
+    assert ada.time_source == "nbgrader's exchange"
+    assert ada.reasons == ()  # handing in again is no problem
+    assert found.remarks == ("1 student handed in again; 1 earlier submission was not graded",)
+
+
+@pytest.mark.slow
+def test_exchange_and_collected_folder_match_what_nbgrader_writes(tmp_path, monkeypatch):
+    """nbgrader's own submit, twice, and its own collect: the same file and time by either way."""
+    from nbgrader.auth import Authenticator
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.exchange.default import (
+        ExchangeCollect,
+        ExchangeReleaseAssignment,
+        ExchangeSubmit,
+    )
+    from traitlets.config import Config
+
+    config = Config()
+    config.Exchange.root = str(_made(tmp_path / "exchange"))
+    config.Exchange.cache = str(tmp_path / "cache")
+    config.CourseDirectory.root = str(_make(tmp_path / "course", "release/ps1/ps1.ipynb"))
+    config.CourseDirectory.course_id, config.CourseDirectory.assignment_id = "lm", "ps1"
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    def run(step):
+        step(
+            coursedir=CourseDirectory(config=config),
+            authenticator=Authenticator(config=config),
+            config=config,
+        ).start()
+
+    run(ExchangeReleaseAssignment)
+    monkeypatch.chdir(_make(tmp_path / "ada", "ps1/ps1.ipynb"))
+    for text in ("first", "second"):
+        (tmp_path / "ada" / "ps1" / "ps1.ipynb").write_text(text)
+        run(ExchangeSubmit)
+    run(ExchangeCollect)
+    inbound = collect(tmp_path / "exchange" / "lm" / "inbound", "ps1")
+    submitted = collect(tmp_path / "course", "ps1")
+    assert (inbound.layout, submitted.layout) == (Layout.EXCHANGE, Layout.NBGRADER)
+    (newest,), (collected,) = inbound, submitted
+    assert read_notebook(newest) == read_notebook(collected) == b"second"
+    assert newest.student == collected.student
+    assert newest.submitted_at == collected.submitted_at is not None
+    assert len(inbound.remarks) == 1
+
+
+def _made(folder):
+    folder.mkdir()
+    folder.chmod(0o777)  # as nbgrader demands of an exchange
+    return folder
+
+
+def test_exchange_of_other_sets_only_says_which(delivered):
+    with pytest.raises(
+        GraderError, match=r"no submission of ps1 in this exchange; it has: ps2, ps3"
+    ):
+        delivered(
+            f"{_submitted('ada', name='ps2')}/ps2.ipynb", f"{_submitted('bo', name='ps3')}/x.ipynb"
+        )
+
+
+def test_exchange_is_found_below_inbound(delivered):
+    found = delivered(f"inbound/{_submitted('ada')}/ps1.ipynb", "outbound/ps1/ps1.ipynb")
+    assert list(_read(found)) == ["ada"]
+
+
+def test_exchange_folder_without_a_notebook_is_a_student(tmp_path):
+    (tmp_path / _submitted("ada")).mkdir()
+    (found,) = collect(tmp_path, "ps1")
+    assert found.reasons == ("the folder holds no notebook of this set",)
+
+
+def test_exchange_date_that_does_not_exist_is_a_stranger(delivered):
+    impossible = _submitted("bo", "25:00:00.0")
+    read = _read(delivered(f"{_submitted('ada')}/ps1.ipynb", f"{impossible}/ps1.ipynb"))
+    assert set(read) == {"ada", impossible}
+
+
+def test_nbgrader_folder_is_recognised_with_its_times(delivered, tmp_path):
+    found = delivered("submitted/ada/ps1/ps1.ipynb", "submitted/bo/ps1/ps1.ipynb", "release/x.txt")
+    assert found.layout is Layout.NBGRADER
+    for folder in ("ada", "bo"):
+        _make(tmp_path / "course" / folder / "ps1", "ps1.ipynb")
+    (tmp_path / "course/ada/ps1/timestamp.txt").write_text("2026-02-03 17:30:00.250000 +0130\n")
+    (tmp_path / "course/bo/ps1/timestamp.txt").write_text("yesterday")
+    ada, bo = collect(tmp_path / "course", "ps1")
+    assert ada.submitted_at == datetime(2026, 2, 3, 16, 0, 0, 250_000, tzinfo=UTC)
+    assert ada.time_source == "timestamp.txt"
+    assert (bo.submitted_at, bo.time_source) == (None, "")
+
+
+def test_given_layout_is_not_questioned(delivered):
+    found = delivered(*CANVAS, layout=Layout.PLAIN)
+    assert found.layout is Layout.PLAIN
+    assert "lovelaceada_12345_67890_ps1" in _read(found)
+
+
+def test_zip_of_one_wrapping_folder_is_unwrapped(tmp_path):
+    _make(tmp_path / "x" / "my class", "ada.ipynb", "bo/ps1.ipynb")
+    path = _zipped(tmp_path / "x", tmp_path / "whatever.zip")
+    assert set(_read(collect(path, "ps1"))) == {"ada", "bo"}
+
+
+def test_zip_of_one_student_s_folder_is_that_student(tmp_path):
+    path = _zipped(_make(tmp_path / "x", "ada/homework.ipynb"), tmp_path / "x.zip")
+    assert _read(collect(path, "ps1")) == {"ada": "ada/homework.ipynb"}
+
+
+def test_archive_of_a_student_in_a_plain_folder_is_not_overlooked(tmp_path):
+    _make(tmp_path, "ada.ipynb", "bo.zip", "cy.tar.gz")
+    found = {one.student: one.reasons for one in collect(tmp_path, "ps1")}
+    assert found["ada"] == ()
+    assert "which is not opened" in found["bo"][0]
+    assert "which is not opened" in found["cy.tar"][0]
+
+
+def test_recognition_needs_most_of_the_names(tmp_path):
+    plain = [f"student{number}.ipynb" for number in range(5)]
+    _make(tmp_path, *plain, CANVAS[0], f"{MOODLE[0]}/ps1.ipynb", f"{_submitted('eve')}/ps1.ipynb")
+    found = contents(tmp_path)
+    assert recognise(found, "ps1") is Layout.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-02-03 16:00:00.123456 UTC", datetime(2026, 2, 3, 16, 0, 0, 123_456, UTC)),
+        ("2026-02-03 16:00:00 GMT\n", datetime(2026, 2, 3, 16, tzinfo=UTC)),
+        ("2026-02-03 16:00:00", datetime(2026, 2, 3, 16, tzinfo=UTC)),
+        (
+            "2026-02-03 16:00:00.5 -03:30",
+            datetime(2026, 2, 3, 16, 0, 0, 500_000, timezone(-timedelta(hours=3, minutes=30))),
+        ),
+        ("2026-02-03 16:00:00 +05", datetime(2026, 2, 3, 16, tzinfo=timezone(timedelta(hours=5)))),
+    ],
+)
+def test_time_is_read_with_its_zone(text, expected):
+    assert read_time(text) == (expected, "")
+
+
+def test_time_of_an_unknown_zone_says_that_it_was_guessed():
+    guess = ", its zone CEST read as UTC"
+    assert read_time("2026-02-03 16:00:00.0 CEST") == (datetime(2026, 2, 3, 16, tzinfo=UTC), guess)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-02-30 16:00:00 UTC", "2026-02-03 16:00 +9999"])
+def test_time_rejects_what_is_none(text):
+    assert read_time(text) is None
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_student_names_stay_apart_short_and_the_same_twice(one, other):
+    names = student_name(one), student_name(other)
+    assert all(len(name.encode()) <= 120 for name in names)
+    same = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+    assert (names[0] == names[1]) == same or one == other
+    assert student_name(one) == names[0]

@@ -1,0 +1,316 @@
+import copy
+import json
+import warnings
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.authoring import release
+from autograder.authoring.notebooks import as_text, grading
+from autograder.intake.repair import mend
+from autograder.records import SubmissionRefused
+
+TARGETS = {"toy_double": "double", "toy_mean": "mean"}
+DOUBLE = "def double(numbers):\n    return [2 * n for n in numbers]"
+MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
+
+
+@pytest.fixture
+def released(toy_course):
+    return release.build(toy_course.source("toy")).student
+
+
+@pytest.fixture
+def answered(released):
+    """A diligent student's notebook, free to be damaged."""
+    notebook = copy.deepcopy(released)
+    _cell(notebook, "toy_double_answer").source = DOUBLE
+    _cell(notebook, "toy_mean_answer").source = MEAN
+    _cell(notebook, "toy_essay").source = "Because I say so."
+    return notebook
+
+
+def _cell(notebook, name):
+    return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def _mend(notebook, released):
+    text = notebook if isinstance(notebook, str) else as_text(notebook)
+    return mend(text.encode(), released, TARGETS)
+
+
+def _runs(mended):
+    return [cell for cell in mended.cells if cell in (DOUBLE, MEAN, "import math")]
+
+
+def test_untouched_notebook_is_mended_by_nothing(released, answered):
+    mended = _mend(answered, released)
+    assert mended.reasons == ()
+    assert list(mended.cells) == ["import math", DOUBLE, MEAN]
+    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    assert mended.blank == frozenset()
+
+
+def test_visible_tests_and_workshop_cells_are_not_run(released, answered):
+    cells = "\n".join(_mend(answered, released).cells)
+    assert "assert" not in cells
+    assert "workshop" not in cells
+
+
+def test_stub_counts_as_blank(released):
+    assert _mend(released, released).blank == {"toy_double", "toy_mean", "toy_essay"}
+
+
+def test_deleted_locked_cell_is_put_back_where_it_was(released, answered):
+    answered.cells = [c for c in answered.cells if c.id not in ("toy_imports", "toy_double")]
+    mended = _mend(answered, released)
+    assert _runs(mended) == ["import math", DOUBLE, MEAN]
+    assert mended.reasons == (
+        "2 locked cells were missing; they were put back: toy_imports, toy_double",
+    )
+    order = [cell.id for cell in mended.notebook.cells]
+    assert order == [cell.id for cell in released.cells]
+
+
+def test_changed_locked_cell_is_put_back(released, answered):
+    _cell(answered, "toy_imports").source = "import math\nmath.nan = 0"
+    mended = _mend(answered, released)
+    assert _runs(mended) == ["import math", DOUBLE, MEAN]
+    assert mended.reasons == ("the locked cell toy_imports was changed; it was put back",)
+
+
+def test_moved_locked_cell_is_put_back(released, answered):
+    moved = _cell(answered, "toy_imports")
+    answered.cells.remove(moved)
+    answered.cells.append(moved)
+    mended = _mend(answered, released)
+    assert _runs(mended) == ["import math", DOUBLE, MEAN]
+    assert mended.reasons == ("the locked cell toy_imports was moved; it was put back",)
+
+
+def test_copied_cells_are_harmless_and_noticed(released, answered):
+    second = copy.deepcopy(_cell(answered, "toy_double_answer"))
+    second.id, second.source = "copy-1", DOUBLE.replace("2 *", "2.0 *")
+    test = copy.deepcopy(_cell(answered, "toy_double"))
+    test.id = "copy-2"
+    answered.cells += [second, test]
+    mended = _mend(answered, released)
+    assert mended.cells[-1] == second.source
+    assert mended.answers["toy_double"] == f"{DOUBLE}\n\n{second.source}"
+    assert set(mended.reasons) == {
+        "several cells are named toy_double_answer; all were used, in order",
+        "a copy of the locked cell toy_double was left out",
+    }
+    ids = [cell.id for cell in mended.notebook.cells]
+    assert len(ids) == len(set(ids))
+
+
+def test_answer_in_a_new_cell_counts(released, answered):
+    answered.cells = [c for c in answered.cells if c.id != "toy_double_answer"]
+    answered.cells.insert(3, nbformat.v4.new_code_cell(DOUBLE))
+    mended = _mend(answered, released)
+    assert mended.answers["toy_double"] == DOUBLE
+    assert "toy_double" not in mended.blank
+    assert mended.reasons == ("the answer cell toy_double_answer is missing",)
+
+
+def test_answer_split_over_cells_runs_whole(released, answered):
+    _cell(answered, "toy_double_answer").source = "FACTOR = 2"
+    own = nbformat.v4.new_code_cell(
+        "def double(numbers):\n    return [FACTOR * n for n in numbers]"
+    )
+    place = answered.cells.index(_cell(answered, "toy_double_answer"))
+    answered.cells.insert(place + 1, own)
+    mended = _mend(answered, released)
+    assert mended.cells[1:3] == ("FACTOR = 2", own.source)
+    assert mended.answers["toy_double"] == f"FACTOR = 2\n\n{own.source}"
+
+
+def test_answer_written_into_a_locked_cell_still_counts(released, answered):
+    _cell(answered, "toy_double_answer").source = ""
+    _cell(answered, "toy_double").source += "\n" + DOUBLE
+    mended = _mend(answered, released)
+    assert DOUBLE in mended.cells[1]
+    assert any("holds an answer" in reason for reason in mended.reasons)
+
+
+def test_lost_metadata_is_found_again_by_cell_id_or_text(released, answered):
+    for cell in answered.cells:
+        cell.metadata = {}
+    mended = _mend(answered, released)
+    assert mended.cells == ("import math", DOUBLE, MEAN)
+    assert mended.reasons == ("the marks of 6 cells were changed; that has no effect",)
+    for index, cell in enumerate(answered.cells):
+        cell.id = f"other-{index}"
+    mended = _mend(answered, released)
+    assert mended.cells == ("import math", DOUBLE, MEAN)
+    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    texts = [cell.source for cell in mended.notebook.cells]
+    assert texts == [cell.source for cell in _mend(answered, released).notebook.cells]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("toy_double", "points", 1000),
+        ("toy_double", "grade", False),
+        ("toy_double_answer", "grade", True),
+        ("toy_double_answer", "locked", True),
+    ],
+)
+def test_forged_marks_have_no_effect(released, answered, name, key, value):
+    grading(_cell(answered, name))[key] = value
+    mended = _mend(answered, released)
+    assert mended.cells == ("import math", DOUBLE, MEAN)
+    assert mended.reasons == (f"the marks of cell {name} were changed; that has no effect",)
+    assert grading(_cell(mended.notebook, name)) == grading(_cell(released, name))
+
+
+def test_answer_that_bears_a_locked_cell_s_mark_is_run_all_the_same(released, answered):
+    cell = _cell(answered, "toy_double_answer")
+    cell.metadata = copy.deepcopy(_cell(answered, "toy_mean").metadata)
+    mended = _mend(answered, released)
+    assert DOUBLE in mended.cells
+    assert any("run as the student's own" in reason for reason in mended.reasons)
+
+
+def test_answer_turned_into_text_is_read_as_code(released, answered):
+    cells = json.loads(as_text(answered))
+    for cell in cells["cells"]:
+        if cell["id"] == "toy_double_answer":
+            cell["cell_type"] = "markdown"
+    mended = _mend(json.dumps(cells), released)
+    assert DOUBLE in mended.cells
+    assert mended.reasons == (
+        "the answer toy_double_answer was a markdown cell; it was read as code",
+    )
+
+
+@pytest.mark.parametrize("tags", [["workshop", 3], ["workshop", "workshop"], ["workshop", {}]])
+def test_mended_notebook_is_valid_whatever_a_student_has_tagged(released, answered, tags):
+    text = json.loads(as_text(answered))
+    for cell in text["cells"]:
+        cell["metadata"] = {**cell["metadata"], "tags": tags, "collapsed": "perhaps"}
+    own = {"cell_type": "code", "source": "x = 1", "metadata": {"tags": tags}}
+    text["cells"].append({**own, "outputs": [3], "execution_count": "many", "id": "my cell!"})
+    nbformat.validate(_mend(json.dumps(text), released).notebook)
+
+
+def test_other_kernel_is_noticed_and_run_as_python(released, answered):
+    answered.metadata.kernelspec = {"name": "ir", "display_name": "R", "language": "R"}
+    mended = _mend(answered, released)
+    assert mended.cells == ("import math", DOUBLE, MEAN)
+    assert mended.reasons == ("the notebook is set to the language 'R'; it was run as Python",)
+
+
+def test_own_environment_s_name_is_no_problem(released, answered):
+    answered.metadata.kernelspec = {"name": "conda-nlp", "display_name": "x", "language": "python"}
+    assert _mend(answered, released).reasons == ()
+
+
+def test_old_format_is_converted(released, answered):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        old = nbformat.writes(nbformat.convert(answered, 3), version=3)
+    mended = _mend(old, released)
+    assert DOUBLE in mended.cells and MEAN in mended.cells
+    assert mended.reasons[0] == "the notebook had the old format 3; it was converted"
+    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+
+
+def test_damaged_cells_are_left_out_one_by_one(released, answered):
+    loaded = json.loads(as_text(answered))
+    loaded["cells"] += [
+        None,
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": 3},
+        {"cell_type": "cell", "source": ""},
+        {"cell_type": "code", "source": "x" * (1 << 21)},
+    ]
+    loaded["cells"].append({"cell_type": "code", "source": ["y = ", "1"], "metadata": "none"})
+    mended = _mend(json.dumps(loaded), released)
+    assert len([reason for reason in mended.reasons if "is damaged" in reason]) == 5
+    assert mended.cells[-1] == "y = 1"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"  \n", "the file is empty"),
+        (b"hello", "not JSON"),
+        (b"[1, 2]", "a JSON list, not a notebook"),
+        (b'"text"', "a JSON str, not a notebook"),
+        (b"null", "a JSON NoneType, not a notebook"),
+        (b'{"cells": []}', "has no cells"),
+        (b'{"nbformat": 4}', "no list of cells"),
+        (b'{"nbformat": 4, "cells": {}}', "no list of cells"),
+        (b'{"nbformat": 3, "worksheets": 7}', "old format 3, but no worksheets"),
+        (b'{"nbformat": 3, "worksheets": []}', "has no cells"),
+        (b'{"nbformat": 4, "cells": [\xff]}', "not UTF-8 text"),
+        (b'{"nbformat": ' + b"9" * 10_000 + b"}", "not JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 300_000, "more than 200000 lists"),
+        (b'{"cells": [' + b"{}," * 3000 + b"{}]}", "has 3001 cells; at most 2000"),
+    ],
+)
+def test_mend_rejects_what_is_no_notebook(released, data, reason):
+    with pytest.raises(SubmissionRefused, match=reason):
+        mend(data, released, TARGETS)
+
+
+def test_byte_order_mark_and_windows_line_ends_are_no_problem(released, answered):
+    _cell(answered, "toy_double_answer").source = DOUBLE.replace("\n", "\r\n")
+    data = b"\xef\xbb\xbf" + as_text(answered).encode()
+    assert mend(data, released, TARGETS).cells == ("import math", DOUBLE, MEAN)
+
+
+def test_half_a_surrogate_pair_becomes_harmless(released, answered):
+    text = as_text(answered).replace("Because I say so.", "\\ud800")
+    assert b"\\ud800" not in as_text(_mend(text, released).notebook).encode()
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+_CELL = st.fixed_dictionaries(
+    {},
+    optional={
+        "cell_type": st.sampled_from(["code", "markdown", "raw", "heading", "x"]) | _JSON,
+        "source": _JSON | st.just(DOUBLE),
+        "id": st.sampled_from(["toy_double", "toy_mean_answer", "own-1", ""]) | _JSON,
+        "metadata": _JSON
+        | st.fixed_dictionaries(
+            {
+                "nbgrader": _JSON
+                | st.fixed_dictionaries(
+                    {"grade_id": st.sampled_from(["toy_double", "toy_double_answer"]) | _JSON}
+                ),
+                "tags": _JSON | st.just(["workshop"]),
+            }
+        ),
+    },
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cells=st.lists(_CELL, max_size=8), version=st.integers(-1, 6) | _JSON, metadata=_JSON)
+def test_mend_never_fails_in_another_way(request, cells, version, metadata):
+    """Whatever JSON arrives, it is mended into a valid notebook or refused with a reason."""
+    if not hasattr(request.config, "toy_released"):
+        course = request.getfixturevalue("toy_course")
+        request.config.toy_released = release.build(course.source("toy")).student
+    released = request.config.toy_released
+    sheets = [{"cells": cells}] if version == 3 else cells
+    notebook = {"nbformat": version, "metadata": metadata, "cells": cells, "worksheets": sheets}
+    data = json.dumps(notebook).encode()
+    try:
+        mended = mend(data, released, TARGETS)
+    except SubmissionRefused:
+        return
+    nbformat.validate(mended.notebook)
+    graded = [cell.id for cell in mended.notebook.cells if grading(cell).get("grade")]
+    assert graded == ["toy_double", "toy_mean", "toy_essay"]

@@ -1,0 +1,300 @@
+"""The package for Gradescope, run as Gradescope would, in a folder of ours."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import jsonschema
+import pytest
+
+from autograder.authoring.notebooks import as_text
+from autograder.grading import grader
+from autograder.lms import gradescope_run
+from autograder.lms.gradescope_package import VISIBILITIES, write_package
+from autograder.records import GraderError
+
+# gradescope-autograders.readthedocs.io, "Autograder Specifications": the output format.
+_TEXT_FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
+_VISIBILITY = {"enum": ["hidden", "after_due_date", "visible", "after_published"]}
+_SCHEMA = {
+    "type": "object",
+    "required": ["score", "tests"],
+    "additionalProperties": False,
+    "properties": {
+        "score": {"type": "number"},
+        "execution_time": {"type": "number", "minimum": 0},
+        "output": {"type": "string"},
+        "output_format": _TEXT_FORMAT,
+        "test_output_format": _TEXT_FORMAT,
+        "test_name_format": _TEXT_FORMAT,
+        "visibility": _VISIBILITY,
+        "stdout_visibility": _VISIBILITY,
+        "extra_data": {"type": "object"},
+        "leaderboard": {"type": "array"},
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "score", "max_score", "output", "visibility"],
+                "additionalProperties": False,
+                "properties": {
+                    "score": {"type": "number", "minimum": 0},
+                    "max_score": {"type": "number", "minimum": 0},
+                    "status": {"enum": ["passed", "failed"]},
+                    "name": {"type": "string"},
+                    "name_format": _TEXT_FORMAT,
+                    "number": {"type": "string"},
+                    "output": {"type": "string"},
+                    "output_format": _TEXT_FORMAT,
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "visibility": _VISIBILITY,
+                    "extra_data": {"type": "object"},
+                },
+            },
+        },
+    },
+}
+# Nobody's file shows in a traceback or a result: the checks are hidden.
+_METADATA = {
+    "id": 123456,
+    "created_at": "2026-07-01T14:22:32.365935-07:00",
+    "users": [{"email": "Ada@uni.example", "id": 1234, "name": "Ada"}],
+}
+
+
+@pytest.fixture(scope="module")
+def course(toys, tmp_path_factory):
+    """A course with a second set, which has no place in the package of the first."""
+    course = toys.make_course(tmp_path_factory.mktemp("course") / "course")
+    for kind in ("sets", "checks"):
+        (course.folder / kind / "other.py").write_text("secret = 1")
+    return course
+
+
+@pytest.fixture(scope="module")
+def package(course):
+    return write_package(course, "toy", course.folder.parent / "out")
+
+
+@pytest.fixture
+def gradescope(package, tmp_path):
+    """Unpack as Gradescope does, hand in files, run, and return what it would read."""
+    root = tmp_path / "autograder"
+
+    def run(files, python=sys.executable, **environment):
+        if not root.exists():
+            with zipfile.ZipFile(package) as archive:
+                archive.extractall(root / "source")
+            shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
+            (root / "run_autograder").chmod(0o755)
+        shutil.rmtree(root / "submission", ignore_errors=True)
+        (root / "submission").mkdir()
+        for name, data in files.items():
+            (root / "submission" / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / "submission" / name).write_bytes(data)
+        (root / "submission_metadata.json").write_text(json.dumps(_METADATA))
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        settings = {"GRADESCOPE_ROOT": str(root), "GRADESCOPE_PYTHON": str(python)}
+        done = subprocess.run(
+            [root / "run_autograder"],
+            env=kept | settings | environment,
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=400,
+        )
+        assert done.returncode == 0, done.stderr
+        results = json.loads((root / "results" / "results.json").read_text())
+        jsonschema.validate(results, _SCHEMA)
+        assert results["stdout_visibility"] == "hidden"
+        return results, done.stdout
+
+    run.root = root
+    return run
+
+
+@pytest.fixture
+def hand_in_there(course, tmp_path, monkeypatch):
+    """Hand in to a container whose grader is this one, and return the results."""
+
+    def run(files, settings=None):
+        given = {"course": "course", "problem_set": "toy", "salt": "s", "visibility": "visible"}
+        for name, data in files.items():
+            (tmp_path / "submission" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "submission" / name).write_bytes(data)
+        (tmp_path / "submission").mkdir(exist_ok=True)
+        (tmp_path / "source").mkdir()
+        (tmp_path / "source" / "course").symlink_to(course.folder)
+        (tmp_path / "source" / "grader.json").write_text(settings or json.dumps(given))
+        monkeypatch.setenv("GRADESCOPE_ROOT", str(tmp_path))
+        assert gradescope_run.main() == 0
+        results = json.loads((tmp_path / "results" / "results.json").read_text())
+        jsonschema.validate(results, _SCHEMA)
+        return results
+
+    return run
+
+
+def _notebook(toys, course, **answers):
+    return as_text(toys.answer(course, **answers)).encode()
+
+
+def test_package_holds_what_gradescope_asks_for_and_only_this_set(package):
+    with zipfile.ZipFile(package) as archive:
+        names = set(archive.namelist())
+        modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
+        requirements = archive.read("requirements.txt").decode()
+    assert {"setup.sh", "run_autograder", "requirements.txt", "grader.json"} <= names
+    assert {"course/sets/toy.py", "course/checks/toy.py", "autograder/grading/grader.py"} <= names
+    assert not any("other" in name or "__pycache__" in name for name in names)
+    assert modes["run_autograder"] & 0o111 and modes["setup.sh"] & 0o111
+    for library in ("torch==", "numpy==", "ipython==", "nbgrader==", "jupytext=="):
+        assert f"\n{library}" in requirements
+    assert "+cpu" not in requirements and "pytest" not in requirements
+    assert "language-models-by-hand" not in requirements  # it goes along as files
+
+
+@pytest.mark.slow
+def test_package_made_again_is_the_same_and_asks_the_same_questions(package, course):
+    before = package.read_bytes()
+    assert write_package(course, "toy", course.folder.parent / "out").read_bytes() == before
+    with zipfile.ZipFile(package) as archive:
+        assert len(json.loads(archive.read("grader.json"))["salt"]) == 32
+
+
+@pytest.mark.parametrize("script", ["setup.sh", "run_autograder"])
+def test_scripts_are_sound_bash(package, script):
+    with zipfile.ZipFile(package) as archive:
+        text = archive.read(script)
+    assert text.startswith(b"#!/usr/bin/env bash\n")
+    assert subprocess.run(["bash", "-n"], input=text, capture_output=True).returncode == 0
+
+
+def test_package_rejects_an_unknown_visibility(course, tmp_path):
+    with pytest.raises(
+        GraderError, match="visibility is 'secret'; it must be one of after_due_date"
+    ):
+        write_package(course, "toy", tmp_path, "secret")
+    assert set(VISIBILITIES) == set(_VISIBILITY["enum"])
+
+
+def test_package_rejects_checks_that_do_not_load(course, tmp_path):
+    with pytest.raises(GraderError, match="no problem set 'ps9'"):
+        write_package(course, "ps9", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("tier", ["A", "B"])
+def test_gradescope_grades_with_the_same_checks(gradescope, toys, course, tier):
+    mean = _notebook(toys, course, double=toys.square, mean=toys.mean)
+    results, stdout = gradescope({"toy.ipynb": mean, "scratch.ipynb": b"{}"}, AUTOGRADER_TIER=tier)
+    if tier == "B" and "tier B: honest code does not run" in stdout:
+        pytest.skip("another user cannot read this Python, so tier B cannot be had here")
+    assert results["score"] == 50, stdout
+    double, average = results["tests"]
+    assert (double["name"], double["score"], double["max_score"]) == ("1. Double", 20, 60)
+    assert (double["status"], average["status"]) == ("failed", "passed")
+    assert "Hint: Twice a number is not its square." in double["output"]
+    assert {test["visibility"] for test in results["tests"]} == {"after_due_date"}
+    assert "10 more points are given by people" in results["output"]
+    assert "2 notebooks (scratch.ipynb, toy.ipynb); toy.ipynb was graded" in results["output"]
+    assert "expected" in stdout and f"tier {tier}" in stdout  # the instructor's side
+    assert "expected" not in json.dumps(results)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_gradescope_student_learns_nothing_and_changes_nothing(gradescope, toys, course):
+    thief = f"""
+import glob, os
+for path in glob.glob({str(gradescope.root)!r} + "/**/*", recursive=True):
+    print(path)
+for name in ("results/results.json", "source/grader.json"):
+    try:
+        open(os.path.join({str(gradescope.root)!r}, name), "w").write('{{"score": 100}}')
+    except OSError:
+        print("refused")
+{toys.mean}"""
+    results, _ = gradescope({"toy.ipynb": _notebook(toys, course, mean=thief)})
+    assert results["score"] == 30
+    assert str(gradescope.root) not in json.dumps(results)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({}, "the folder holds no notebook of this set"),
+        ({"homework.pdf": b"%PDF"}, "only homework.pdf"),
+        ({"toy.ipynb": b"{"}, "the file is not JSON"),
+        ({"deep/er/toy.ipynb": b""}, "the file is empty"),
+    ],
+)
+def test_gradescope_says_why_a_submission_cannot_be_graded(
+    hand_in_there, without_sandbox, capsys, files, reason
+):
+    results = hand_in_there(files)
+    assert results["score"] == 0
+    assert reason in results["output"]
+    assert [test["max_score"] for test in results["tests"]] == [60, 30]
+    assert results["extra_data"] == {"state": "refused"}
+
+
+def test_gradescope_without_a_sandbox_refuses_with_instructions(gradescope, toys, course, tmp_path):
+    """No bubblewrap on the path, and the lower tier not asked for."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("bash", "env"):
+        (programs / name).symlink_to(shutil.which(name))
+    notebook = _notebook(toys, course, double=toys.double)
+    results, stdout = gradescope({"toy.ipynb": notebook}, PATH=str(programs), AUTOGRADER_TIER="A")
+    assert results["extra_data"] == {"state": "grader fault"}
+    assert "not your fault" in results["output"] and results["tests"] == []
+    assert "nothing of it was run" in stdout
+    assert "python -m autograder grade toy --submissions FOLDER" in stdout
+
+
+def test_gradescope_package_that_is_damaged_still_leaves_results(hand_in_there, capsys):
+    results = hand_in_there({}, settings="{torn")
+    assert results["extra_data"] == {"state": "grader fault"}
+    assert "JSONDecodeError" in capsys.readouterr().out
+    assert "Traceback" not in json.dumps(results)
+
+
+def test_gradescope_grader_that_fails_is_no_verdict(
+    hand_in_there, toys, course, monkeypatch, capsys
+):
+    monkeypatch.setattr(grader, "Sandbox", _Breaks)
+    results = hand_in_there({"toy.ipynb": _notebook(toys, course, double=toys.double)})
+    assert results["extra_data"] == {"state": "grader fault"} and results["tests"] == []
+    assert "the grader failed: OSError: no space left" in capsys.readouterr().out
+
+
+def test_student_is_named_by_address_also_in_a_group(tmp_path):
+    path = tmp_path / "submission_metadata.json"
+    path.write_text(json.dumps({"users": [{"email": "b@x.org"}, {"email": "A@x.org"}]}))
+    assert gradescope_run._student(path) == "a@x.org+b@x.org"
+    for text in ("", "[]", '{"users": []}', '{"users": [{}]}'):
+        path.write_text(text)
+        assert gradescope_run._student(path) == "student"
+
+
+class _Breaks:
+    """A sandbox in which everything goes wrong."""
+
+    isolation = "none: a test"
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        pass
+
+    def run(self, cells, requests, known=None):
+        raise OSError("no space left")

@@ -1,0 +1,78 @@
+import base64
+import hashlib
+import re
+import time
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.reports import html
+from autograder.reports.html import highlight
+from autograder.reports.instructor_pages import class_page
+from autograder.reports.student_feedback import Layout
+
+
+@pytest.fixture
+def layout():
+    return Layout("toy", "Toy set", ())
+
+
+@given(st.text() | st.text(alphabet="\"'#\\\nrfb 1aif&<>"))
+def test_highlight_keeps_the_text_and_adds_only_spans(read_page, code):
+    parsed = read_page(f"<pre>{highlight(code)}</pre>")
+    assert set(parsed.tags) <= {"pre", "span"}
+    assert parsed.text.replace("\r\n", "\n") == code.replace("\r\n", "\n")
+
+
+def test_highlight_marks_texts_comments_keywords_and_numbers():
+    assert str(highlight("return 'a' + 1  # no")) == (
+        '<span class="k">return</span> <span class="s">&#39;a&#39;</span> + '
+        '<span class="n">1</span>  <span class="c"># no</span>'
+    )
+
+
+@pytest.mark.parametrize("piece", ['"""', "'", '"\\', "r'''", "\\", "#", 'f"', "1", "ab "])
+def test_highlight_takes_time_in_proportion_to_the_length(piece):
+    def cost(repeats):
+        start = time.process_time()
+        for _ in range(3):
+            highlight(piece * repeats)
+        return time.process_time() - start
+
+    cost(1_000)
+    assert cost(16_000) < 16 * 8 * max(cost(1_000), 1e-4)
+
+
+def test_templates_are_strict(monkeypatch, tmp_path):
+    (tmp_path / "odd.html").write_text("{{ nothing }}")
+    monkeypatch.setattr(html, "_TEMPLATES", tmp_path)
+    html._environment.cache_clear()
+    with pytest.raises(jinja2.UndefinedError, match="'nothing' is undefined"):
+        html.render("odd.html")
+    monkeypatch.undo()
+    html._environment.cache_clear()
+
+
+def test_page_allows_its_own_script_alone(layout, read_page):
+    page = class_page(layout, [], {})
+    (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parsed = read_page(page)
+    (policy,) = [v for k, v in parsed.attributes if k == "content" and "default-src" in v]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy and "unsafe-eval" not in policy
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1, "1 second"), (61, "2 minutes"), (3600, "1 hour"), (86_400, "1 day"), (86_401, "2 days")],
+)
+def test_duration_rounds_up_as_penalties_do(seconds, words):
+    assert html.duration(seconds) == words
+
+
+def test_when_names_the_offset_unless_there_is_none():
+    assert html.when("2026-03-04T05:06:07+00:00") == "2026-03-04 05:06 UTC"
+    assert html.when("2026-03-04T05:06:07-05:00") == "2026-03-04 05:06 UTC-0500"

@@ -1,0 +1,163 @@
+import dataclasses
+import itertools
+
+import pytest
+
+from autograder.authoring import release
+from autograder.authoring.notebooks import as_text
+from autograder.intake.repair import mend
+from autograder.records import (
+    CellResult,
+    Grade,
+    HandGrade,
+    Misconception,
+    PartVerdict,
+    State,
+    Verdict,
+)
+from autograder.reports.instructor_pages import class_page
+from autograder.reports.student_feedback import Layout, student_page
+
+TARGETS = {"toy_double": "double", "toy_mean": "mean"}
+SECRET = "inputs: [0.125] expected: [0.25] observed: [0.015625]"
+DOUBLE = Verdict(
+    "toy_double",
+    20.0,
+    60.0,
+    (
+        PartVerdict("values", False, 2.0, "Every number is doubled. It is too large.", SECRET),
+        PartVerdict("empty", True, 1.0),
+    ),
+    Misconception("squares", "Twice a number is not its square."),
+)
+MEAN = Verdict("toy_mean", 30.0, 30.0, (PartVerdict("values", True, 1.0),))
+GRADE = Grade("ada", "toy", State.GRADED, "ab" * 32, 7, (DOUBLE, MEAN), isolation="bubblewrap")
+HOSTILE = "</code></pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}"
+
+
+@pytest.fixture
+def built(toy_course):
+    return release.build(toy_course.source("toy"))
+
+
+@pytest.fixture
+def layout(toy_course, built):
+    return Layout.of(toy_course.problem_set("toy"), built.student)
+
+
+@pytest.fixture
+def mended(toy_course, toys, built):
+    notebook = toys.answer(toy_course, toys.square, toys.mean, "Because.")
+    return mend(as_text(notebook).encode(), built.student, TARGETS)
+
+
+def test_layout_reads_titles_points_and_hand_graded_questions_off_the_notebook(layout):
+    assert [(i.name, i.title, i.points, i.by_hand) for i in layout.items] == [
+        ("toy_double", "1. Double", 60, False),
+        ("toy_mean", "2. Mean", 30, False),
+        ("toy_essay", "3. Why?", 10, True),
+    ]
+    assert layout.points == 100
+
+
+def test_student_page_says_points_what_is_wrong_and_why(layout, mended, read_page):
+    words = read_page(student_page(layout, GRADE, mended, {})).words
+    assert "50 of 90 points, and 10 more are still to be given" in words
+    assert "Every number is doubled. It is too large. (not met, 40 points)" in words
+    assert "An empty list stays empty. (met, 20 points)" in words
+    assert "A likely cause. Twice a number is not its square." in words
+    assert "return [number * number for number in numbers]" in words
+    assert "A person reads this answer. It has not been graded yet." in words
+
+
+def test_student_page_shows_nothing_hidden(layout, mended):
+    page = student_page(layout, GRADE, mended, {})
+    for hidden in ("0.125", "0.25", "0.015625", "expected", "nbgrader_cell", "squares<", "seed"):
+        assert hidden not in page, hidden
+
+
+def test_student_page_shows_points_and_comment_of_a_person(layout, mended, read_page):
+    given_by_hand = {"toy_essay": HandGrade(7.5, "Well <b>said</b>"), "toy_double": HandGrade(45)}
+    words = read_page(student_page(layout, GRADE, mended, given_by_hand)).words
+    assert "82.5 of 100 points" in words
+    assert "Well <b>said</b>" in words
+    assert "45 of 60" in words
+
+
+def test_student_page_of_a_blank_notebook_does_not_lecture(layout, built, read_page):
+    blank = mend(as_text(built.student).encode(), built.student, TARGETS)
+    nothing = tuple(dataclasses.replace(v, points=0.0) for v in GRADE.verdicts)
+    page = student_page(layout, dataclasses.replace(GRADE, verdicts=nothing), blank, {})
+    words = read_page(page).words
+    assert words.count("You left this one blank.") == 3
+    assert "0 of 100 points" in words
+    assert "too large" not in words
+
+
+def test_student_page_of_a_refused_file_says_why_and_what_to_do(layout, read_page):
+    refused = Grade("ada", "toy", State.REFUSED, "", 7, reasons=("the file is not JSON",))
+    words = read_page(student_page(layout, refused, None, {})).words
+    assert "could not be graded" in words and "the file is not JSON." in words
+    assert "hand it in once more" in words
+
+
+def test_student_page_shows_cells_that_failed(layout, mended, read_page):
+    cells = (CellResult(0, ""), CellResult(1, "", "NameError: name 'x' is not defined"))
+    page = student_page(layout, dataclasses.replace(GRADE, cells=cells), mended, {})
+    words = read_page(page).words
+    assert "NameError: name 'x' is not defined" in words
+    assert "def double(numbers):" in words
+
+
+@pytest.mark.parametrize("place", ["student", "code", "essay", "reason", "message", "error"])
+def test_nothing_that_a_student_wrote_becomes_markup(
+    layout, toy_course, toys, built, place, read_page
+):
+    code = toys.double + (f"\n# {HOSTILE}" if place == "code" else "")
+    essay = HOSTILE if place == "essay" else "Because."
+    notebook = toys.answer(toy_course, code, toys.mean, essay)
+    mended = mend(as_text(notebook).encode(), built.student, TARGETS)
+    part = PartVerdict("values", False, 1.0, HOSTILE if place == "message" else "wrong")
+    grade = dataclasses.replace(
+        GRADE,
+        student=HOSTILE if place == "student" else "ada",
+        verdicts=(dataclasses.replace(DOUBLE, parts=(part,)), MEAN),
+        reasons=(HOSTILE,) if place == "reason" else (),
+        cells=(CellResult(0, "", HOSTILE if place == "error" else "NameError"),),
+    )
+    for page in (student_page(layout, grade, mended, {}), class_page(layout, [grade], {})):
+        parsed = read_page(page)
+        assert not {"img", "iframe", "link", "object"} & set(parsed.tags)
+        assert parsed.tags.count("script") == ("script-src" in page)
+        assert not any(name.startswith("on") for name, _ in parsed.attributes)
+        assert "49" not in parsed.words
+    if place != "reason":
+        assert HOSTILE in read_page(student_page(layout, grade, mended, {})).text
+
+
+def test_pages_ask_for_nothing(layout, mended, read_page):
+    for page in (student_page(layout, GRADE, mended, {}), class_page(layout, [GRADE], {})):
+        assert "default-src 'none'" in page
+        assert "http" not in page.replace("http-equiv", "")
+        assert read_page(page).tags.count("html") == 1
+
+
+def test_pages_are_made_for_everybody(layout, mended, read_page):
+    """The rules that a machine can check: language, title, one main heading, order, labels."""
+    for page in (student_page(layout, GRADE, mended, {}), class_page(layout, [GRADE], {})):
+        parsed = read_page(page)
+        assert ("lang", "en") in parsed.attributes
+        assert (
+            parsed.tags.count("h1") == parsed.tags.count("title") == parsed.tags.count("main") == 1
+        )
+        levels = [int(tag[1]) for tag in parsed.tags if tag in ("h1", "h2", "h3", "h4")]
+        assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+        assert parsed.tags.count("th") == page.count("<th scope=")
+        ids = [value for name, value in parsed.attributes if name == "id"]
+        assert len(ids) == len(set(ids))
+
+
+def test_bars_never_leave_their_track(layout, mended):
+    page = student_page(layout, GRADE, mended, {"toy_double": HandGrade(600.0)})
+    assert "width: 100%" in page.replace("100.0%", "100%")
+    assert "width: 1000" not in page

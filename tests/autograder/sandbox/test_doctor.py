@@ -1,0 +1,110 @@
+import contextlib
+import io
+import json
+
+import pytest
+
+from autograder.records import CellResult, Run, SandboxUnavailable
+from autograder.sandbox import doctor, escape_attempts, sandbox
+
+
+@pytest.mark.sandbox
+def test_canaries_are_all_stopped_here(capsys):
+    report = doctor.run_canaries()
+    assert report.ok
+    doctor.print_report(report)
+    printed = capsys.readouterr().out
+    assert "GOT THROUGH" not in printed
+    assert printed.count("stopped ") >= 17
+    assert "Isolation: tier" in printed
+
+
+def test_machine_without_sandbox_is_reported(monkeypatch, capsys):
+    def unavailable(self):
+        raise SandboxUnavailable("install bubblewrap")
+
+    monkeypatch.setattr(sandbox.Sandbox, "__enter__", unavailable)
+    report = doctor.run_canaries()
+    assert not report.ok
+    doctor.print_report(report)
+    assert "install bubblewrap" in capsys.readouterr().out
+
+
+class LeakySandbox:
+    """Runs every cell in this process, as a sandbox that isolates nothing would."""
+
+    isolation = "none"
+    refused = {"A": "a test says so"}  # noqa: RUF012
+
+    def __init__(self, limits=None):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def run(self, cells, requests):
+        return Run(tuple(map(self.cell, range(len(cells)), cells)), (), 0.1)
+
+    def cell(self, index, source):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(source, {})
+        return CellResult(index, printed.getvalue())
+
+
+# What may be tried in this process: it touches nothing but the bait.
+HARMLESS = ("files", "network", "owner")
+
+
+@pytest.fixture
+def leaky(monkeypatch):
+    listed = escape_attempts.harmless
+
+    def few(planted):
+        return [attack for attack in listed(planted) if attack.name in HARMLESS]
+
+    def none(limits):
+        raise AssertionError("the dangerous ones must not be tried where a harmless one succeeds")
+
+    monkeypatch.setattr(doctor, "Sandbox", LeakySandbox)
+    for module in (doctor, canaries):
+        monkeypatch.setattr(module, "harmless", few)
+    monkeypatch.setattr(doctor, "dangerous", none)
+
+
+def test_canary_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leaky, capsys):
+    report = doctor.run_canaries()
+    assert not report.ok
+    doctor.print_report(report)
+    printed = capsys.readouterr().out
+    assert printed.count("GOT THROUGH") == len(HARMLESS) + 1
+    assert "GOT THROUGH  change the gradebook by any of these" in printed
+    assert "not here     tier A, namespaces by bubblewrap: a test says so" in printed
+    assert "Do not grade here" in printed
+    plain = json.loads(json.dumps(doctor.plain_report(report)))
+    assert (plain["ok"], plain["isolation"]) == (False, "none")
+    assert [canary["stopped"] for canary in plain["canaries"]] == [False] * (len(HARMLESS) + 1)
+
+
+def test_proof_names_what_gets_through(leaky):
+    found = escape_attempts.prove(LeakySandbox().run)
+    assert found.startswith("student code can read the gradebook; change whose a file is")
+    assert found.endswith("open a connection; change the gradebook by any of these")
+
+
+def test_proof_says_that_honest_code_does_not_run():
+    def fails(cells, requests):
+        results = [CellResult(i, escape_attempts.STOPPED) for i in range(len(cells) - 1)]
+        return Run((*results, CellResult(len(results), "", "PermissionError: os.py")), (), 0.1)
+
+    assert escape_attempts.prove(fails) == "honest code does not run: PermissionError: os.py"
+
+
+def test_bait_knows_that_it_was_touched():
+    with escape_attempts.bait() as planted:
+        assert planted.is_intact
+        planted.gradebook.write_text(planted.gradebook.read_text())
+        assert not planted.is_intact  # its time tells

@@ -1,0 +1,204 @@
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.inside import wire
+from autograder.inside.messages import Failure, ProbeRequest
+from autograder.inside.process_limits import Limits
+from autograder.records import GraderError, SandboxUnavailable
+from autograder.sandbox.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+CALL = "def probe(f, inputs):\n    return f(**inputs)\n"
+
+
+def request(target="f", item="i", part="p", case=0, seconds=2.0, **inputs):
+    return ProbeRequest(item, part, case, target, CALL, inputs, seconds)
+
+
+def values(run):
+    return [observation.value for observation in run.observations]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    root = tmp_path_factory.mktemp("course")
+    (root / "pkg").mkdir()
+    (root / "pkg" / "__init__.py").write_text('"""A package."""\n')
+    (root / "pkg" / "open.py").write_text("ANSWER = 42\n")
+    (root / "pkg" / "closed.py").write_text("SECRET = 1\n")
+    (root / "pkg" / "greedy.py").write_text("from pkg.closed import SECRET\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def sandbox(course):
+    limits = Limits(cell_seconds=2, submission_seconds=8, output_bytes=1000)
+    with Sandbox(["pkg.open"], course_root=course, limits=limits) as room:
+        yield room
+
+
+def test_isolation_is_named(sandbox):
+    assert sandbox.isolation.startswith("tier A: bubblewrap")
+
+
+def test_cells_share_a_namespace_and_a_failing_one_stops_nothing(sandbox):
+    run = sandbox.run(["x = 2", "1 / 0", "print(x)", "x + 1"], [])
+    assert [cell.index for cell in run.cells] == [0, 1, 2, 3]
+    assert run.cells[1].error == "ZeroDivisionError: division by zero"
+    assert "ZeroDivisionError" in run.cells[1].output
+    assert run.cells[2].output == "2\n"
+    assert run.cells[3].output.endswith("3\n")
+    assert run.problems == ()
+
+
+def test_probe_returns_what_the_function_returns(sandbox):
+    x = torch.arange(6.0).reshape(2, 3)
+    run = sandbox.run(["def f(x): return {'sum': x.sum(1), 'n': len(x)}"], [request(x=x)])
+    (value,) = values(run)
+    assert value["n"] == 2 and torch.equal(value["sum"], torch.tensor([3.0, 12.0]))
+
+
+def test_observations_come_in_the_order_of_the_requests(sandbox):
+    cells = ["def f(x): return x", "def g(x): return -x"]
+    requests = [request("f", "a", x=1), request("g", "b", x=2), request("f", "c", x=3)]
+    assert values(sandbox.run(cells, requests)) == [1, -2, 3]
+
+
+def test_missing_name_is_a_failure(sandbox):
+    (value,) = values(sandbox.run([], [request(x=1)]))
+    assert value == Failure("missing", "f is not defined")
+
+
+def test_one_item_does_not_see_what_another_did(sandbox):
+    cells = ["seen = []\ndef f(x):\n    seen.append(x)\n    return list(seen)"]
+    requests = [request(item="a", x=1), request(item="a", x=2, case=1), request(item="b", x=3)]
+    assert values(sandbox.run(cells, requests)) == [[1], [1, 2], [3]]
+
+
+def test_crash_takes_one_case_only(sandbox):
+    cells = ["import os\ndef f(x):\n    if x == 1: os.kill(os.getpid(), 9)\n    return x"]
+    run = sandbox.run(cells, [request(case=x, x=x) for x in range(3)])
+    assert values(run)[0] == 0 and values(run)[2] == 2
+    assert values(run)[1].kind == "crash" and run.problems == ()
+
+
+def test_endless_call_fails_the_later_cases_of_its_part_at_once(sandbox):
+    cells = ["def f(x):\n    while x: pass\n    return x"]
+    requests = [request(case=case, seconds=0.5, x=1) for case in range(50)]
+    run = sandbox.run(cells, [*requests, request(part="q", x=0)])
+    assert {value.kind for value in values(run)[:50]} == {"timeout"}
+    assert values(run)[50] == 0
+
+
+def test_whole_submission_has_a_deadline(sandbox):
+    run = sandbox.run(["import time"] + ["time.sleep(1.9)"] * 9, [request(x=1)])
+    assert len(run.cells) == 10
+    assert run.cells[9].error == "this cell was not run"
+    assert values(run)[0].kind == "timeout"
+
+
+def test_output_is_cut_and_the_cut_is_named(sandbox):
+    run = sandbox.run(["print('é' * 5000)", "print('short')"], [])
+    assert run.cells[0].output.endswith("[9001 more bytes were printed]")
+    assert run.cells[1].output == "short\n"
+
+
+def test_allowed_course_module_is_there_and_others_are_not(sandbox):
+    run = sandbox.run(
+        [
+            "from pkg.open import ANSWER\nANSWER",
+            "import pkg.closed",
+            "import autograder.grading.judge",
+        ],
+        [],
+    )
+    assert "42" in run.cells[0].output
+    assert run.cells[1].error == "ModuleNotFoundError: No module named 'pkg.closed'"
+    assert run.cells[2].error.startswith("ModuleNotFoundError")
+
+
+def test_course_module_that_needs_a_closed_one_is_refused(course):
+    with (
+        pytest.raises(GraderError, match=r"No module named 'pkg.closed'.*may import only"),
+        Sandbox(["pkg.greedy"], course_root=course),
+    ):
+        pass
+
+
+def test_known_answer_is_not_decoded(sandbox):
+    stands_for_5 = object()
+    known = {wire.encode({"value": 5}): {"value": stands_for_5}}
+    run = sandbox.run(
+        ["def f(x): return x"], [request(x=5), request(case=1, x=6), request(case=2, x=5.0)], known
+    )
+    assert values(run) == [stands_for_5, 6, 5.0]
+
+
+def test_library_that_is_not_held_ready_can_be_imported():
+    loaded = "import sys\nprint(*(name in sys.modules for name in ('torch', 'tqdm')))"
+    with Sandbox(libraries=()) as room:
+        run = room.run([loaded, "import tqdm.auto", loaded], [])
+    assert [cell.output for cell in run.cells] == ["False False\n", "", "False True\n"]
+
+
+def test_course_modules_need_a_root():
+    with pytest.raises(ValueError, match="course_root is None"):
+        Sandbox(["pkg.open"])
+
+
+def test_dead_server_is_started_again_and_costs_the_student_nothing(course):
+    with Sandbox() as room:
+        assert room._process is not None
+        os.kill(room._process.pid, signal.SIGKILL)
+        room._process.wait()
+        run = room.run(["def f(x): return x"], [request(x=5)])
+    assert values(run) == [5]
+    assert run.problems == ("the sandbox ended and was started again",)
+
+
+def test_nothing_is_left_running_or_lying_about():
+    with Sandbox() as room:
+        process, folder = room._process, Path(room._folder.name)
+        assert folder.is_dir()
+    assert process.poll() is not None
+    assert not folder.exists()
+
+
+def test_unsandboxed_run_says_so(course):
+    with Sandbox(["pkg.open"], course_root=course, allow_unsandboxed=True) as room:
+        run = room.run(["import pkg.open\ndef f(x): return x + pkg.open.ANSWER"], [request(x=1)])
+        assert room.isolation.startswith("none")
+    assert values(run) == [43]
+
+
+def killing(monkeypatch, n_times):
+    """Kill the next servers while they start; return the list of all that were started."""
+    plain, started = Sandbox._handshake, []
+
+    def handshake(self, settings):
+        started.append(self._tier)
+        if len(started) > n_times:
+            return plain(self, settings)
+        self._process.kill()
+        return {}  # what is read where nobody writes any more
+
+    monkeypatch.setattr(Sandbox, "_handshake", handshake)
+    return started
+
+
+def test_server_that_is_killed_while_it_starts_is_started_again(monkeypatch):
+    started = killing(monkeypatch, 2)
+    with Sandbox() as room:
+        assert room.run(["print('here')"], []).cells[0].output == "here\n"
+        assert room.refused == {}, "a worse tier was chosen, or one was found to leak"
+    assert len(started) == 3
+
+
+def test_server_that_never_lives_is_reported(monkeypatch):
+    killing(monkeypatch, 1000)
+    with pytest.raises(SandboxUnavailable, match="it does not start"), Sandbox():
+        pass

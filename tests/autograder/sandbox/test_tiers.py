@@ -1,0 +1,138 @@
+"""Which tier is chosen, what it is called, and that each holds; never without a proof."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autograder.records import GraderError, SandboxUnavailable
+from autograder.sandbox import bubblewrap, escape_attempts
+from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
+from tests.autograder.attacks.cheats import CHEATS
+from tests.autograder.attacks.harm import HARM
+from tests.autograder.attacks.toy import RIGHT, complete, grade
+from tests.autograder.users import (
+    NOBODY,
+    TIERS_MATTER,
+    as_user,
+    environment,
+    open_folder,
+    python_for,
+    run_tests,
+)
+
+pytestmark = pytest.mark.sandbox
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
+
+WHICH_TIER = """
+from autograder.sandbox.sandbox import Sandbox
+with Sandbox() as room:
+    print(bubblewrap.isolation)
+    print(bubblewrap.refused)
+    print(bubblewrap.run(["print(6 * 7)"], []).cells[0].output)
+"""
+
+
+def test_unknown_tier_is_refused(monkeypatch):
+    monkeypatch.setenv(FORCE_TIER, "C")
+    with pytest.raises(GraderError, match="AUTOGRADER_TIER is 'C'; it must be one of"), Sandbox():
+        pass
+
+
+def test_tier_that_an_attack_gets_out_of_is_not_offered(monkeypatch):
+    monkeypatch.setattr(escape_attempts, "prove", lambda run: "student code can read the gradebook")
+    with (
+        pytest.raises(SandboxUnavailable, match=r"A: student code can read .* B: student code can"),
+        Sandbox() as sandbox,
+    ):
+        assert sandbox is None
+
+
+def test_refusal_says_what_was_tried_and_what_to_install(monkeypatch):
+    def no_room(*arguments):
+        raise SandboxUnavailable("bubblewrap is not installed")
+
+    monkeypatch.setattr(bubblewrap, "bubblewrap_command", no_room)
+    monkeypatch.setenv(FORCE_TIER, "A")
+    with pytest.raises(SandboxUnavailable) as refusal, Sandbox():
+        pass
+    text = str(refusal.value)
+    assert "tier A: bubblewrap is not installed" in text
+    assert "apt-get install bubblewrap" in text and "--no-sandbox" in text
+
+
+def test_sandbox_without_isolation_meets_no_attack(monkeypatch):
+    def attacked(run):
+        raise AssertionError("attacks must not meet a sandbox that isolates nothing")
+
+    monkeypatch.setattr(escape_attempts, "prove", attacked)
+    with Sandbox(allow_unsandboxed=True) as open_room:
+        assert open_room.isolation.startswith("none")
+
+
+def test_two_sandboxes_of_root_run_student_code_as_two_users():
+    with Sandbox() as one, Sandbox() as other:
+        uids = [bubblewrap._user.uid for room in (one, other) if bubblewrap._user is not None]
+    assert len(set(uids)) == len(uids) == (2 if os.getuid() == 0 else 0)
+
+
+# ------------------------------------------------------------------ A, started afresh
+@pytest.fixture
+def fresh(monkeypatch):
+    monkeypatch.setenv(FORCE_TIER, "A-fresh")
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.mark.slow
+def test_room_that_is_started_afresh_holds_and_forgets(fresh):
+    assert "started afresh for each submission" in fresh.isolation
+    for cell in (
+        HARM["kills others"]["kill everything"],
+        CHEATS["forged or erased outputs"]["a daemon that answers first"],
+    ):
+        verdict, run = grade(fresh, complete(cell) + "\nopen('/tmp/left', 'w').close()")
+        assert verdict.points == 0.0, run
+    verdict, run = grade(fresh, RIGHT, "import os\nprint(os.listdir('/tmp'))")
+    assert verdict.points == 10.0 and run.problems == ()
+    assert "left" not in run.cells[1].output
+
+
+# ------------------------------------------------------------------ B
+def which_tier(uid):
+    """Say which tier this user gets where there is no bubblewrap on the path."""
+    with open_folder() as folder:
+        grader = str(Path(bubblewrap.__file__).parents[2])
+        variables = environment(folder, PYTHONPATH=grader, PATH=str(folder / "empty"))
+        done = subprocess.run(
+            [python_for(uid or NOBODY, folder), "-c", WHICH_TIER],
+            env=variables,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            **as_user(uid),
+        )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@as_root
+def test_without_bubblewrap_root_gives_student_code_a_user_of_its_own():
+    printed = which_tier(0)
+    assert "tier B: a user of its own for student code" in printed
+    assert "{'A': 'bubblewrap is not installed'}" in printed and "42" in printed
+
+
+@pytest.mark.slow
+def test_without_bubblewrap_an_ordinary_user_relies_on_landlock():
+    printed = which_tier(os.getuid() or NOBODY)
+    assert "tier B: the grader's own user for student code, Landlock" in printed
+    assert "{'A': 'bubblewrap is not installed'}" in printed and "42" in printed
+
+
+@pytest.mark.slow
+@as_root
+def test_attacks_are_stopped_where_root_has_no_namespaces():
+    run_tests(0, "tests/autograder/test_attacks.py", "-k", TIERS_MATTER, AUTOGRADER_TIER="B")

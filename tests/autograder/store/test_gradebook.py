@@ -1,0 +1,270 @@
+import csv
+import dataclasses
+import io
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbgrader import api, dbutil
+
+from autograder.authoring import release
+from autograder.intake.repair import mend
+from autograder.records import (
+    Grade,
+    GraderError,
+    Misconception,
+    PartVerdict,
+    State,
+    Verdict,
+)
+from autograder.store.gradebook import _AT_ONCE, Gradebook, formgrader_notebook, in_words
+
+TARGETS = {"toy_double": "double", "toy_mean": "mean"}
+DOUBLE = Verdict(
+    "toy_double",
+    20.0,
+    60.0,
+    (PartVerdict("values", False, 2.0, "Too large."), PartVerdict("empty", True, 1.0)),
+    Misconception("squares", "Twice a number is not its square."),
+)
+MEAN = Verdict("toy_mean", 30.0, 30.0, (PartVerdict("values", True, 1.0),))
+GRADE = Grade("ada", "toy", State.GRADED, "ab" * 32, 7, (DOUBLE, MEAN))
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'gradebook.db'}"
+
+
+@pytest.fixture
+def recorded(toy_course):
+    return release.build(toy_course.source("toy")).recorded
+
+
+@pytest.fixture
+def book(url, recorded):
+    with Gradebook(url) as book:
+        book.register("toy", recorded)
+        yield book
+
+
+def _rows(url, student="ada"):
+    with api.Gradebook(url) as theirs:
+        notebook = theirs.find_submission_notebook("toy", "toy", student)
+        return {
+            row.name: (row.auto_score, row.manual_score, row.needs_manual_grade)
+            for row in notebook.grades
+        }
+
+
+def _give(url, cell, points, comment=None):
+    """What formgrader does when a person grades a cell."""
+    with api.Gradebook(url) as theirs:
+        row = theirs.find_grade(cell, "toy", "toy", "ada")
+        row.manual_score, row.needs_manual_grade = points, False
+        if comment:
+            theirs.find_comment(cell, "toy", "toy", "ada").manual_comment = comment
+        theirs.db.commit()
+
+
+@pytest.mark.slow
+def test_registered_set_matches_what_nbgrader_would_record(url, book, recorded, tmp_path):
+    """nbgrader's own SaveCells, fed with the same notebook, leaves the same rows."""
+    from nbgrader.preprocessors import SaveCells
+
+    other = f"sqlite:///{tmp_path / 'theirs.db'}"
+    with Gradebook(other):
+        pass
+    with api.Gradebook(other) as theirs:
+        theirs.add_assignment("toy")
+    resources = {"nbgrader": {"notebook": "toy", "assignment": "toy", "db_url": other}}
+    SaveCells().preprocess(recorded, resources)
+    found = []
+    for address in (url, other):
+        with api.Gradebook(address) as opened:
+            notebook = opened.find_notebook("toy", "toy")
+            cells = [
+                *notebook.grade_cells,
+                *notebook.solution_cells,
+                *notebook.task_cells,
+                *notebook.source_cells,
+            ]
+            rows = [cell.to_dict() for cell in cells]
+            found.append(sorted(str({k: v for k, v in r.items() if k != "id"}) for r in rows))
+            found[-1].append(notebook.kernelspec)
+    assert found[0] == found[1]
+
+
+def test_record_writes_scores_and_asks_for_a_person_only_where_one_is_needed(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    assert _rows(url) == {
+        "toy_double": (20.0, None, False),
+        "toy_mean": (30.0, None, False),
+        "toy_essay": (None, None, True),
+    }
+
+
+def test_blank_answer_needs_no_person(url, book):
+    book.record("toy", [(GRADE, frozenset({"toy_essay"}))])
+    assert _rows(url)["toy_essay"] == (0.0, None, False)
+
+
+def test_hand_given_points_survive_regrading(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    _give(url, "toy_essay", 7.5, "Nice.")
+    book.record("toy", [(GRADE, frozenset())])
+    assert _rows(url)["toy_essay"] == (None, 7.5, False)
+    given = book.hand_grades("toy")["ada"]
+    assert (given["toy_essay"].points, given["toy_essay"].comment) == (7.5, "Nice.")
+    assert given["toy_double"].points is None
+
+
+def test_person_looks_again_where_the_machine_changed_its_mind(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    _give(url, "toy_double", 55)
+    book.record("toy", [(GRADE, frozenset())])
+    assert _rows(url)["toy_double"] == (20.0, 55.0, False)
+    better = dataclasses.replace(DOUBLE, points=60.0)
+    book.record("toy", [(dataclasses.replace(GRADE, verdicts=(better, MEAN)), frozenset())])
+    assert _rows(url)["toy_double"] == (60.0, 55.0, True)
+
+
+def test_refused_submission_has_no_points_and_is_shown_to_a_person(url, book):
+    none = tuple(dataclasses.replace(v, points=0.0, parts=()) for v in GRADE.verdicts)
+    book.record(
+        "toy", [(dataclasses.replace(GRADE, state=State.REFUSED, verdicts=none), frozenset())]
+    )
+    assert set(_rows(url).values()) == {(0.0, None, True)}
+
+
+def test_fault_of_the_course_keeps_an_earlier_score(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    faulty = dataclasses.replace(DOUBLE, points=60.0, fault="the check broke")
+    fault = dataclasses.replace(GRADE, state=State.GRADER_FAULT, verdicts=(faulty, MEAN))
+    book.record("toy", [(fault, frozenset())])
+    assert _rows(url)["toy_double"] == (20.0, None, True)
+    book.record("toy", [(dataclasses.replace(fault, student="bo"), frozenset())])
+    assert _rows(url, "bo")["toy_double"] == (60.0, None, True)
+
+
+def test_item_added_later_reaches_submissions_that_were_recorded_before(url, book, toy_course):
+    book.record("toy", [(GRADE, frozenset())])
+    path = toy_course.source("toy")
+    extra = (
+        '\n# %% nbgrader={"grade": true, "grade_id": "toy_extra", "locked": true, "points": 5, '
+        '"schema_version": 3, "solution": false, "task": false}\npass\n'
+    )
+    path.write_text(path.read_text() + extra)
+    book.register("toy", release.build(path).recorded)
+    verdict = Verdict("toy_extra", 5.0, 5.0, ())
+    book.record(
+        "toy", [(dataclasses.replace(GRADE, verdicts=(*GRADE.verdicts, verdict)), frozenset())]
+    )
+    assert _rows(url)["toy_extra"] == (5.0, None, False)
+
+
+def test_item_removed_later_disappears_unless_a_person_has_graded_it(url, book, recorded):
+    book.record("toy", [(GRADE, frozenset())])
+    shorter = nbformat.from_dict(recorded)
+    shorter.cells = [cell for cell in recorded.cells if cell.id != "toy_essay"]
+    _give(url, "toy_essay", 7)
+    with pytest.raises(GraderError, match="toy_essay is no longer in toy"):
+        book.register("toy", shorter)
+    _give(url, "toy_essay", None)
+    book.register("toy", shorter)
+    assert set(_rows(url)) == {"toy_double", "toy_mean"}
+
+
+def test_comment_says_what_is_wrong_and_carries_no_markup(url, book):
+    part = PartVerdict("values", False, 1.0, "<script>alert(1)</script>")
+    verdict = dataclasses.replace(DOUBLE, points=0.0, parts=(part,))
+    grade = dataclasses.replace(GRADE, verdicts=(verdict, MEAN))
+    book.record("toy", [(grade, frozenset({"toy_mean"}))])
+    with api.Gradebook(url) as theirs:
+        notebook = theirs.find_submission_notebook("toy", "toy", "ada")
+        comments = {row.name: row.auto_comment for row in notebook.comments}
+    assert "<script" not in comments["toy_double_answer"]
+    assert "Twice a number is not its square." in comments["toy_double_answer"]
+    assert comments["toy_mean_answer"] == "No response."
+    assert comments["toy_essay"] is None
+
+
+def test_csv_has_nbgraders_columns_and_no_formula(url, book, tmp_path):
+    from nbgrader.plugins import CsvExportPlugin
+
+    book.record("toy", [(GRADE, frozenset())])
+    book.record("toy", [(dataclasses.replace(GRADE, student='=HYPERLINK("x"),"'), frozenset())])
+    rows = list(csv.DictReader(io.StringIO(book.export_csv("toy"))))
+    assert [row["student_id"] for row in rows] == ['\'=HYPERLINK("x"),"', "ada"]
+    plugin = CsvExportPlugin(to=str(tmp_path / "theirs.csv"), student=["ada"])
+    with api.Gradebook(url) as theirs:
+        plugin.export(theirs)
+    (their_row,) = csv.DictReader((tmp_path / "theirs.csv").open())
+    assert rows[1] == their_row
+
+
+def test_formgrader_notebook_shows_points_and_disarms_what_a_student_wrote(toy_course, toys):
+    built = release.build(toy_course.source("toy"))
+    notebook = toys.answer(
+        toy_course, toys.double, toys.mean, "<img src=x onerror=alert(1)> `<eos>`"
+    )
+    mended = mend(nbformat.writes(notebook).encode(), built.student, TARGETS)
+    shown = formgrader_notebook(mended.notebook, GRADE)
+    nbformat.validate(shown)
+    cells = {cell.id: cell for cell in shown.cells}
+    (output,) = cells["toy_double"].outputs
+    assert output.text == in_words(DOUBLE)
+    assert "nbgrader_cell" not in nbformat.writes(shown)
+    from nbconvert import HTMLExporter
+
+    html, _ = HTMLExporter().from_notebook_node(shown)
+    assert "<img src=x" not in html
+    assert "onerror=alert(1)&gt;" in html
+    assert "eos&gt;</code>" in html
+
+
+def test_in_words_says_points_properties_and_hint():
+    assert in_words(DOUBLE).splitlines() == [
+        "20 of 60 points",
+        "- values: Too large.",
+        "+ empty: holds",
+        "Hint: Twice a number is not its square.",
+    ]
+
+
+def test_gradebook_rejects_a_database_it_cannot_use_without_showing_the_password():
+    with (
+        pytest.raises(GraderError, match=r"gradebook sqlite://…@nowhere/x cannot be used") as error,
+        Gradebook("sqlite://teacher:secret@nowhere/x"),
+    ):
+        pass
+    assert "secret" not in str(error.value)
+
+
+def test_new_gradebook_is_made_whole_or_not_at_all(url, tmp_path, monkeypatch):
+    def dies():
+        raise FileNotFoundError("alembic")
+
+    monkeypatch.setattr(api, "get_alembic_version", dies)
+    with pytest.raises(GraderError, match="alembic"), Gradebook(url):
+        pass
+    assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_new_gradebook_says_the_version_that_nbgrader_itself_would_say():
+    with dbutil._temp_alembic_ini("sqlite://") as settings:
+        command = [sys.executable, "-m", "alembic.config", "-c", settings, "heads"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert api.get_alembic_version() == said.split()[0]
+
+
+def test_class_of_more_than_one_transaction_is_recorded_whole_and_again(url, book):
+    students = [f"student-{number:03d}" for number in range(2 * _AT_ONCE + 1)]
+    marked = [(dataclasses.replace(GRADE, student=student), frozenset()) for student in students]
+    book.record("toy", marked[:3])
+    for _ in range(2):
+        book.record("toy", marked)
+        scores = book.final_scores("toy")
+        assert [score.student for score in scores] == students
+        assert {score.points for score in scores} == {GRADE.points}

@@ -1,0 +1,263 @@
+"""The proof of a set's quality: it must hold for good checks and fail for each kind of bad one."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.records import CheckFault, GraderError
+from autograder.validation import check_set as checking
+from autograder.validation.check_report import print_report
+from autograder.validation.check_set import check_set
+
+SOLUTION = """\
+total, place = 0, 0
+    while place < len(numbers):
+        total += numbers[place]
+        place += 1
+    return total"""
+
+
+def _cell(name: str, **flags: object) -> str:
+    base = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
+    return "# %% nbgrader=" + json.dumps({**base, "grade_id": name, **flags})
+
+
+def _source(solution: str = SOLUTION, visible: str = "assert total([1, 2]) == 3, 'add them'"):
+    hidden = '__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell'
+    return f"""\
+{_cell("toy_total_answer", solution=True)}
+def total(numbers):
+    ### BEGIN SOLUTION
+    {solution}
+    ### END SOLUTION
+
+{_cell("toy_total", grade=True, locked=True, points=100)}
+{visible}
+
+### BEGIN HIDDEN TESTS
+{hidden}.score("toy", "toy_total", globals())
+### END HIDDEN TESTS
+
+# %% tags=["workshop"]
+raise RuntimeError("never run by a grader")
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Writes a notebook source and returns its path."""
+
+    def write(**parts):
+        path = tmp_path / "toy.py"
+        path.write_text(_source(**parts))
+        return path
+
+    return write
+
+
+def draw_numbers(rng):
+    """Draw lists of two sizes."""
+    sizes = (1, 5)
+    return [Case(f"{n} numbers", {"numbers": rng.uniform(2, 9, n).tolist()}) for n in sizes]
+
+
+def draw_nothing(rng):
+    """Draw an empty list behind one that is not."""
+    return [Case("no numbers", {"numbers": [], "before": rng.uniform(2, 9, 3).tolist()})]
+
+
+def ask(implementation, inputs):
+    """Return the sum."""
+    return float(implementation(inputs["numbers"]))
+
+
+def ask_twice(implementation, inputs):
+    """Return both sums."""
+    return [float(implementation(inputs[name])) for name in ("before", "numbers")]
+
+
+def ask_by_global(implementation, inputs):
+    """Read a name that does not travel with the probe."""
+    return float(implementation(inputs["numbers"])) + OFFSET
+
+
+OFFSET = 0.0
+
+
+def _mistakes(*wrong):
+    return tuple(Mistake(f"mistake {i}", "Look again.", answer) for i, answer in enumerate(wrong))
+
+
+WRONG = _mistakes(
+    lambda numbers: sum(numbers) / max(1, len(numbers)) + 1,
+    lambda numbers: sum(numbers[1:]) - 1,
+    lambda numbers: sum(numbers) + 1,
+    lambda numbers: -sum(numbers) - 2,
+    lambda numbers: numbers[0] + sum(numbers),
+    lambda numbers: 1 / 0,
+)
+RIGHT = tuple(
+    Alternative(f"alternative {i}", answer)
+    for i, answer in enumerate(
+        [sum, lambda numbers: sum(list(numbers)), lambda numbers: sum(x for x in numbers)] * 2
+    )
+)
+CHECK = Check(
+    item="toy_total",
+    points=100,
+    target="total",
+    reference=sum,
+    parts=(
+        Part("values", "The sum is right.", draw_numbers, ask, weight=3),
+        Part("nothing", "Nothing sums to 0.", draw_nothing, ask_twice),
+    ),
+    mistakes=WRONG,
+    alternatives=RIGHT,
+    seconds=2.0,
+)
+
+
+def _report(path, *, with_mutants=False, equivalent=None, **changes):
+    problem_set = ProblemSet("toy", "Toy set", (replace(CHECK, **changes),))
+    return check_set(
+        problem_set, path, with_mutants=with_mutants, equivalent_mutants=equivalent, seeds=(0, 1)
+    )
+
+
+def test_good_checks_have_no_problems(source):
+    report = _report(source())
+    assert report.problems == ()
+    assert report.ok
+    assert [trial.share for trial in report.of(kind="solution")] == [1]
+    assert [trial.share for trial in report.of(kind="stub")] == [0]
+    assert all(trial.share == 0 for trial in report.of(kind="meaningless"))
+    assert len(report.of("toy_total", "mistake")) == 6
+    assert report.of(kind="mistake")[4].seen, "the visible test fails on this mistake"
+    for trial in report.of(kind="mistake"):
+        assert trial.recognised == trial.name
+
+
+def test_a_solution_that_loses_points_is_a_problem(source):
+    report = _report(source(solution="return sum(numbers[:3])"))
+    assert any("solution" in p and "loses points: values" in p for p in report.problems)
+
+
+def test_a_refused_alternative_is_a_problem(source):
+    never_empty = Alternative("picky", lambda numbers: sum(numbers) if numbers else 1 / 0)
+    report = _report(source(), alternatives=(*RIGHT, never_empty))
+    assert [p for p in report.problems if "'picky'" in p and "nothing" in p]
+
+
+def test_a_mistake_that_earns_full_points_is_a_problem(source):
+    unseen = Mistake("unseen", "Look.", lambda numbers: sum(numbers) + (len(numbers) == 4))
+    report = _report(source(), mistakes=(*WRONG, unseen))
+    assert report.problems == ("toy_total: mistake 'unseen': is not caught",)
+
+
+def test_a_mistake_taken_for_another_is_a_problem(source):
+    twin = Mistake("twin", "Look.", WRONG[2].implementation)
+    report = _report(source(), mistakes=(*WRONG, twin))
+    assert report.problems == ("toy_total: mistake 'twin': is taken for 'mistake 2'",)
+
+
+def test_points_for_a_stub_are_a_problem(source):
+    exists = Part("exists", "It exists.", draw_numbers, _exists)
+    report = _report(source(), parts=(*CHECK.parts, exists))
+    assert any("stub" in p and "20% of the points" in p for p in report.problems)
+
+
+def _exists(implementation, inputs):
+    return callable(implementation)
+
+
+def test_visible_tests_that_a_right_answer_fails_are_a_problem(source):
+    report = _report(source(visible="assert total([1]) == 2, 'wrong on purpose'"))
+    assert any("visible tests fail: AssertionError: wrong on purpose" in p for p in report.problems)
+
+
+def test_visible_tests_that_the_stub_passes_are_a_problem(source):
+    report = _report(source(visible="assert callable(total)"))
+    assert any("stub" in p and "visible tests pass" in p for p in report.problems)
+
+
+def test_a_probe_that_reads_a_global_is_a_problem(source):
+    part = Part("values", "Right.", draw_numbers, ask_by_global)
+    with pytest.raises(CheckFault, match="OFFSET"):
+        _report(source(), parts=(part,))
+    assert list(checking._free_names(replace(CHECK, parts=(part,)))) == [
+        "toy_total: the probe of part 'values' reads the global name OFFSET"
+    ]
+    assert list(checking._free_names(CHECK)) == []
+
+
+def test_a_thin_catalogue_is_a_problem(source):
+    report = _report(source(), mistakes=WRONG[:5], alternatives=RIGHT[:3])
+    assert report.problems == (
+        "toy_total: 5 different mistakes; at least 6 are needed",
+        "toy_total: 3 different alternatives; at least 4 are needed",
+    )
+
+
+def test_points_that_differ_between_notebook_and_check_are_a_problem(source):
+    report = _report(source(), points=90)
+    assert any("100 points in the notebook, 90 in its check" in p for p in report.problems)
+
+
+def test_mutants_are_caught_even_if_they_never_end(source, monkeypatch):
+    monkeypatch.setattr(checking, "MUTANT_SECONDS", 0.5)  # a loop without end costs this
+    report = _report(source(), with_mutants=True)
+    changes = {trial.name: trial for trial in report.of(kind="mutant")}
+    assert changes["place += 1  →  pass"].share < 1
+    assert report.survivors == []
+    assert report.mutation_score == 1
+    assert report.ok
+
+
+def test_survivors_are_counted_unless_listed_with_a_reason(source):
+    solution = "answer = 7\n    return sum(numbers)"
+    survivors = [f"answer = 7  →  {new}" for new in ("answer = 8", "answer = 6", "pass")]
+    report = _report(source(solution=solution), with_mutants=True)
+    assert [trial.name for trial in report.survivors] == survivors
+    assert any("of the mutants are caught; at least 98%" in p for p in report.problems)
+
+    reasons = {"toy_total": dict.fromkeys(survivors, "Nobody reads it.")}
+    report = _report(source(solution=solution), with_mutants=True, equivalent=reasons)
+    assert report.ok
+    assert len(report.equivalent) == 3
+
+
+def test_a_stale_list_of_equivalent_mutants_is_a_problem(source):
+    listed = {
+        "toy_total": {"return sum(numbers)  →  return None": "?", "x  →  y": "?"},
+        "toy_other": {},
+    }
+    solution = "return sum(numbers)"
+    report = _report(source(solution=solution), with_mutants=True, equivalent=listed)
+    assert report.problems == (
+        "toy_other: equivalent mutants are listed for an item that does not exist",
+        "toy_total: listed as equivalent, but caught: return sum(numbers)  →  return None",
+        "toy_total: no such mutant is made: x  →  y",
+    )
+
+
+def test_a_source_without_the_item_is_refused(tmp_path):
+    path = tmp_path / "toy.py"
+    path.write_text("# %%\nx = 1\n")
+    with pytest.raises(GraderError, match="toy_total"):
+        _report(path)
+
+
+def test_report_shows_the_proof_and_every_problem(source):
+    unseen = Mistake("[red]unseen", "Look.", lambda numbers: sum(numbers) + (len(numbers) == 4))
+    report = _report(source(), mistakes=(*WRONG, unseen))
+    console = Console(width=150, record=True, file=io.StringIO())
+    print_report(report, console)
+    text = console.export_text()
+    assert "toy_total" in text
+    assert "6 of 7" in text
+    assert "100%" in text
+    assert "mistake '[red]unseen': is not caught" in text

@@ -142,7 +142,7 @@ _STAGES = (
     (grader, "judge_check", "judge"),
     (Journal, "write", "record"),
     (Gradebook, "record", "gradebook"),
-    (feedback, "student_page", "feedback"),
+    (student_feedback, "student_page", "feedback"),
     (pipeline, "formgrader_notebook", "feedback"),
     (pipeline, "as_text", "feedback"),
     (pipeline, "write_if_new", "feedback"),

@@ -44,6 +44,7 @@ from autograder.grading import grader  # noqa: E402
 from autograder.grading.judge import case_requests  # noqa: E402
 from autograder.inside.probe import probe_or_failure  # noqa: E402
 from autograder.intake.repair import mend  # noqa: E402
+from autograder.reports import student_feedback  # noqa: E402
 from autograder.sandbox.sandbox import Sandbox  # noqa: E402
 from autograder.sandbox.session import Dialogue  # noqa: E402
 from autograder.store.gradebook import Gradebook  # noqa: E402

@@ -12,7 +12,7 @@ Read it in the order in which text flows through it:
                          `course_pkg.results`      the running table "The story so far"
     model -> text        `course_pkg.decoding`     greedy, sampled, beam search
     numbers -> pictures  `course_pkg.plots`        figures in one style
-                         `course_pkg.views`        figures that the reader can touch
+                         `course_pkg.widgets`      figures that the reader can touch
 """
 
 __version__ = "0.1.0"

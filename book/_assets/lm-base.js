@@ -91,7 +91,7 @@
   }
 
   /** A symbol that can be seen: ␣ for a space, ⏎ for a line break. */
-  const visible = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
+  const showWhitespace = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
 
   /** Whatever scrolls sideways must be reachable without a mouse; nothing else needs a tab stop. */
   const scrollers = new ResizeObserver((entries) => {
@@ -106,5 +106,5 @@
     window.MathJax?.startup?.promise?.then(() => watch("div.math, mjx-container[display]"));
   });
 
-  window.lm = { Element, h, choices, bars, visible };
+  window.lm = { Element, h, choices, bars, showWhitespace };
 })();

@@ -1,7 +1,7 @@
 /* Byte-pair encoding of the reader's own line, one merge at a time: replayed or learned afresh. */
 (() => {
   "use strict";
-  const { h, choices, visible } = lm;
+  const { h, choices, showWhitespace } = lm;
   const SEPARATOR = "\u0100"; // no byte
   const REPLAY = "learned from the corpus", LEARN = "learned from this line";
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -10,9 +10,9 @@
   function shown(token) {
     const bytes = Uint8Array.from(token, (c) => c.charCodeAt(0));
     try {
-      return visible(utf8.decode(bytes));
+      return showWhitespace(utf8.decode(bytes));
     } catch {
-      return Array.from(bytes, (b) => (b < 128 ? visible(String.fromCharCode(b)) : `\\x${b.toString(16)}`)).join("");
+      return Array.from(bytes, (b) => (b < 128 ? showWhitespace(String.fromCharCode(b)) : `\\x${b.toString(16)}`)).join("");
     }
   }
 

@@ -1,7 +1,7 @@
 /* Shannon's guessing game (1951): the reader guesses a text letter by letter, against a model. */
 (() => {
   "use strict";
-  const { h, visible } = lm;
+  const { h, showWhitespace } = lm;
 
   /** Shannon's bounds on the entropy, in bits per letter, from the number of guesses for each letter.
 
@@ -68,11 +68,11 @@
       if (this.position >= text.length) return;
       if (!alphabet.includes(letter)) letter = letter.toLowerCase();
       if (!alphabet.includes(letter)) return this.say(`“${letter}” does not occur in this text.`);
-      if (this.tried.has(letter)) return this.say(`You have tried “${visible(letter)}” already.`);
+      if (this.tried.has(letter)) return this.say(`You have tried “${showWhitespace(letter)}” already.`);
       this.tried.add(letter);
       if (letter !== text[this.position]) {
         this.draw();
-        return this.say(`Not “${visible(letter)}”. Guess again.`);
+        return this.say(`Not “${showWhitespace(letter)}”. Guess again.`);
       }
       const n = this.tried.size;
       const at = this.position;
@@ -82,7 +82,7 @@
       this.draw();
       const end = this.position === text.length ? " That was the last letter." : "";
       this.say(
-        `“${visible(letter)}” after ${n} ${n === 1 ? "guess" : "guesses"}. The model gave it ` +
+        `“${showWhitespace(letter)}” after ${n} ${n === 1 ? "guess" : "guesses"}. The model gave it ` +
           `probability ${probability[at].toFixed(3)} and would have needed ${rank[at]}.${end}`,
       );
     }
@@ -93,7 +93,7 @@
         h("span", {
           class: i < shown ? "lm-letter" : "lm-letter lm-guessed",
           style: `--bits: ${Math.min(-Math.log2(probability[i]), 10).toFixed(2)}`,
-        }, visible(letter)),
+        }, showWhitespace(letter)),
       );
       const cursor = this.position < text.length ? [h("span", { class: "lm-letter lm-cursor" }, "?")] : [];
       this.strip.replaceChildren(...letters, ...cursor);
@@ -108,7 +108,7 @@
               this.guess(letter);
               this.input.focus({ preventScroll: true });
             },
-          }, visible(letter)),
+          }, showWhitespace(letter)),
         ),
       );
       this.drawScore();

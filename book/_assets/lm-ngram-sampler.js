@@ -1,7 +1,7 @@
 /* Samples of n-gram models: choose order and smoothing, sample, and see what each token was drawn from. */
 (() => {
   "use strict";
-  const { h, choices, bars, visible } = lm;
+  const { h, choices, bars, showWhitespace } = lm;
   const STEP_MILLISECONDS = 70;
 
   customElements.define(
@@ -29,15 +29,15 @@
       }
 
       /** The sample shown for an order under the chosen smoothing. */
-      walk(order) {
-        const all = this.data.walks.filter((w) => w.order === order && w.method === this.method);
+      shown(order) {
+        const all = this.data.samples.filter((s) => s.order === order && s.method === this.method);
         return all[(this.drawn.get(`${order} ${this.method}`) ?? 0) % all.length];
       }
 
       choose({ order = this.order, method = this.method }) {
         Object.assign(this, { order, method });
         clearInterval(this.timer);
-        this.draw(this.walk(order).tokens.length);
+        this.draw(this.shown(order).tokens.length);
         this.select(0);
       }
 
@@ -46,7 +46,7 @@
         const name = `${this.order} ${this.method}`;
         this.drawn.set(name, (this.drawn.get(name) ?? 0) + 1);
         clearInterval(this.timer);
-        const { tokens } = this.walk(this.order);
+        const { tokens } = this.shown(this.order);
         const finish = () => {
           clearInterval(this.timer);
           this.draw(tokens.length);
@@ -66,10 +66,10 @@
       draw(n_visible) {
         this.samples.replaceChildren(
           ...this.data.orders.map((order) => {
-            const { tokens } = this.walk(order);
+            const { tokens } = this.shown(order);
             const active = order === this.order;
             const label = h("span", { class: "lm-order" }, `n = ${order}`);
-            if (!active) return h("li", {}, label, h("span", {}, tokens.map(visible).join(this.data.joiner)));
+            if (!active) return h("li", {}, label, h("span", {}, tokens.map(showWhitespace).join(this.data.joiner)));
             return h("li", { "data-active": true }, label, this.tokenButtons(tokens.slice(0, n_visible)));
           }),
         );
@@ -81,14 +81,14 @@
           "span",
           { class: "lm-tokens", keydown: (event) => this.move(event) },
           ...tokens.map((token, i) =>
-            h("button", { type: "button", class: "lm-token", tabindex: "-1", click: () => this.select(i) }, visible(token)),
+            h("button", { type: "button", class: "lm-token", tabindex: "-1", click: () => this.select(i) }, showWhitespace(token)),
           ),
         );
       }
 
       move(event) {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const { tokens } = this.walk(this.order);
+        const { tokens } = this.shown(this.order);
         if (!step || !tokens[this.selected + step]) return;
         event.preventDefault();
         this.select(this.selected + step);
@@ -102,14 +102,14 @@
           button.tabIndex = k === i ? 0 : -1;
           button.setAttribute("aria-pressed", String(k === i));
         });
-        const { tokens, candidates } = this.walk(this.order);
-        const seen = tokens.slice(Math.max(0, i - this.order + 1), i).map(visible);
+        const { tokens, candidates } = this.shown(this.order);
+        const seen = tokens.slice(Math.max(0, i - this.order + 1), i).map(showWhitespace);
         const history = this.order === 1 ? "nothing: an order of 1 ignores what came before" : seen.length ? `“${seen.join(this.data.joiner)}”` : "the start of the text";
         const rest = 1 - candidates[i].reduce((sum, [, p]) => sum + p, 0);
-        const rows = candidates[i].map(([token, p]) => ({ label: visible(token), value: p, mark: token === tokens[i] ? "drawn" : "" }));
+        const rows = candidates[i].map(([token, p]) => ({ label: showWhitespace(token), value: p, mark: token === tokens[i] ? "drawn" : "" }));
         if (rest > 0.0005) rows.push({ label: "all others", value: rest, mark: "" });
         this.panel.replaceChildren(h("p", {}, "What may follow ", h("strong", {}, history)), bars(rows));
-        this.say(`“${visible(tokens[i])}” was drawn with probability ${candidates[i].find(([token]) => token === tokens[i])[1].toFixed(3)}.`);
+        this.say(`“${showWhitespace(tokens[i])}” was drawn with probability ${candidates[i].find(([token]) => token === tokens[i])[1].toFixed(3)}.`);
       }
     },
   );

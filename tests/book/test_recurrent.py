@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_pkg import views
+from course_pkg import widgets
 from course_pkg.layers.recurrent import set_spectral_radius
 from course_pkg.results import RECORDED, benchmark, read_results, recorded
 
@@ -40,25 +40,25 @@ def norms_by_torch(cell: str, radius: float) -> list[float]:
     return [float(state.grad.norm()) for state in reversed(states)]
 
 
-def figure(**changes) -> views.View:
+def figure(**changes) -> widgets.Widget:
     weight, projected, gradient = system()
     arguments = {"weight": weight, "projected": projected, "gradient": gradient} | changes
-    return views.gradient_through_time(**arguments, alt="lines that fall or rise")
+    return widgets.gradient_through_time(**arguments, alt="lines that fall or rise")
 
 
 def test_gradient_table_matches_torch():
-    view = figure(radii=(0.7, 1.3))
-    assert view.header == (
+    widget = figure(radii=(0.7, 1.3))
+    assert widget.header == (
         "steps back",
         *(f"{cell}, radius {radius}" for cell in ("linear", "tanh") for radius in (0.7, 1.3)),
     )
     expected = [norms_by_torch(cell, r) for cell in ("linear", "tanh") for r in (0.7, 1.3)]
-    for row in view.rows:
+    for row in widget.rows:
         k = int(row[0])
         assert [float(cell) for cell in row[1:]] == pytest.approx(
             [norms[k] for norms in expected], rel=0.05
         )  # the table has two digits
-    assert [row[0] for row in view.rows] == ["0", "5", "10"]
+    assert [row[0] for row in widget.rows] == ["0", "5", "10"]
 
 
 @pytest.mark.parametrize(

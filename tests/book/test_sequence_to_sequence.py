@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_pkg import views
+from course_pkg import widgets
 from course_pkg.decoding.beam_search import length_penalty
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.metrics import bleu
@@ -82,7 +82,7 @@ def test_recorded_rows_lie_between_a_perfect_translator_and_one_that_sees_no_sou
     assert dot.n_parameters == one.n_parameters  # a dot product has none
 
 
-def explorer() -> views.View:
+def explorer() -> widgets.Widget:
     """Two translations; model "gold" looks at the first right word, "last" at the last word."""
     texts = []
     for text in sample_translations(2, seed=6):
@@ -92,9 +92,9 @@ def explorer() -> views.View:
         last = torch.zeros_like(gold)
         last[:, -1] = 1
         texts.append(
-            views.Alignment(text.source, text.target, text.links, {"last": last, "gold": gold})
+            widgets.Alignment(text.source, text.target, text.links, {"last": last, "gold": gold})
         )
-    return views.alignment_explorer(texts, selected=1, alt="Where two models look.")
+    return widgets.alignment_explorer(texts, selected=1, alt="Where two models look.")
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from course_pkg import views
 from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
+from course_pkg.widgets import Widget, bpe_stepper, show_whitespace
 
 ROOT = Path(__file__).parents[2]
 AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
@@ -26,20 +26,20 @@ HOSTILE = [
 ]
 
 
-def stepper(**changes) -> views.View:
+def stepper(**changes) -> Widget:
     arguments = {"text": LINE, "merges": TOKENIZER.merges, "n_merged": 3} | changes
-    return views.bpe_stepper(pattern=GPT2_PATTERN, alt="a line being merged", **arguments)
+    return bpe_stepper(pattern=GPT2_PATTERN, alt="a line being merged", **arguments)
 
 
-def payload(view: views.View) -> dict:
-    return json.loads(re.search(r"json\">(.*?)</script>", view.to_html(), re.DOTALL)[1])
+def payload(widget: Widget) -> dict:
+    return json.loads(re.search(r"json\">(.*?)</script>", widget.to_html(), re.DOTALL)[1])
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_stepper_table_ends_with_the_tokens_of_the_encoder(text):
     last = stepper(text=text, n_merged=0).rows[-1][2]
     expected = [TOKENIZER.tokens[i] for i in TOKENIZER.encode(text)]
-    assert last == " | ".join(views.visible(token) for token in expected)
+    assert last == " | ".join(show_whitespace(token) for token in expected)
 
 
 def test_stepper_table_begins_with_bytes_and_merges_in_the_order_learned():
@@ -120,7 +120,7 @@ def test_stepper_rests_in_the_middle_of_the_replay(page):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_stepper_encodes_the_readers_line_as_the_package_does(page, text):
     type_line(page, text)
-    expected = [views.visible(TOKENIZER.tokens[i]) for i in TOKENIZER.encode(text)]
+    expected = [show_whitespace(TOKENIZER.tokens[i]) for i in TOKENIZER.encode(text)]
     shown = page.execute_script(
         "return [...document.querySelectorAll('.lm-pieces li')].map((p) => p.textContent)"
     )
@@ -153,7 +153,7 @@ def test_stepper_learns_the_most_frequent_pair_of_the_line(page):
     find(page, "input[type=radio]")[1].send_keys(" ")
     type_line(page, "low lower lowest")
     learned = BytePairTokenizer.train(["low lower lowest"], vocab_size=400, min_count=2)
-    expected = [views.visible(learned.tokens[i]) for i in learned.encode("low lower lowest")]
+    expected = [show_whitespace(learned.tokens[i]) for i in learned.encode("low lower lowest")]
     assert pieces(page) == expected
     assert find(page, ".lm-merge")[0].text.startswith(f"Merge {len(learned.merges)} of ")
 

@@ -6,19 +6,19 @@ import re
 import numpy as np
 import pytest
 
-from course_pkg import views
+from course_pkg import widgets
 
 ALPHABET = ["a", "b", " "]
 TABLE = np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])
 
 
-def guess(**changes) -> views.View:
+def guess(**changes) -> widgets.Widget:
     arguments = {"n_shown": 2, "alt": "words", "text": "ab b", "probabilities": TABLE} | changes
-    return views.guess_letter(alphabet=ALPHABET, **arguments)
+    return widgets.guess_letter(alphabet=ALPHABET, **arguments)
 
 
-def payload(view: views.View) -> dict:
-    return json.loads(re.search(r"json\">(.*?)</script>", view.to_html(), re.DOTALL)[1])
+def payload(widget: widgets.Widget) -> dict:
+    return json.loads(re.search(r"json\">(.*?)</script>", widget.to_html(), re.DOTALL)[1])
 
 
 def test_guess_letter_gives_probability_rank_and_best_guess():
@@ -50,44 +50,44 @@ def test_guess_letter_rejects_what_does_not_fit(changes, message):
         guess(**changes)
 
 
-def test_view_cannot_be_ended_by_its_own_data():
-    view = views.View("lm-x", {"text": "</script><b>"}, "a <b> & c", ("<i>",), [("</td>",)])
-    html = view.to_html()
+def test_widget_cannot_be_ended_by_its_own_data():
+    widget = widgets.Widget("lm-x", {"text": "</script><b>"}, "a <b> & c", ("<i>",), [("</td>",)])
+    html = widget.to_html()
     assert html.count("</script>") == 1
     assert "<b>" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-    assert payload(view) == {"text": "</script><b>"}
+    assert payload(widget) == {"text": "</script><b>"}
 
 
-def test_view_speaks_where_there_is_no_html():
+def test_widget_speaks_where_there_is_no_html():
     assert guess()._repr_mimebundle_()["text/plain"] == "words"
 
 
-def walk(order: int = 2, method: str = "none", seed: int = 0) -> views.Walk:
-    return views.draw_walk(
+def sample(order: int = 2, method: str = "none", seed: int = 0) -> widgets.SampledText:
+    return widgets.sample_text(
         lambda ids: np.array([0.1, 0.2, 0.7]), ["<eos>", "a", "b"], method=method, order=order,
         start=0, n_tokens=7, rng=np.random.default_rng(seed), n_candidates=2,
     )  # fmt: skip
 
 
-def test_draw_walk_is_reproducible_and_stops_at_the_end_token():
-    assert walk() == walk()
+def test_sample_text_is_reproducible_and_stops_at_the_end_token():
+    assert sample() == sample()
     for seed in range(20):
-        tokens = walk(seed=seed).tokens
+        tokens = sample(seed=seed).tokens
         assert len(tokens) <= 7
         assert "<eos>" not in tokens[:-1]
 
 
-def test_draw_walk_shows_the_drawn_token_among_its_candidates():
+def test_sample_text_shows_the_drawn_token_among_its_candidates():
     for seed in range(20):
-        drawn = walk(seed=seed)
+        drawn = sample(seed=seed)
         for token, candidates in zip(drawn.tokens, drawn.candidates, strict=True):
             assert token in dict(candidates)
             assert len(candidates) == 2
 
 
-def test_draw_walk_follows_the_model_given_the_history():
+def test_sample_text_follows_the_model_given_the_history():
     """A model that is certain: after token i comes i + 1."""
-    result = views.draw_walk(
+    result = widgets.sample_text(
         lambda ids: np.eye(4)[(ids[-1] + 1) % 4], list("wxyz"), method="none", order=2, start=0,
         n_tokens=9, rng=np.random.default_rng(0),
     )  # fmt: skip
@@ -96,22 +96,24 @@ def test_draw_walk_follows_the_model_given_the_history():
 
 
 def test_ngram_sampler_offers_every_combination():
-    data = payload(views.ngram_sampler([walk(1), walk(2), walk(1, "KN"), walk(2, "KN")], alt="w"))
+    data = payload(
+        widgets.ngram_sampler([sample(1), sample(2), sample(1, "KN"), sample(2, "KN")], alt="w")
+    )
     assert data["orders"] == [1, 2] and data["methods"] == ["none", "KN"]
-    assert len(data["walks"]) == 4
+    assert len(data["samples"]) == 4
 
 
 @pytest.mark.parametrize(
-    ("walks", "message"),
-    [([], "walks is empty"), ([walk(1), walk(2, "KN")], r"\(1, 'KN'\), \(2, 'none'\)")],
+    ("samples", "message"),
+    [([], "samples is empty"), ([sample(1), sample(2, "KN")], r"\(1, 'KN'\), \(2, 'none'\)")],
 )
-def test_ngram_sampler_rejects_missing_combinations(walks, message):
+def test_ngram_sampler_rejects_missing_combinations(samples, message):
     with pytest.raises(ValueError, match=message):
-        views.ngram_sampler(walks, alt="w")
+        widgets.ngram_sampler(samples, alt="w")
 
 
 def test_table_escapes_text_and_keeps_markup():
-    table = views.table(["n", "a & b"], [(1, "<eos>"), (2, views.Markup("<code>x</code>"))])
+    table = widgets.table(["n", "a & b"], [(1, "<eos>"), (2, widgets.Markup("<code>x</code>"))])
     shown = table.to_html()
     assert '<th scope="col">a &amp; b</th>' in shown
     assert "<td>1</td><td>&lt;eos&gt;</td>" in shown
@@ -120,25 +122,25 @@ def test_table_escapes_text_and_keeps_markup():
 
 
 def test_table_shows_every_row_where_there_is_no_html():
-    shown = views.table(["n", "text"], [(1, "a"), (2, "b")])._repr_mimebundle_()
+    shown = widgets.table(["n", "text"], [(1, "a"), (2, "b")])._repr_mimebundle_()
     assert shown["text/plain"] == "n | text\n1 | a\n2 | b"
     assert shown["text/html"].count("<tr>") == 3
 
 
 def test_table_rejects_a_row_of_another_length():
     with pytest.raises(ValueError, match=r"row \(1,\) has 1 cells; the header has 2"):
-        views.table(["n", "text"], [(1,)])
+        widgets.table(["n", "text"], [(1,)])
 
 
-def alignment(**changes) -> views.Alignment:
+def alignment(**changes) -> widgets.Alignment:
     weights = {"A": [[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], "B": [[0, 0, 1], [1, 0, 0]]}
     arguments = {"source": ["a", "red", "ring"], "target": ["oston", "ruson"],
                  "links": {(2, 0), (1, 1)}, "weights": weights}  # fmt: skip
-    return views.Alignment(**(arguments | changes))
+    return widgets.Alignment(**(arguments | changes))
 
 
 def test_alignment_explorer_gives_each_target_word_its_gold_and_weights():
-    data = payload(views.alignment_explorer([alignment()], selected=1, alt="w"))
+    data = payload(widgets.alignment_explorer([alignment()], selected=1, alt="w"))
     assert (data["models"], data["model"], data["selected"]) == (["A", "B"], "B", 1)
     (text,) = data["texts"]
     assert text["gold"] == [[2], [1]]
@@ -146,7 +148,7 @@ def test_alignment_explorer_gives_each_target_word_its_gold_and_weights():
 
 
 def test_alignment_explorer_writes_the_strongest_link_of_each_word_as_a_table():
-    rows = views.alignment_explorer([alignment()], selected=0, alt="w").rows
+    rows = widgets.alignment_explorer([alignment()], selected=0, alt="w").rows
     assert rows[0] == ("1", "A", "oston", "red", "0.70", "ring")
     assert rows[3] == ("1", "B", "ruson", "a", "1.00", "red")
 
@@ -164,4 +166,4 @@ def test_alignment_explorer_writes_the_strongest_link_of_each_word_as_a_table():
 )
 def test_alignment_explorer_rejects_what_does_not_fit(texts, selected, message):
     with pytest.raises(ValueError, match=message):
-        views.alignment_explorer(texts, selected=selected, alt="w")
+        widgets.alignment_explorer(texts, selected=selected, alt="w")

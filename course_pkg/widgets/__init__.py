@@ -1,0 +1,27 @@
+"""Tables and interactive figures: what a cell has computed, in a form to read and to touch.
+
+Each figure has a file named like its script in book/_assets. Widgets take arrays and dictionaries.
+"""
+
+from course_pkg.widgets.alignment import Alignment, alignment_explorer
+from course_pkg.widgets.bpe_stepper import bpe_stepper
+from course_pkg.widgets.gradient import gradient_through_time
+from course_pkg.widgets.guess_letter import guess_letter
+from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_text
+from course_pkg.widgets.tables import Markup, table
+from course_pkg.widgets.widget import Widget, show_whitespace
+
+__all__ = [
+    "Alignment",
+    "Markup",
+    "SampledText",
+    "Widget",
+    "alignment_explorer",
+    "bpe_stepper",
+    "gradient_through_time",
+    "guess_letter",
+    "ngram_sampler",
+    "sample_text",
+    "show_whitespace",
+    "table",
+]

@@ -1,0 +1,50 @@
+"""What every interactive figure is: an element of the page with its data, table and sentence.
+
+A widget writes a custom element of the book (book/_assets/lm-*.js) that holds its data as JSON,
+with the same numbers as a table inside. Where the element's script is missing, as in JupyterLab,
+the table is what shows; where there is no HTML, a sentence.
+"""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from course_pkg.widgets.tables import table_html
+
+
+@dataclass(frozen=True)
+class Widget:
+    """An element of the page with its data, its table and its sentence.
+
+    Args:
+        element: name of the custom element, such as "lm-guess-letter".
+        data: what its script reads; anything that JSON can hold.
+        alt: what the figure shows, in a sentence.
+        header, rows: the same as a table.
+    """
+
+    element: str
+    data: Mapping[str, object]
+    alt: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.to_html(), "text/plain": self.alt}
+
+    def to_html(self) -> str:
+        """Return the element; `</` is escaped, since it would end the script around the JSON."""
+        payload = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        return (
+            f'<{self.element} role="group" aria-label="{html.escape(self.alt)}">'
+            f'<script type="application/json">{payload.replace("</", "<" + chr(92) + "/")}</script>'
+            f"<details><summary>The same as a table</summary><p>{html.escape(self.alt)}</p>"
+            f'<div class="lm-table" tabindex="0" role="region" aria-label="Table">'
+            f"{table_html(self.header, self.rows)}</div></details></{self.element}>"
+        )
+
+
+def show_whitespace(symbol: str) -> str:
+    """Return a symbol that can be seen: a space as ␣, a line break as ⏎."""
+    return symbol.replace(" ", "␣").replace("\n", "⏎")

@@ -15,4 +15,4 @@ Read it in the order in which text flows through it:
                          `course_pkg.widgets`      figures that the reader can touch
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,9 +4,12 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import course_pkg
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("course_pkg", "autograder", "assignments")
@@ -84,6 +87,24 @@ def test_readme_tree_names_only_places_that_exist():
         first, *others = re.findall(r"`([^`]+)`", row)
         for place in (Path(first), *(Path(first).parent / other for other in others)):
             assert (ROOT / place).exists(), f"README names {place}"
+
+
+def test_architecture_names_every_folder_of_the_grader_and_only_places_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    picture = (ROOT / "book/_assets/the-grader.svg").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "autograder").glob("*/__init__.py")}
+    assert {name for name in folders if f">{name}</text>" not in picture} == set()
+    for place in re.findall(r"`((?:course_pkg|autograder|book|benchmarks|tests)/[\w/.-]*)`", text):
+        assert (ROOT / place).exists(), f"ARCHITECTURE names {place}"
+
+
+def test_version_and_date_are_the_same_everywhere():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version, date = re.search(r"^## (\S+) \((\S+)\)$", changelog, flags=re.MULTILINE).groups()
+    assert version == project["version"] == course_pkg.__version__
+    assert f"version: {version}\ndate-released: {date}\n" in citation
 
 
 def test_no_notebook_and_no_output_is_kept_in_git():

@@ -13,7 +13,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from course_pkg.files import write_atomically
 from course_pkg.text.corpora.sources import SourceUnavailableError, Splits, cache_folder, digest

@@ -1,31 +1,40 @@
 """Build the book into _build/html: every cell runs, every warning is an error.
 
-Jupyter Book does the work, and its extension `book/_ext/coursebook` prints how long each page's
-cells took and the traceback of each cell that failed.
+First the cells of all pages run, several pages side by side (`book/_ext/coursebook/execution.py`);
+then Jupyter Book lays the pages out. What it says goes to `_build/book.log`.
 """
 
 import argparse
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whatever a page may show or run: its text, the code behind it, and the packages below both.
 INPUTS = ("book", "course_pkg", "assignments", "autograder", "benchmarks", "third_party")
 INPUT_FILES = ("_config.yml", "pyproject.toml", "requirements.txt", "constraints.txt")
+# By these a user's own settings and caches would reach the cells.
+PERSONAL = ("XDG_", "JUPYTER_", "IPYTHON", "MPL", "COURSE_CACHE", "PYTHONSTARTUP")
+LINES_SHOWN = 60
 
 
 @contextlib.contextmanager
 def alone(output: Path) -> Iterator[None]:
     """Wait until no other build writes to the same place: two at once spoil each other's pages."""
-    (output / "_build").mkdir(parents=True, exist_ok=True)
-    with (output / "_build" / "lock").open("w") as lock:
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -34,13 +43,93 @@ def alone(output: Path) -> Iterator[None]:
         yield  # the lock goes with the process, however it ends
 
 
-def build(book: Path, output: Path, *, every_page: bool) -> int:
+@contextlib.contextmanager
+def nobody(output: Path) -> Iterator[None]:
+    """Let the build see an empty home folder, so that it finds the same on every machine.
+
+    A page must not come out differently where an earlier build, or the user, has left something.
+    """
+    for name in [name for name in os.environ if name.startswith(PERSONAL)]:
+        del os.environ[name]
+    # One thread: on a busy machine a small model is many times slower with two.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        os.environ["HOME"] = home
+        # Matplotlib announces on the page that it lists the fonts, where that takes it long.
+        os.environ["MPLCONFIGDIR"] = str(output / "matplotlib")
+        subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], check=True)
+        yield
+
+
+def run_cells(book: Path, output: Path, console: Console) -> bool:
+    """Run the cells of all pages, show how long each took, and return whether all went well."""
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    from coursebook import cache, execution
+
+    pages = execution.pages_with_cells(book)
+    if not pages:
+        return True
+    width = max(len(page.name) for page in pages)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    results = []
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        (output / "cells.log").open("w", encoding="utf-8") as log,
+    ):
+        tasks = {}
+
+        def started(page: execution.Page) -> None:
+            tasks[page.name] = progress.add_task(
+                f"{page.name:{width}} of {page.budget_seconds:.0f} s", total=None
+            )
+
+        folder = cache.current_folder(output)
+        for result in execution.run_pages(pages, folder, log, started=started):
+            results.append(result)
+            if result.ran:
+                progress.remove_task(tasks.pop(result.page.name))
+                progress.console.print(_line(result, width), highlight=False, soft_wrap=True)
+    report = {result.page.name: result.row() for result in results}
+    (output / "cells.json").write_text(json.dumps(report, indent=1, sort_keys=True))
+    kept = sum(not result.ran for result in results)
+    if kept:
+        console.print(f"  {kept} of {len(results)} pages with cells have not changed")
+    for result in results:
+        if result.error:
+            print(f"\nA cell of {result.page.name} failed:\n{result.error}")
+    return not any(result.error for result in results)
+
+
+def _line(result, width: int) -> str:
+    budget = result.page.budget_seconds
+    note = "failed" if result.error else "over budget" if result.seconds > budget else ""
+    return f"  {result.page.name:{width}} {result.seconds:6.1f} s of {budget:.0f}  {note}".rstrip()
+
+
+def lay_out(book: Path, output: Path, console: Console, *, every_page: bool) -> int:
     """Run Jupyter Book strictly and return its exit status."""
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(book)]
-    command += ["--path-output", str(output), "--config", str(ROOT / "_config.yml")]
+    command += ["--path-output", str(output.parent), "--config", str(ROOT / "_config.yml")]
     command += ["-n", "-W", "--keep-going", *(["--all"] if every_page else [])]
-    # One thread: on a busy machine a small model is many times slower with two.
-    return subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
+    log = output / "book.log"
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    start = time.monotonic()
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        log.open("w+", encoding="utf-8") as lines,
+    ):
+        progress.add_task("laying out the pages", total=None)
+        environment = {**os.environ, "NO_COLOR": "1"}
+        done = subprocess.run(
+            command, env=environment, stdout=lines, stderr=subprocess.PIPE, text=True
+        )
+        lines.write(done.stderr)
+    if done.returncode:
+        print(*done.stderr.splitlines()[-LINES_SHOWN:], sep="\n")
+        print(f"\nThe book was not built. All that the builder said: {log}")
+    else:
+        console.print(f"  pages laid out in {time.monotonic() - start:.0f} s", highlight=False)
+    return done.returncode
 
 
 def state(book: Path, output: Path) -> str:
@@ -57,15 +146,33 @@ def state(book: Path, output: Path) -> str:
         is_made = "__pycache__" in path.parts or path.is_relative_to(ROOT / "book" / "back" / "api")
         if path.is_file() and not is_made:
             digest.update(f"{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    for path in sorted((output / "_build" / "html").rglob("*")):
+    for path in sorted((output / "html").rglob("*")):
         digest.update(f"{path}\0{path.stat().st_size if path.is_file() else 0}\0".encode())
     return digest.hexdigest()
 
 
+def build(book: Path, output: Path, *, every_page: bool) -> int:
+    """Build unless nothing has changed, and return the exit status."""
+    console = Console()
+    stamp = output / "built-from"
+    done = stamp.read_text(encoding="utf-8") if stamp.exists() and not every_page else ""
+    if done == state(book, output):
+        print("nothing has changed since the last build (--all builds all the same)")
+        return 0
+    stamp.unlink(missing_ok=True)
+    with nobody(output):
+        if not run_cells(book, output, console):
+            return 1
+        status = lay_out(book, output, console, every_page=every_page)
+    if status == 0:
+        stamp.write_text(state(book, output), encoding="utf-8")
+    return status
+
+
 def pack(output: Path) -> Path:
     """Zip the site; unpacked, it is read from the file system, search included."""
-    stem = output / "_build" / "language-models-by-hand"
-    return Path(shutil.make_archive(str(stem), "zip", output / "_build", "html"))
+    stem = output / "language-models-by-hand"
+    return Path(shutil.make_archive(str(stem), "zip", output, "html"))
 
 
 def main() -> int:
@@ -76,23 +183,18 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT, help="where _build goes")
     parser.add_argument("--book", type=Path, default=ROOT / "book", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    stamp = args.output / "_build" / "built-from"
-    with alone(args.output):
-        done = stamp.read_text(encoding="utf-8") if stamp.exists() and not args.all else ""
-        if done == state(args.book, args.output):
-            print("nothing has changed since the last build (--all builds all the same)")
-            status = 0
-        else:
-            stamp.unlink(missing_ok=True)
-            status = build(args.book, args.output, every_page=args.all)
-            if status == 0:
-                stamp.write_text(state(args.book, args.output), encoding="utf-8")
+    output = args.output.resolve() / "_build"
+    with alone(output):
+        status = build(args.book.resolve(), output, every_page=args.all)
     if status == 0:
-        print(f"the book: {args.output / '_build' / 'html' / 'index.html'}")
+        print(f"the book: {output / 'html' / 'index.html'}")
         if args.zip:
-            print(f"for reading offline: {pack(args.output)}")
+            print(f"for reading offline: {pack(output)}")
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        os._exit(130)  # at once: threads would wait for their pages; kernels end with this process

@@ -46,14 +46,24 @@ def test_links_lead_to_a_page_and_an_anchor(parsed):
     assert not broken
 
 
-def test_assets_come_from_the_site_itself(parsed):
+LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
+
+
+def test_nothing_is_loaded_from_another_host(parsed):
+    """Nor does a page hold a notebook widget, whose scripts would come from two of them."""
     foreign = []
     for page, soup in parsed.items():
-        for tag, attribute in (("script", "src"), ("link", "href"), ("img", "src")):
-            for found in soup.find_all(tag, attrs={attribute: True}):
-                if urlsplit(found[attribute]).netloc:
-                    foreign.append(f"{page.name}: {found[attribute]}")
-        assert "thebe" not in str(soup.head).lower(), page
+        for found in soup.find_all(list(LOADS)):
+            if urlsplit(found.get(LOADS[found.name], "")).netloc and "canonical" not in found.get(
+                "rel", ()
+            ):
+                foreign.append(f"{page.name}: {found}")
+        text = page.read_text(encoding="utf-8")
+        foreign += [
+            f"{page.name}: {word}"
+            for word in ("jupyter.widget", "require.min.js", "thebe", "url(http", "@import")
+            if word in text.lower()
+        ]
     assert not foreign
 
 

@@ -9,17 +9,17 @@ mistakes    the `{mistakes}` directive: what the checks of a problem set know
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
 mending     repairs to the finished pages that the theme gives no option for
-timing      seconds of each page against its budget, and tracebacks
+execution   what `book/build.py` does first: cells of several pages run side by side
 """
 
 from sphinx.application import Sphinx
 
-from . import api, assets, cache, code_links, docstrings, mending, mistakes, notebooks, quiz, timing
+from . import api, assets, cache, code_links, docstrings, mending, mistakes, notebooks, quiz
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
     own = (quiz, mistakes)
-    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, mending, timing):
+    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, mending):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

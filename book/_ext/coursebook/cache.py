@@ -33,16 +33,25 @@ def fingerprint(root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
-def choose_cache(app: Sphinx, config: Config) -> None:
-    """Point MyST-NB at the folder of the present fingerprint and drop the oldest ones."""
-    caches = Path(app.outdir).parent / ".jupyter_cache"
+def current_folder(output: Path) -> Path:
+    """Return the folder of the present fingerprint, made if need be, and drop the oldest ones.
+
+    Args:
+        output: `_build`, which holds the caches.
+    """
+    caches = output / ".jupyter_cache"
     current = caches / fingerprint()
     current.mkdir(parents=True, exist_ok=True)
     current.touch()
     newest_first = sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     for stale in newest_first[N_KEPT:]:
         shutil.rmtree(stale)
-    config["nb_execution_cache_path"] = str(current)
+    return current
+
+
+def choose_cache(app: Sphinx, config: Config) -> None:
+    """Point MyST-NB at the folder of the present fingerprint."""
+    config["nb_execution_cache_path"] = str(current_folder(Path(app.outdir).parent))
 
 
 def setup(app: Sphinx) -> None:

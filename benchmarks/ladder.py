@@ -1,9 +1,9 @@
-"""Climb the ladder of models on one text of known entropy: each rung against the one before.
+"""Run every model of the book on one text of known entropy, each against the one before.
 
     python benchmarks/ladder.py [--n-steps 700] [--device cpu] [--record FILE]
 
 Every model reads the same stories and is measured in the same way. The floor is the perplexity that
-no model can beat, computed from the grammar; what separates a rung from it is what its kind of
+no model can beat, computed from the grammar; what separates a model from it is what its kind of
 memory cannot hold: five words, eight words, one vector, every word so far.
 """
 
@@ -79,10 +79,10 @@ def train(
     model.eval()
 
 
-def climb(
+def run(
     n_steps: int, device: str = "cpu", report: Callable[[str, float, float], None] | None = None
 ) -> tuple[float, dict[str, float]]:
-    """Train every rung; return the floor and each rung's test perplexity."""
+    """Train every model; return the floor and the test perplexity of each."""
     tokenizer, train_ids, test_ids, floor = tokenized_stories()
     perplexities: dict[str, float] = {}
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
 
     print(f"{'model':32} {'perplexity':>10} {'CPU seconds':>12}")
-    floor, perplexities = climb(
+    floor, perplexities = run(
         options.n_steps,
         options.device,
         lambda name, value, seconds: print(f"{name:32} {value:10.3f} {seconds:12.1f}", flush=True),

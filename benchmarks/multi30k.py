@@ -1,17 +1,17 @@
-"""German captions into English, rung by rung: what attention is worth, beside a known tutorial.
+"""German captions into English by four models: what attention is worth, beside a known tutorial.
 
     COURSE_DATA=DIR python -m benchmarks.multi30k [--quick] [--device cuda] [--record FILE]
 
-The rungs are those of Trevett's tutorial series (github.com/bentrevett/pytorch-seq2seq) that the
-course has too: an LSTM and a GRU that pass everything through one vector, the GRU with attention,
-the transformer; the second and the third differ in nothing but attention. The data are Multi30k,
-29,000 pairs to learn from, tested on the 1,000 of 2016. Sizes, epochs, batches and the rule for
-rare words (seen once: <unk>) are the tutorials' unless --quick. Learning rates and dropout are our
-own: those of the recurrent rungs were chosen by the validation loss of the GRU with attention, and
-those of the transformer were not tuned. The full recipe needs a GPU (--device cuda --precision
-bfloat16) and is made to end within ten minutes of one H100, which has not been timed yet; --quick
-trains smaller networks for fewer epochs, half an hour of one CPU core, and its figures are to be
-compared with each other only. A rung that the record has is not climbed again.
+The baselines are those of Trevett's tutorial series (github.com/bentrevett/pytorch-seq2seq) that
+the course has too: an LSTM and a GRU that pass everything through one vector, the GRU with
+attention, the transformer; the second and the third differ in nothing but attention. The data are
+Multi30k, 29,000 pairs to learn from, tested on the 1,000 of 2016. Sizes, epochs, batches and the
+rule for rare words (seen once: <unk>) are the tutorials' unless --quick. Learning rates and dropout
+are our own: those of the recurrent baselines were chosen by the validation loss of the GRU with
+attention, and those of the transformer were not tuned. The full recipe needs a GPU (--device cuda
+--precision bfloat16) and is made to end within ten minutes of one H100, which has not been timed
+yet; --quick trains smaller networks for fewer epochs, half an hour of one CPU core, and its figures
+are to be compared with each other only. A baseline that the record has is not run again.
 
 Conventions. The tutorials score lower-cased tokens of spaCy; here a token is a word with its inner
 apostrophes or one mark, lower-cased, in training and in scoring alike, which needs no model to be
@@ -55,7 +55,7 @@ PUBLISHED = {
     "convolution": (34.14, f"{TUTORIAL}, legacy notebook 5"),
     "transformer": (36.52, f"{TUTORIAL}, legacy notebook 6"),
 }
-RUNGS = ("LSTM", "GRU", "GRU with attention", "transformer")
+BASELINES = ("LSTM", "GRU", "GRU with attention", "transformer")
 """What this benchmark trains; the course has no convolutional translator."""
 
 
@@ -132,8 +132,8 @@ class Translations:
         return " ".join(known[i] if i < len(known) else UNK for i in ids)
 
 
-def rungs(setting: Setting, data: Translations) -> dict[str, Callable[[], torch.nn.Module]]:
-    """Return a function for each rung that makes its untrained model."""
+def baselines(setting: Setting, data: Translations) -> dict[str, Callable[[], torch.nn.Module]]:
+    """Return a function for each baseline that makes its untrained model."""
     sizes = data.source.vocab_size, data.target.vocab_size
     D, eos_id = setting.d_hidden, data.target.eos_id
 
@@ -170,31 +170,31 @@ def rungs(setting: Setting, data: Translations) -> dict[str, Callable[[], torch.
     }
 
 
-def climb(
+def run(
     task: Task,
     setting: Setting,
     *,
-    only: Sequence[str] = RUNGS,
+    only: Sequence[str] = BASELINES,
     device: str = "cpu",
     precision: str = "float32",
     found: Mapping[str, dict[str, Any]] | None = None,
     keep: Callable[[dict[str, dict[str, Any]]], object] = lambda _: None,
 ) -> dict[str, dict[str, Any]]:
-    """Train each rung and translate the test sentences; return its BLEU, size and time.
+    """Train each baseline and translate the test sentences; return its BLEU, size and time.
 
     Args:
-        only: the rungs to climb, of `RUNGS`.
+        only: the baselines to run, of `BASELINES`.
         precision: of the forward pass in training: float32 or bfloat16. Sentences are written in
             float32 always.
-        found: rungs of an earlier call, which are not climbed again.
-        keep: gets all rungs so far, after each one.
+        found: baselines of an earlier call, which are not run again.
+        keep: gets all baselines so far, after each one.
     """
     data = Translations.of(task)
     train, valid = data.pairs("train"), data.pairs("valid")
     sources = [source for source, _ in data.pairs("test")]
     references, eos_id = data.references(), data.target.eos_id
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it warns of tokens: they are meant
-    makers = rungs(setting, data)
+    makers = baselines(setting, data)
     rows = dict(found or {})
     for name in [name for name in only if name not in rows]:
         print(name, file=sys.stderr, flush=True)
@@ -226,11 +226,11 @@ def climb(
         }
         print(f"  BLEU {scores['greedy']:.2f}, {scores['beam']:.2f}", file=sys.stderr, flush=True)
         keep(rows)
-    return {name: rows[name] for name in RUNGS if name in rows}
+    return {name: rows[name] for name in BASELINES if name in rows}
 
 
 def recorded(path: Path | None, same: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the rungs that a record has, if all else in it is the `same`; none if it has none.
+    """Return the baselines that a record has, if all else in it is the `same`; none if it has none.
 
     Raises:
         ValueError: the file is no record, or it is of another setting.
@@ -239,7 +239,7 @@ def recorded(path: Path | None, same: Mapping[str, Any]) -> dict[str, dict[str, 
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        rows, others = content["rungs"], {**content, "torch": content["versions"]["torch"]}
+        rows, others = content["baselines"], {**content, "torch": content["versions"]["torch"]}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
     changed = [key for key, value in same.items() if others.get(key) != value]
@@ -266,15 +266,15 @@ def figures(found: dict[str, dict[str, Any]], is_quick: bool) -> list[Figure]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print ours beside the tutorials' BLEU and, on request, record it after each rung."""
+    """Print ours beside the tutorials' BLEU and, on request, record it after each baseline."""
     parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help="small networks, for a CPU")
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=RUNGS,
-        default=RUNGS,
-        help="these rungs, as the table names them",
+        choices=BASELINES,
+        default=BASELINES,
+        help="these baselines, as the table names them",
     )
     parser.add_argument(
         "--precision",
@@ -288,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "setting": asdict(setting),
         "device": options.device,
         "precision": options.precision,
-        # One line of provenance stands for all rungs.
+        # One line of provenance stands for all baselines.
         "machine": provenance("", torch.device(options.device))["machine"],
         "torch": torch.__version__,
     }
@@ -314,11 +314,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             module="benchmarks.multi30k",
             options=to,
             arguments=arguments,
-            details={"rungs": rows, **same},
+            details={"baselines": rows, **same},
             show=say,
         )
 
-    found = climb(
+    found = run(
         task,
         setting,
         only=options.only,
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found=found,
         keep=lambda rows: show(rows, lambda _: None),
     )
-    # Every rung is recorded by now; to write again would give old figures today's date.
+    # Every baseline is recorded by now; to write again would give old figures today's date.
     show(found, print, argparse.Namespace(record=None, device=options.device))
     if {"GRU", "GRU with attention"} <= found.keys():
         gain = found["GRU with attention"]["greedy"] - found["GRU"]["greedy"]

@@ -165,7 +165,7 @@ def evaluate(
     """Score documents with a language model.
 
     Args:
-        model: any rung of the ladder.
+        model: any that keeps the contract of `course_pkg.models`.
         documents: token ids, without `<eos>`.
         n_bytes: UTF-8 length of the same documents (see `count_bytes`).
         eos_id: stands before each document as context and after it as a target.

@@ -1,4 +1,4 @@
-"""The ladder of translators: what is scored, what the rungs share, and a whole small run."""
+"""The ladder of translators: what is scored, what the baselines share, and a whole small run."""
 
 import dataclasses
 import json
@@ -35,7 +35,7 @@ def test_references_keep_rare_words_and_fold_case(task):
 
 
 def test_attention_is_all_that_separates_two_rungs(task):
-    makers = multi30k.rungs(TINY, Translations.of(task))
+    makers = multi30k.baselines(TINY, Translations.of(task))
     without, attending = (
         dict(makers[n]().named_parameters()) for n in ("GRU", "GRU with attention")
     )
@@ -44,7 +44,7 @@ def test_attention_is_all_that_separates_two_rungs(task):
 
 
 def test_climb_measures_the_rungs_that_are_asked_for(task):
-    found = multi30k.climb(task, TINY, only=["GRU with attention", "transformer"])
+    found = multi30k.run(task, TINY, only=["GRU with attention", "transformer"])
     assert list(found) == ["GRU with attention", "transformer"]
     for row in found.values():
         assert 0 <= row["greedy"] <= 100
@@ -52,8 +52,8 @@ def test_climb_measures_the_rungs_that_are_asked_for(task):
 
 
 @pytest.fixture
-def climbed(task, monkeypatch):
-    """Let the command climb the toy task by tiny networks; return the sizes of those it trains."""
+def trained(task, monkeypatch):
+    """Let the command run the toy task with tiny networks; return the sizes of those it trains."""
     trained = []
 
     def train(model, *arguments, **options):
@@ -66,18 +66,18 @@ def climbed(task, monkeypatch):
     return trained
 
 
-def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
+def test_command_goes_on_from_its_record(trained, tmp_path, capsys):
     record = tmp_path / "ladder.json"
     multi30k.main(["--quick", "--record", str(record), "--only", "GRU"])
-    first = json.loads(record.read_text())["rungs"]
+    first = json.loads(record.read_text())["baselines"]
     old = {**json.loads(record.read_text()), "date": "2001-02-03"}
     record.write_text(json.dumps(old))
     multi30k.main(["--quick", "--record", str(record), "--only", "GRU"])
     assert json.loads(record.read_text()) == old  # nothing was measured, so it keeps its date
     multi30k.main(["--quick", "--record", str(record), "--only", "GRU", "GRU with attention"])
-    both = json.loads(record.read_text())["rungs"]
+    both = json.loads(record.read_text())["baselines"]
     assert list(both) == ["GRU", "GRU with attention"]
-    assert len(climbed) == 2
+    assert len(trained) == 2
     assert both["GRU"] == first["GRU"]
     said = capsys.readouterr()
     assert f"GRU: taken from {record}" in said.err
@@ -92,16 +92,16 @@ def test_command_goes_on_from_its_record(climbed, tmp_path, capsys):
         (None, "with another precision"),
     ],
 )
-def test_record_of_something_else_is_kept(content, complaint, climbed, tmp_path, capsys):
+def test_record_of_something_else_is_kept(content, complaint, trained, tmp_path, capsys):
     record = tmp_path / "ladder.json"
     about = side_by_side.provenance("", torch.device("cpu"))
     same = {"setting": dataclasses.asdict(TINY), "device": "cpu", "precision": "bfloat16"}
-    before = content or json.dumps({"rungs": {}, **same, **about})
+    before = content or json.dumps({"baselines": {}, **same, **about})
     record.write_text(before)
     with pytest.raises(SystemExit, match="2"):
         multi30k.main(["--quick", "--record", str(record)])
     assert complaint in capsys.readouterr().err
-    assert (record.read_text(), climbed) == (before, [])
+    assert (record.read_text(), trained) == (before, [])
 
 
 @pytest.mark.parametrize("is_quick", [True, False])

@@ -1,7 +1,7 @@
 """Which pairs to merge: the training of byte-pair encoding, apart from texts and tokenizers.
 
 A corpus is reduced to its distinct words and how often each occurs. What remains is one loop:
-merge the most frequent pair of adjacent tokens, and mend only the counts that this changes.
+merge the most frequent pair of adjacent tokens, and correct only the counts that this changes.
 Chapter: tokenization. Sennrich, Haddow & Birch 2016, algorithm 1, made incremental.
 """
 
@@ -20,7 +20,7 @@ def learn_merges(
     """Learn merges from counted words; return the ordinary tokens by id, and the merges in order.
 
     A step costs what it changes: only pairs that touch a merge are counted anew, and the next pair
-    comes from a heap whose stale entries are mended when they surface.
+    comes from a heap whose stale entries are corrected when they surface.
 
     Args:
         words: how often each word occurs.

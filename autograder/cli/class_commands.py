@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from autograder.authoring.course import Course, find_course
-from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, said_plainly
+from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, report_errors
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
 
@@ -26,11 +26,11 @@ _trusting = click.option(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  python -m autograder grade ps1 --submissions downloads/ps1 --jobs 2\n"
-    "  python -m autograder grade ps1 --submissions submissions.zip         from Canvas or Moodle\n"
-    "  python -m autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound\n"
-    "  python -m autograder grade ps1 --submissions downloads/ps1 --dry-run\n"
-    "  python -m autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C"
+    epilog="\b\nExamples:\n  autograder grade ps1 --submissions downloads/ps1 --jobs 2\n"
+    "  autograder grade ps1 --submissions submissions.zip         from Canvas or Moodle\n"
+    "  autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound\n"
+    "  autograder grade ps1 --submissions downloads/ps1 --dry-run\n"
+    "  autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C"
 )
 @click.argument("name", metavar="SET")
 @click.option(
@@ -68,7 +68,7 @@ _trusting = click.option(
 )
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def grade(
     folder: Path | None,
     name: str,
@@ -87,7 +87,7 @@ def grade(
     """Grade every submission in a folder or an archive.
 
     Each student ends in exactly one state: graded, graded with problems (something in the notebook
-    was mended), refused (no notebook could be read) or grader fault (ours, and tried again next
+    was repaired), refused (no notebook could be read) or grader fault (ours, and tried again next
     time). Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
     Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
@@ -117,11 +117,11 @@ def _grade_once(
     course: Course, name: str, submissions: Path, settings: Any, as_json: bool, held: Any = ()
 ) -> int:
     from autograder.class_run.pipeline import grade_class
-    from autograder.cli import class_report as report
+    from autograder.cli import output
 
-    console = report.new_console(stderr=as_json)
-    with report.progress_bar(console) as bar:
-        watcher = report.bar_watcher(bar)
+    console = output.new_console(stderr=as_json)
+    with output.progress_bar(console) as bar:
+        watcher = output.bar_watcher(bar)
 
         def found(delivery: Any) -> None:
             console.print(f"read as: {delivery.layout.words}")
@@ -131,21 +131,21 @@ def _grade_once(
         watcher.found = found
         result = grade_class(course, name, submissions, settings, watcher, held)
     if as_json:
-        click.echo(json.dumps(report.plain_result(result), indent=None if held else 1))
+        click.echo(json.dumps(output.plain_result(result), indent=None if held else 1))
     else:
-        report.print_result(console, result, settings.out)
+        output.print_result(console, result, settings.out)
     return FINDINGS if result.states[State.GRADER_FAULT] else 0
 
 
 def _show_plan(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
     from autograder.class_run.plan import plan
-    from autograder.cli import class_report as report
+    from autograder.cli import output
 
     planned = plan(course, name, submissions, settings)
     if as_json:
-        click.echo(json.dumps(report.plain_plan(planned), indent=1))
+        click.echo(json.dumps(output.plain_plan(planned), indent=1))
     else:
-        report.print_plan(report.new_console(), planned)
+        output.print_plan(output.new_console(), planned)
     return FINDINGS if any(one.action == "refuse" for one in planned) else 0
 
 
@@ -167,7 +167,7 @@ def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json:
 
 
 @click.command(
-    epilog="\b\nExample:\n  python -m autograder explain ps1 ada ps1_perplexity\n"
+    epilog="\b\nExample:\n  autograder explain ps1 ada ps1_perplexity\n"
     "A wrong student or item is answered with the names that there are."
 )
 @click.argument("name", metavar="SET")
@@ -177,7 +177,7 @@ def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json:
 @_trusting
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def explain(
     folder: Path | None,
     name: str,
@@ -192,7 +192,7 @@ def explain(
     Runs the received notebook once more with the questions that this student was asked. For you,
     not for students: it shows hidden inputs and expected values.
     """
-    from autograder.cli import class_report as report
+    from autograder.cli import output
     from autograder.grading.grader import Confinement, Grader
     from autograder.store.journal import Journal
 
@@ -214,20 +214,17 @@ def explain(
         points = recorded.points if recorded is not None else None
         click.echo(json.dumps({"recorded_points": points, **asdict(verdict)}, indent=1))
     else:
-        report.print_verdict(report.new_console(), checks[item], verdict, recorded)
+        output.print_verdict(output.new_console(), checks[item], verdict, recorded)
 
 
-@click.command(
-    epilog="\b\nExamples:\n  python -m autograder dashboard ps1\n"
-    "  python -m autograder dashboard --all"
-)
+@click.command(epilog="\b\nExamples:\n  autograder dashboard ps1\n  autograder dashboard --all")
 @click.argument("names", metavar="SET...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every set that has been graded.")
 @out_option
 @_database
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def dashboard(
     folder: Path | None, names: tuple[str, ...], every: bool, out: Path, db: str, as_json: bool
 ) -> None:
@@ -250,13 +247,13 @@ def dashboard(
 
 
 @click.command(
-    epilog="\b\nExample:\n  python -m autograder similarity ps1    after grading, from its records"
+    epilog="\b\nExample:\n  autograder similarity ps1    after grading, from its records"
 )
 @click.argument("name", metavar="SET")
 @out_option
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
     """Find answers that are nearly the same, or copied source.
 
@@ -264,20 +261,20 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     make no difference, and what is usual counts for little. The page shows both sides; it is a
     reason to look and no verdict.
     """
-    from autograder.cli import class_report as report
+    from autograder.cli import output
     from autograder.reports.similarity_report import examine
 
     found = examine(find_course(folder), name, out)
     if as_json:
-        click.echo(json.dumps(report.plain_report(found), indent=1))
+        click.echo(json.dumps(output.plain_report(found), indent=1))
     else:
-        report.print_report(report.new_console(), found)
+        output.print_report(output.new_console(), found)
     sys.exit(FINDINGS if found.pairs or found.copies else 0)
 
 
 @click.command(
     epilog="\b\nExample:\n  python benchmarks/grading_throughput.py --record measured.json\n"
-    "  python -m autograder forecast ps1 --measured measured.json --price 0.05"
+    "  autograder forecast ps1 --measured measured.json --price 0.05"
 )
 @click.argument("name", metavar="SET")
 @click.option(
@@ -288,7 +285,7 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
 )
 @click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
 @json_option
-@said_plainly
+@report_errors
 def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
     """Say how long large classes take, and what they cost.
 
@@ -297,11 +294,11 @@ def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> N
     longest, more cores do not help.
     """
     from autograder.class_run import forecast
-    from autograder.cli import class_report as report
+    from autograder.cli import output
 
     cost = forecast.read_measured(measured, name)
     found = [forecast.forecast(cost, n) for n in forecast.SIZES]
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
     else:
-        report.print_forecast(report.new_console(), found, price)
+        output.print_forecast(output.new_console(), found, price)

@@ -1,7 +1,6 @@
-"""The command line: `python -m autograder --help` teaches it."""
+"""Commands about a course: release its sets, check them, test the sandbox."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,60 +8,13 @@ from pathlib import Path
 import click
 
 from autograder.authoring.course import Course, find_course
-from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
-from autograder.cli.export_commands import export, gradescope
 from autograder.cli.options import (
-    EXIT_CODES,
     FINDINGS,
     NO_SANDBOX,
     json_option,
     out_option,
-    said_plainly,
+    report_errors,
 )
-
-_EPILOG = f"""\b
-A course, from its first day to its last:
-  python -m autograder doctor                    is student code locked in on this machine?
-  python -m autograder check ps1                 does the set catch every known mistake?
-  python -m autograder release ps1               make the student notebook
-  python -m autograder grade ps1 --submissions downloads/ps1
-  python -m autograder explain ps1 ada ps1_perplexity
-  python -m autograder similarity ps1            whose answers are alike?
-  python -m autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
-
-\b
-SET is a file's name in the course's folder sets/: ps1 stands for assignments/sets/ps1.py.
-Each command teaches itself: python -m autograder grade --help
-
-\b
-{EXIT_CODES}"""
-
-
-class _InOrder(click.Group):
-    """Lists commands in the order in which a course needs them."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        order = "doctor check release grade explain dashboard similarity export gradescope forecast"
-        return sorted(self.commands, key=order.split().index)
-
-
-@click.group(cls=_InOrder, epilog=_EPILOG, context_settings={"max_content_width": 100})
-@click.option(
-    "--course",
-    "folder",
-    type=click.Path(path_type=Path),
-    help="Course folder with sets/ and checks/.  [default: assignments/ here or above]",
-)
-@click.pass_context
-def main(context: click.Context, folder: Path | None) -> None:
-    """Release problem sets as notebooks, grade them in a sandbox, and explain every point.
-
-    Student code never meets the tests: it runs inside a sandbox without network, files or expected
-    answers, and is judged outside by what it computes. Nothing is lost: a run that was killed goes
-    on where it stopped, and a second run grades only what has changed.
-    """
-    context.obj = folder
-
 
 _names = click.argument("names", metavar="SET...", nargs=-1)
 _all = click.option("--all", "every", is_flag=True, help="Every set of the course.")
@@ -74,15 +26,13 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
     return course.sets() if every else names
 
 
-@main.command(
-    epilog="\b\nExamples:\n  python -m autograder release ps1\n  python -m autograder release --all"
-)
+@click.command(epilog="\b\nExamples:\n  autograder release ps1\n  autograder release --all")
 @_names
 @_all
 @out_option
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def release(
     folder: Path | None, names: tuple[str, ...], every: bool, out: Path, as_json: bool
 ) -> None:
@@ -111,9 +61,9 @@ def release(
     sys.exit(0 if all(found.values()) else FINDINGS)
 
 
-@main.command(
-    epilog="\b\nExamples:\n  python -m autograder check ps1\n"
-    "  python -m autograder check --all --no-mutants    a quick look at all sets"
+@click.command(
+    epilog="\b\nExamples:\n  autograder check ps1\n"
+    "  autograder check --all --no-mutants    a quick look at all sets"
 )
 @_names
 @_all
@@ -126,7 +76,7 @@ def release(
 )
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def check(
     folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool, as_json: bool
 ) -> None:
@@ -158,11 +108,7 @@ def check(
     sys.exit(FINDINGS if broken else 0)
 
 
-for command in (grade, explain, dashboard, similarity, forecast, export, gradescope):
-    main.add_command(command)
-
-
-@main.command(
+@click.command(
     epilog="""\b
 What it prints:
   not here      a better tier that this machine does not have, and why
@@ -179,11 +125,11 @@ The tiers, best first; grading takes the best that holds and names it in every r
 
 \b
 Example:
-  python -m autograder doctor && python -m autograder grade ps1 --submissions downloads/ps1
+  autograder doctor && autograder grade ps1 --submissions downloads/ps1
 """
 )
 @json_option
-@said_plainly
+@report_errors
 def doctor(as_json: bool) -> None:
     """Attack the sandbox, to see that it holds on this machine.
 
@@ -201,8 +147,3 @@ def doctor(as_json: bool) -> None:
     else:
         print_report(report)
     sys.exit(0 if report.ok else NO_SANDBOX)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # many small jobs; more threads only wait
-    main(prog_name="python -m autograder")

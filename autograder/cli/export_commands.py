@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograder.authoring.course import find_course
-from autograder.cli.options import FINDINGS, json_option, note, out_option, said_plainly
+from autograder.cli.options import FINDINGS, json_option, note, out_option, report_errors
 from autograder.lms.export import COMMENTS, Export
 from autograder.lms.gradescope_package import VISIBILITIES
 from autograder.records import FinalScore, GraderError
@@ -17,10 +17,10 @@ from autograder.records import FinalScore, GraderError
 _FORMATS = ("csv", "canvas", "moodle", "moodle-worksheet")
 _EXPORT_EPILOG = """\b
 Examples:
-  python -m autograder export ps1 > ps1.csv
-  python -m autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
-  python -m autograder export ps1 --format moodle-worksheet --roster worksheet.csv --comments
-  python -m autograder export ps1 --format moodle --identifier "ID number" --roster people.csv
+  autograder export ps1 > ps1.csv
+  autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
+  autograder export ps1 --format moodle-worksheet --roster worksheet.csv --comments
+  autograder export ps1 --format moodle --identifier "ID number" --roster people.csv
 
 \b
 Where a roster comes from:
@@ -65,7 +65,7 @@ side, is named with their points on stderr.
 @click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def export(
     folder: Path | None,
     name: str,
@@ -132,9 +132,7 @@ def _for_platform(
     )
 
 
-@click.command(
-    epilog="\b\nExample:\n  python -m autograder gradescope ps1 --visibility after_published"
-)
+@click.command(epilog="\b\nExample:\n  autograder gradescope ps1 --visibility after_published")
 @click.argument("name", metavar="SET")
 @click.option(
     "--visibility",
@@ -146,7 +144,7 @@ def _for_platform(
 @out_option
 @json_option
 @click.pass_obj
-@said_plainly
+@report_errors
 def gradescope(folder: Path | None, name: str, visibility: str, out: Path, as_json: bool) -> None:
     """Pack a set's checks for Gradescope, as autograder.zip.
 

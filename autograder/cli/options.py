@@ -34,7 +34,7 @@ json_option = click.option(
 )
 
 
-def said_plainly(command: Callable[..., None]) -> Callable[..., None]:
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Turn our own errors into one line and an exit code; let bugs show their traceback."""
 
     @wraps(command)

@@ -1,4 +1,4 @@
-"""What the classroom's commands print: tables for people, plain data for scripts."""
+"""What the commands about a class print: tables for people, plain data for scripts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

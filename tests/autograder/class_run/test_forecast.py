@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder import __main__ as cli
 from autograder.class_run.forecast import Measured, forecast, read_measured
+from autograder.cli import main as cli
 from autograder.records import GraderError
 
 STAGES = {"read": 1, "record": 2, "gradebook": 3, "feedback": 4, "judge": 85, "mend": 5}

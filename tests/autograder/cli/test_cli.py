@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder import __main__ as cli
 from autograder.authoring.notebooks import as_text
+from autograder.cli import main as cli
 from autograder.cli.options import ERROR, FINDINGS, NO_SANDBOX
 from autograder.grading import grader
 from autograder.records import SandboxUnavailable
@@ -43,7 +43,7 @@ def test_help_teaches_every_command(run, command):
     overview = run("--help").stdout
     assert f"  {command} " in overview and "Exit codes of every command:" in overview
     taught = run(command, "--help").stdout
-    assert "Usage:" in taught and "  python -m autograder" in taught
+    assert "Usage:" in taught and "\n    autograder " in taught
     assert "--json" in taught and "one JSON document" in taught
 
 

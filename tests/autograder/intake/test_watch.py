@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from autograder import __main__ as cli
 from autograder.authoring.notebooks import as_text
 from autograder.class_run.pipeline import Settings, grade_class
 from autograder.class_run.plan import plan
 from autograder.cli import class_commands, options
+from autograder.cli import main as cli
 from autograder.intake.collection import collect
 from autograder.intake.watch import Patience, rounds
 

@@ -5,10 +5,10 @@ import pytest
 from click.testing import CliRunner
 from nbgrader import api
 
-from autograder import __main__ as cli
 from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
 from autograder.class_run.pipeline import Settings, grade_class
+from autograder.cli import main as cli
 from autograder.cli import options
 from autograder.intake.repair import mend
 from autograder.records import (

@@ -1,0 +1,61 @@
+"""The command line: `autograder --help` teaches it."""
+
+from pathlib import Path
+
+import click
+
+from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
+from autograder.cli.course_commands import check, doctor, release
+from autograder.cli.export_commands import export, gradescope
+from autograder.cli.options import EXIT_CODES
+
+_EPILOG = f"""\b
+A course, from its first day to its last:
+  autograder doctor                    is student code locked in on this machine?
+  autograder check ps1                 does the set catch every known mistake?
+  autograder release ps1               make the student notebook
+  autograder grade ps1 --submissions downloads/ps1
+  autograder explain ps1 ada ps1_perplexity
+  autograder similarity ps1            whose answers are alike?
+  autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
+
+\b
+SET is a file's name in the course's folder sets/: ps1 stands for assignments/sets/ps1.py.
+Each command teaches itself: autograder grade --help
+Where the command is not on the path: python -m autograder
+
+\b
+{EXIT_CODES}"""
+
+
+class _InOrder(click.Group):
+    """Lists commands in the order in which they were added: that in which a course needs them."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, epilog=_EPILOG, context_settings={"max_content_width": 100})
+@click.option(
+    "--course",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Course folder with sets/ and checks/.  [default: assignments/ here or above]",
+)
+@click.pass_context
+def main(context: click.Context, folder: Path | None) -> None:
+    """Release problem sets as notebooks, grade them in a sandbox, and explain every point.
+
+    Student code never meets the tests: it runs inside a sandbox without network, files or expected
+    answers, and is judged outside by what it computes. Nothing is lost: a run that was killed
+    continues where it stopped, and a second run grades only what has changed.
+    """
+    context.obj = folder
+
+
+for command in (
+    *(doctor, check, release),
+    *(grade, explain, dashboard, similarity),
+    *(export, gradescope, forecast),
+):
+    main.add_command(command)

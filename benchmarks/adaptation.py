@@ -30,7 +30,7 @@ import torch
 from benchmarks.backbones import LR, Pretrained, Reading, fine_tune, model_options, predict
 from benchmarks.movie_reviews import POOLING, sample
 from benchmarks.published import Clock, Figure, report
-from course_pkg.evaluation import accuracy
+from course_pkg.metrics import accuracy
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import (
     Backbone,

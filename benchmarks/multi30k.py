@@ -35,9 +35,9 @@ import torch
 from benchmarks.published import Clock, Figure, command_line, or_exit, report
 from benchmarks.sequence_pairs import Pair, train_pairs, write
 from benchmarks.side_by_side import provenance
-from course_pkg.evaluation import bleu
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.layers.recurrent import GRUCell, LSTMCell
+from course_pkg.metrics import bleu
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from benchmarks.backbones import Reading, batches_to_read
 from benchmarks.published import Clock, Figure, command_line, or_exit, report
-from course_pkg.evaluation import pearson, spearman
+from course_pkg.metrics import pearson, spearman
 from course_pkg.models.adaptation import Features
 from course_pkg.models.bert import BERT
 from course_pkg.pretrained import load_gpt2, load_minilm, minilm_folder

@@ -28,7 +28,7 @@ from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches
 from course_pkg.text.corpora import Corpus, load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
-from course_pkg.text.tokenizers.unknown_word_cost import Spelling
+from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 WIDTH, DROPOUT, LENGTH, BATCH_SIZE, LR = 128, 0.25, 35, 10, 3e-3
@@ -134,7 +134,7 @@ def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, Any
     held_out = words.valid[::2]
     weight = mixture_weight(scores(lstm, held_out), scores(counted, held_out))
     of_lstm, of_counts = scores(lstm, words.test), scores(counted, words.test)
-    unsaid = Spelling(words.tokenizer).learn(corpus.train).nats(corpus.test)
+    unsaid = UnknownWordCost(words.tokenizer).learn(corpus.train).nats(corpus.test)
     n_bytes = count_bytes(corpus.test)
     rows = {}
     for name, log_probs in (

@@ -21,7 +21,7 @@ from course_pkg.models.ngram import NGram, NGramTables
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import pack_documents, window_batches
 from course_pkg.text.corpora import Corpus
-from course_pkg.text.tokenizers.unknown_word_cost import Spelling
+from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 WINDOW, D_EMBEDDING, D_HIDDEN = 4, 48, 64
@@ -88,7 +88,7 @@ def measure(corpus: Corpus, n_epochs: int, device: str = "cpu") -> dict[str, Any
         "window of 4": of_network,
         "both": mix(of_network, of_counts, weight),
     }
-    unsaid = Spelling(words.tokenizer).learn(corpus.train).nats(corpus.test)
+    unsaid = UnknownWordCost(words.tokenizer).learn(corpus.train).nats(corpus.test)
     n_bytes = count_bytes(corpus.test)
     known = torch.from_numpy(tables.seen_history_lengths(words.test))
     rows = {

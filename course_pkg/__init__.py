@@ -1,8 +1,13 @@
 """The companion package of *Language Models by Hand*.
 
+    >>> import course_pkg as lm
+    >>> stories = lm.StoryGrammar().sample(2, seed=1)
+    >>> tokenizer = lm.WordTokenizer.train(story.text for story in stories)
+    >>> model = lm.GPT(lm.gpt_tiny(tokenizer.vocab_size))
+
 Read it in the order in which text flows through it:
 
-    text -> ids          `course_pkg.text`         corpora, tokenization, batches
+    text -> ids          `course_pkg.text`         corpora, tokenizers, stories, batches
     ids -> loss          `course_pkg.layers`       parts that several models share
                          `course_pkg.models`       from n-grams to GPT, BERT and fine-tuning
     loss -> checkpoint   `course_pkg.training`     objectives, optimizers, the one training loop
@@ -13,6 +18,102 @@ Read it in the order in which text flows through it:
     model -> text        `course_pkg.decoding`     greedy, sampled, beam search
     numbers -> pictures  `course_pkg.plots`        figures in one style
                          `course_pkg.widgets`      figures that the reader can touch
+
+The names below can be taken from the package itself. Each is imported when it is first used, so
+that `import course_pkg` alone is fast and loads neither torch nor matplotlib.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course_pkg import plots, widgets
+    from course_pkg.decoding.beam_search import beam_search, greedy_search
+    from course_pkg.decoding.generation import generate
+    from course_pkg.evaluation import (
+        bits_per_byte,
+        bytes_per_token,
+        count_bytes,
+        evaluate,
+        paired_bootstrap,
+        perplexity,
+        token_log_probs,
+    )
+    from course_pkg.layers.recurrent import ElmanCell, GRUCell, LSTMCell
+    from course_pkg.model_folders import load_model, save_model
+    from course_pkg.models import IGNORE, LanguageModel
+    from course_pkg.models.bert import BERT
+    from course_pkg.models.gpt import GPT, gpt2_small, gpt_tiny
+    from course_pkg.models.ngram import KneserNey, ModifiedKneserNey, NGram
+    from course_pkg.models.recurrent import RecurrentLM
+    from course_pkg.models.seq2seq import Seq2Seq
+    from course_pkg.models.transformer import EncoderDecoder
+    from course_pkg.models.transformer_config import TransformerConfig
+    from course_pkg.models.window import FixedWindowLM
+    from course_pkg.pretrained import load_pretrained
+    from course_pkg.results import (
+        RECORDED,
+        Result,
+        benchmark,
+        chapter_results,
+        check_results,
+        story_so_far,
+    )
+    from course_pkg.text.batches import example_batches, stream_batches, window_batches
+    from course_pkg.text.corpora import list_corpora, list_tasks, load_corpus, load_task
+    from course_pkg.text.stories.grammar import StoryGrammar, StoryOracle
+    from course_pkg.text.tokenizers import (
+        BytePairTokenizer,
+        ByteTokenizer,
+        CharTokenizer,
+        WordPieceTokenizer,
+        WordTokenizer,
+        load_tokenizer,
+    )
+    from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
+    from course_pkg.training.trainer import Trainer, TrainerConfig
+
 __version__ = "0.2.0"
+
+_NAMES_OF = {
+    "decoding.beam_search": "beam_search greedy_search",
+    "decoding.generation": "generate",
+    "evaluation": "bits_per_byte bytes_per_token count_bytes evaluate paired_bootstrap perplexity "
+    "token_log_probs",
+    "layers.recurrent": "ElmanCell GRUCell LSTMCell",
+    "model_folders": "load_model save_model",
+    "models": "IGNORE LanguageModel",
+    "models.bert": "BERT",
+    "models.gpt": "GPT gpt2_small gpt_tiny",
+    "models.ngram": "KneserNey ModifiedKneserNey NGram",
+    "models.recurrent": "RecurrentLM",
+    "models.seq2seq": "Seq2Seq",
+    "models.transformer": "EncoderDecoder",
+    "models.transformer_config": "TransformerConfig",
+    "models.window": "FixedWindowLM",
+    "pretrained": "load_pretrained",
+    "results": "RECORDED Result benchmark chapter_results check_results story_so_far",
+    "text.batches": "example_batches stream_batches window_batches",
+    "text.corpora": "list_corpora list_tasks load_corpus load_task",
+    "text.stories.grammar": "StoryGrammar StoryOracle",
+    "text.tokenizers": "BytePairTokenizer ByteTokenizer CharTokenizer WordPieceTokenizer "
+    "WordTokenizer load_tokenizer",
+    "text.tokenizers.unknown_word_cost": "UnknownWordCost",
+    "training.trainer": "Trainer TrainerConfig",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
+_SUBMODULES = ("plots", "widgets")
+
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"course_pkg.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'course_pkg' has no attribute {name!r}")
+    return getattr(import_module(f"course_pkg.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

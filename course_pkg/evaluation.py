@@ -19,49 +19,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.metrics import (
-    accuracy,
-    alignment_error_rate,
-    bleu,
-    edit_distance,
-    error_rate,
-    f1,
-    macro_f1,
-    matthews,
-    pearson,
-    span_f1,
-    spearman,
-)
 from course_pkg.models import IGNORE, LanguageModel
-from course_pkg.results import Result, StorySoFar, append_result, story_so_far
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
-
-__all__ = [
-    "Evaluation",
-    "Interval",
-    "Result",
-    "StorySoFar",
-    "accuracy",
-    "alignment_error_rate",
-    "append_result",
-    "bits_per_byte",
-    "bleu",
-    "bytes_per_token",
-    "count_bytes",
-    "edit_distance",
-    "error_rate",
-    "evaluate",
-    "f1",
-    "macro_f1",
-    "matthews",
-    "paired_bootstrap",
-    "pearson",
-    "perplexity",
-    "span_f1",
-    "spearman",
-    "story_so_far",
-    "token_log_probs",
-]
 
 _PIECE = 512
 """Positions read at once by models that carry a state; a matter of memory, not of results."""

@@ -56,7 +56,7 @@ def mle_prob(counts: Counts, history: History, token: Token) -> float:
 def visible_history(tokens: Sequence[Token], order: int, eos: Token) -> History:
     """Cut with the package."""
     ids = _Ids()
-    seen = ngram.visible_history(ids.of(tokens), order, ids[eos])
+    seen = ngram.context_of(ids.of(tokens), order, ids[eos])
     return tuple(list(ids)[i] for i in seen)
 
 

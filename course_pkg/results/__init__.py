@@ -1,51 +1,186 @@
-"""The figures that the chapters of the book have measured, kept so that any page can show them.
+"""The running table of the book, "The story so far", and the results that stand in it.
 
-Each chapter has a file of rows here, one JSON object a line (`Result`). It
-computes its rows anew whenever it is built, and the build fails if they no longer agree; with the
-environment variable COURSE_RECORD set, the new figures are written instead. What takes longer than
-a page may, a script of `benchmarks/` has measured and recorded in the folder of that name here.
+Each chapter has a file of rows here, one JSON object a line. It computes its rows anew whenever it
+is built, and the build fails if they no longer agree; with the environment variable COURSE_RECORD
+set, the new figures are written instead. What takes longer than a page may was measured by a script
+of `benchmarks/` and is kept in the folder of that name here.
 """
 
+import html
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from course_pkg.results.table import (
-    COMPUTED,
-    RECORDED,
-    Result,
-    StorySoFar,
-    append_result,
-    read_results,
-    story_so_far,
-)
+from course_pkg.files import write_atomically
 
-__all__ = [
-    "COMPUTED",
-    "RECORD",
-    "RECORDED",
-    "Result",
-    "StorySoFar",
-    "append_result",
-    "benchmark",
-    "read_results",
-    "record",
-    "recorded",
-    "story_so_far",
-]
+COMPUTED, RECORDED = "computed here", "recorded"
+"""What `Result.source` may say."""
 
 RECORD = "COURSE_RECORD"
-"""Environment variable: set it to replace what is recorded by what is computed now."""
+"""Environment variable: set it to replace the kept results by those computed now."""
 
 _FOLDER = Path(__file__).parent
 
 
-def recorded(slug: str, folder: Path = _FOLDER) -> Path:
-    """Return the file with the rows of a chapter; it need not exist yet."""
-    return folder / f"{slug}.jsonl"
+@dataclass(frozen=True)
+class Result:
+    """One row of the table.
+
+    Attributes:
+        chapter: slug of the chapter that adds it.
+        model: what the model is called there.
+        corpus: what it was tested on; only rows of one corpus may be compared.
+        perplexity: per token, `<eos>` counted; inf where a token had no probability.
+        bits_per_byte: of the test text; None where bytes were not counted.
+        n_parameters: numbers that were learned (entries of a table, weights of a network).
+        source: `COMPUTED` while the chapter is built, or `RECORDED` by a longer run.
+
+    Raises:
+        ValueError: a perplexity below 1, or an unknown source.
+    """
+
+    chapter: str
+    model: str
+    corpus: str
+    perplexity: float | int
+    bits_per_byte: float | int | None = None
+    n_parameters: int | None = None
+    source: str = COMPUTED
+
+    def __post_init__(self) -> None:
+        if not self.perplexity >= 1:
+            raise ValueError(f"perplexity is {self.perplexity}; it must be at least 1")
+        if self.source not in (COMPUTED, RECORDED):
+            raise ValueError(f"source is {self.source!r}; it must be {COMPUTED!r} or {RECORDED!r}")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes a row the same row when a chapter is built again."""
+        return self.chapter, self.model, self.corpus
+
+
+class StorySoFar:
+    """A table of results that notebooks show as HTML and text editors as Markdown."""
+
+    HEADINGS = ("chapter", "model", "corpus", "perplexity", "bits per byte", "parameters", "source")
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self.results = tuple(results)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as text, in the order of `HEADINGS`."""
+        return [
+            (
+                r.chapter,
+                r.model,
+                r.corpus,
+                "∞" if math.isinf(r.perplexity) else f"{r.perplexity:,.2f}",
+                "–" if r.bits_per_byte is None else f"{r.bits_per_byte:.3f}",
+                "–" if r.n_parameters is None else f"{r.n_parameters:,}",
+                r.source,
+            )
+            for r in self.results
+        ]
+
+    def _repr_markdown_(self) -> str:
+        alignment = tuple("---:" if 3 <= i <= 5 else ":---" for i in range(len(self.HEADINGS)))
+        rows = [self.HEADINGS, alignment, *self.cells()]
+        return "\n".join(
+            f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in rows
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in self.HEADINGS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.cells()
+        )
+        return (
+            '<table class="story-so-far"><caption>The story so far</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def story_so_far(
+    chapters: Iterable[str], *, corpus: str | None = None, folder: Path = _FOLDER
+) -> StorySoFar:
+    """Gather the rows of some chapters into the book's running table.
+
+    Args:
+        chapters: slugs, in the order of the book.
+        corpus: only rows of this corpus.
+        folder: where the files are.
+    """
+    rows = (row for slug in chapters for row in chapter_results(slug, folder))
+    return StorySoFar(row for row in rows if corpus in (None, row.corpus))
+
+
+def chapter_results(slug: str, folder: Path = _FOLDER) -> list[Result]:
+    """Read the rows of a chapter; a chapter that has not been built yet has none.
+
+    Raises:
+        ValueError: a line that is not a result; the message names file and line.
+    """
+    path = folder / f"{slug}.jsonl"
+    if not path.exists():
+        return []
+    known = {field.name for field in fields(Result)}
+    results = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            if not row.keys() <= known:
+                raise ValueError(f"has unknown fields {sorted(row.keys() - known)}")
+            results.append(Result(**row))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}, line {number}: {error}") from error
+    return results
+
+
+def check_results(
+    results: Sequence[Result],
+    *,
+    tolerance: float = 0.01,
+    negligible: float = 0.0,
+    folder: Path = _FOLDER,
+) -> None:
+    """Compare all rows of a chapter, computed now, with those kept; or keep them, if asked to.
+
+    Args:
+        results: all rows of one chapter.
+        tolerance: largest relative difference of a perplexity or of bits per byte.
+        negligible: absolute difference that is allowed as well: bits per byte may be near 0.
+        folder: where the files are.
+
+    Raises:
+        ValueError: rows of several chapters, rows that differ from those kept, or a row that is
+            only on one side.
+    """
+    slugs = {result.chapter for result in results}
+    if len(slugs) != 1:
+        raise ValueError(f"results are of the chapters {sorted(slugs)}; give those of one chapter")
+    slug = slugs.pop()
+    if os.environ.get(RECORD):
+        lines = (json.dumps(asdict(row), ensure_ascii=False) for row in results)
+        write_atomically(folder / f"{slug}.jsonl", "".join(f"{line}\n" for line in lines))
+        return
+    then = {row.key: row for row in chapter_results(slug, folder)}
+    now = {row.key: row for row in results}
+    if then.keys() != now.keys():
+        keys = sorted(then.keys() ^ now.keys())
+        raise ValueError(f"{slug}.jsonl and results differ in the rows {keys}; set {RECORD}=1")
+    for key, row in now.items():
+        for name in ("perplexity", "bits_per_byte"):
+            new, old = getattr(row, name), getattr(then[key], name)
+            if new != old and (
+                None in (new, old)
+                or not math.isclose(new, old, rel_tol=tolerance, abs_tol=negligible)
+            ):
+                raise ValueError(f"{name} of {key} is {new}; recorded is {old}; set {RECORD}=1")
 
 
 def benchmark(name: str, folder: Path = _FOLDER) -> dict[str, Any]:
@@ -60,46 +195,3 @@ def benchmark(name: str, folder: Path = _FOLDER) -> dict[str, Any]:
         raise FileNotFoundError(f"no benchmark {name!r} is recorded; there are: {there}")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def record(
-    results: Sequence[Result],
-    *,
-    tolerance: float = 0.01,
-    negligible: float = 0.0,
-    folder: Path = _FOLDER,
-) -> None:
-    """Check the rows of one chapter against those recorded, or record them.
-
-    Args:
-        results: all rows of a chapter, computed now.
-        tolerance: largest relative difference of a perplexity or of bits per byte.
-        negligible: difference that is let through whatever its share: bits per byte may be near 0.
-        folder: where the files are.
-
-    Raises:
-        ValueError: rows of several chapters, rows that differ from those recorded, or a row that
-            is only on one side.
-    """
-    slugs = {result.chapter for result in results}
-    if len(slugs) != 1:
-        raise ValueError(f"results are of the chapters {sorted(slugs)}; record one at a time")
-    path = recorded(slugs.pop(), folder)
-    if os.environ.get(RECORD):
-        path.unlink(missing_ok=True)
-        for result in results:
-            append_result(path, result)
-        return
-    then = {row.key: row for row in read_results(path)} if path.exists() else {}
-    now = {row.key: row for row in results}
-    if then.keys() != now.keys():
-        keys = sorted(then.keys() ^ now.keys())
-        raise ValueError(f"{path.name} and results differ in the rows {keys}; set {RECORD}=1")
-    for key, row in now.items():
-        for name in ("perplexity", "bits_per_byte"):
-            new, old = getattr(row, name), getattr(then[key], name)
-            if new != old and (
-                None in (new, old)
-                or not math.isclose(new, old, rel_tol=tolerance, abs_tol=negligible)
-            ):
-                raise ValueError(f"{name} of {key} is {new}; recorded is {old}; set {RECORD}=1")

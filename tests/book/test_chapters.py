@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from course_pkg.results import read_results, recorded
+from course_pkg.results import chapter_results
 from course_pkg.text.stories.grammar import StoryGrammar
 
 FOLDER = Path(__file__).parents[2] / "book" / "chapters"
@@ -73,7 +73,7 @@ def test_welcome_page_names_every_chapter_and_the_best_that_it_reaches():
     for slug, shown in rows:
         reached = [
             row.perplexity
-            for row in read_results(recorded(slug))
+            for row in chapter_results(slug)
             if row.corpus == "stories" and row.n_parameters and "over" not in row.model
         ]
         if shown:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.results import RECORDED, benchmark, read_results, recorded
+from course_pkg.results import RECORDED, benchmark, chapter_results
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
 
@@ -68,9 +68,7 @@ def test_worked_exercise_counts_the_parameters_of_the_model():
 
 
 def test_recorded_rows_are_those_of_the_benchmark():
-    rows = {
-        row.model: row for row in read_results(recorded("fixed_window")) if row.source == RECORDED
-    }
+    rows = {row.model: row for row in chapter_results("fixed_window") if row.source == RECORDED}
     assert set(rows) == {"window of 4", "window of 4, mixed with 5-gram"}
     for row, key in zip(rows.values(), ("window of 4", "both"), strict=True):
         assert row.perplexity == RECORD["rows"][key]["test_perplexity"]
@@ -81,7 +79,7 @@ def test_benchmark_counts_as_the_chapter_on_n_grams_does():
     """The same vocabulary, splits and smoothing: the 5-gram of both has one perplexity."""
     of_ngrams = next(
         row
-        for row in read_results(recorded("ngrams"))
+        for row in chapter_results("ngrams")
         if (row.model, row.corpus) == ("5-gram", "wikipedia")
     )
     assert RECORD["rows"]["5-gram"]["test_perplexity"] == pytest.approx(of_ngrams.perplexity)

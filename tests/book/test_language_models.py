@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_pkg.results import read_results, recorded
+from course_pkg.results import chapter_results
 from course_pkg.text.corpora import list_corpora, load_corpus
 from course_pkg.text.stories.grammar import StoryGrammar
 
@@ -37,7 +37,7 @@ def test_middle_is_visited_two_and_a_half_times_and_distracts_one_and_a_half():
 
 
 def test_recorded_rows_lie_between_the_floor_and_the_uniform_model():
-    rows = {(r.corpus, r.model): r for r in read_results(recorded("language_models"))}
+    rows = {(r.corpus, r.model): r for r in chapter_results("language_models")}
     assert len(rows) == 9
     stories = {model: r for (corpus, model), r in rows.items() if corpus == "stories"}
     # The grammar on 1,000 stories: its wobble is 0.4 % of the floor, measured in the chapter.

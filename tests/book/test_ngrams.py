@@ -19,7 +19,7 @@ from course_pkg.models.ngram import (
     count_ngrams,
     mle_prob,
 )
-from course_pkg.results import RECORDED, benchmark, read_results, recorded
+from course_pkg.results import RECORDED, benchmark, chapter_results
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "ngrams.md").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def test_worked_exercise_has_the_perplexity_that_its_solution_says():
 def test_recorded_treebank_row_is_the_one_of_the_benchmark():
     penn = benchmark("ptb_ngram")
     measured = {row["test_perplexity"] for row in penn["rows"] if row["published_perplexity"]}
-    row = next(r for r in read_results(recorded("ngrams")) if r.corpus == "Penn Treebank")
+    row = next(r for r in chapter_results("ngrams") if r.corpus == "Penn Treebank")
     assert (row.source, {row.perplexity}) == (RECORDED, measured)
     assert math.isclose(row.perplexity, 141.2, abs_tol=0.05)  # published to one decimal
 

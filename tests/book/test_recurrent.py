@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_pkg import widgets
 from course_pkg.layers.recurrent import set_spectral_radius
-from course_pkg.results import RECORDED, benchmark, read_results, recorded
+from course_pkg.results import RECORDED, benchmark, chapter_results
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "recurrent.md").read_text(encoding="utf-8")
@@ -155,7 +155,7 @@ def test_gradient_figure_makes_its_point_at_rest_and_follows_the_keyboard(page):
 
 def test_recorded_wikipedia_rows_are_those_of_the_benchmark():
     measured = benchmark("recurrent")
-    rows = {r.model: r for r in read_results(recorded("recurrent")) if r.corpus == "wikipedia"}
+    rows = {r.model: r for r in chapter_results("recurrent") if r.corpus == "wikipedia"}
     assert set(rows) == {"LSTM", "LSTM and 5-gram"}
     for name, row in rows.items():
         assert row.source == RECORDED

@@ -12,7 +12,7 @@ from course_pkg import widgets
 from course_pkg.decoding.beam_search import length_penalty
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.metrics import bleu
-from course_pkg.results import read_results, recorded
+from course_pkg.results import chapter_results
 from course_pkg.text.stories.translation import sample_translations
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ def test_bleu_is_the_formula_of_the_page():
 
 
 def test_recorded_rows_lie_between_a_perfect_translator_and_one_that_sees_no_source():
-    rows = {row.model: row for row in read_results(recorded("sequence_to_sequence"))}
+    rows = {row.model: row for row in chapter_results("sequence_to_sequence")}
     blind = rows.pop("5-gram of Velu, no source").perplexity
     assert all(1 <= row.perplexity < blind for row in rows.values())
     dot, one = rows["GRU, dot product"], rows["GRU, one vector"]

@@ -9,6 +9,7 @@ from course_pkg.models.ngram.probabilities import (
     absolute_discount,
     absolute_discounting_prob,
     add_k_prob,
+    context_of,
     continuation_counts,
     count_ngrams,
     count_of_counts,
@@ -18,7 +19,6 @@ from course_pkg.models.ngram.probabilities import (
     mle_prob,
     modified_discounts,
     modified_kneser_ney_prob,
-    visible_history,
 )
 from course_pkg.models.ngram.smoothing import (
     MLE,
@@ -43,6 +43,7 @@ __all__ = [
     "absolute_discount",
     "absolute_discounting_prob",
     "add_k_prob",
+    "context_of",
     "continuation_counts",
     "count_ngrams",
     "count_of_counts",
@@ -52,5 +53,4 @@ __all__ = [
     "mle_prob",
     "modified_discounts",
     "modified_kneser_ney_prob",
-    "visible_history",
 ]

@@ -3,7 +3,7 @@
 An n-gram is numbered by its place among the sorted n-grams of its order, and is stored as one
 integer, `key = (number of its history) * V + (its last token)`. So a k-gram of any length fits in
 64 bits, the n-grams that share a history stand side by side, and a lookup is a binary search.
-Chapter: n-gram models. `ngram_probabilities` says the same with dictionaries.
+Chapter: n-gram models. `course_pkg.models.ngram.probabilities` says the same with dictionaries.
 """
 
 from collections.abc import Sequence

@@ -1,13 +1,13 @@
 """The n-gram model: guess the next token from the last few, by counting.
 
 Everything is decided at training time. For each n-gram seen the model stores its smoothed
-probability, and for each history what the tokens never seen after it share among them; to score a
-token is to look up the longest n-gram that it completes, and to step down where there is none.
+probability, and for each history its back-off weight; to score a token is to look up the longest
+n-gram that it completes, and to back off to a shorter history where there is none.
 Chapter: n-gram models. Chen & Goodman 1999; the stored form is Katz's back-off table of 1987, in
 which interpolated models fit too.
 
-`NGram` is the fast form; the functions re-exported here, from `ngram_probabilities`, are the one
-to read.
+`NGram` is the fast form; the functions of `course_pkg.models.ngram.probabilities` are the one to
+read.
 """
 
 import json
@@ -52,8 +52,8 @@ class NGram:
         index: which n-grams were seen; `index.keys[n - 1]` are those of order n.
         log_probs: per order, of each n-gram given its history.
         log_backoffs: per order but the highest, of each n-gram as a history: the factor of the
-            simpler model's probability for tokens never seen after it.
-        backs_off: whether the simpler model is that of the next shorter history; if not, it gives
+            lower order's probability for tokens never seen after it.
+        backs_off: whether the lower order is that of the next shorter history; if not, it gives
             every token `log_base`.
         smoothing: the method's name and its parameters, estimated ones included.
         n_ngrams: how many different n-grams of each order were seen.
@@ -109,21 +109,21 @@ class NGram:
         """Smooth n-grams already counted, to compare methods without counting again."""
         method = (smoothing or ModifiedKneserNey()).fitted(tables)
         order, vocab_size = tables.index.order, tables.index.vocab_size
-        backs_off = method.simpler == "shorter history"
-        base = 0.0 if method.simpler == "nothing" else 1 / vocab_size
+        backs_off = method.lower_order == "shorter history"
+        base = 0.0 if method.lower_order == "nothing" else 1 / vocab_size
         probs: list[FloatArray] = []
-        lefts: list[FloatArray] = []
+        backoff_masses: list[FloatArray] = []
         for n in range(1, order + 1):
             seen = tables.at_order(n, continuations=method.counts_continuations)
-            kept, left = method.share(seen)
-            simpler = probs[-1][tables.suffixes[n - 1]] if backs_off and n > 1 else base
-            probs.append(kept + left[seen.histories] * simpler)
-            lefts.append(left)
+            discounted, backoff_mass = method.discount(seen)
+            lower = probs[-1][tables.suffixes[n - 1]] if backs_off and n > 1 else base
+            probs.append(discounted + backoff_mass[seen.histories] * lower)
+            backoff_masses.append(backoff_mass)
         parameters = {name: value for name, value in vars(method).items() if value is not None}
         return cls(
             index=tables.index,
             log_probs=[_log(p) for p in probs],
-            log_backoffs=[_log(left) for left in lefts[1:]],  # the empty history never backs off
+            log_backoffs=[_log(mass) for mass in backoff_masses[1:]],  # no order below the unigrams
             eos_id=tables.eos_id,
             backs_off=backs_off,
             log_base=-math.inf if base == 0 else math.log(base),
@@ -177,7 +177,7 @@ class NGram:
         wanted = np.where(is_scored, _array(targets), self.eos_id)
         check_ids("targets", wanted, self.vocab_size)
         histories = self._histories(_array(ids))
-        scores = self._simplest()[wanted]
+        scores = self._lowest_order()[wanted]
         for order in range(2, self.order + 1):
             history = histories[order - 2]
             seen = history != UNSEEN
@@ -232,7 +232,7 @@ class NGram:
             **description,
         )
 
-    def _simplest(self) -> FloatArray:
+    def _lowest_order(self) -> FloatArray:
         """Return the log-probabilities of all V tokens from which order 2 and above start."""
         if self.backs_off or self.order == 1:
             return self.log_probs[0]
@@ -254,7 +254,7 @@ class NGram:
 
     def _distributions(self, histories: list[IntArray], n_rows: int) -> FloatArray:
         """Return the log-probabilities of all V tokens, a row for each place in the histories."""
-        rows = np.tile(self._simplest(), (n_rows, 1))
+        rows = np.tile(self._lowest_order(), (n_rows, 1))
         for order, history in enumerate(histories, start=2):
             known = np.flatnonzero(history != UNSEEN)
             rows[known] += self.log_backoffs[order - 2][history[known], None]

@@ -56,13 +56,15 @@ def count_ngrams(documents: Sequence[Sequence[int]], order: int, eos_id: int) ->
     return counts
 
 
-def visible_history(ids: Sequence[int], order: int, eos_id: int) -> History:
-    """Return what an n-gram model sees of `ids`: the last `order - 1`, from the last eos on.
+def context_of(ids: Sequence[int], order: int, eos_id: int) -> History:
+    """Return the context in which the next token is predicted: the last `order - 1` ids.
+
+    A context never reaches back beyond the last eos.
 
     Example:
-        >>> visible_history([4, 0, 5, 7], order=3, eos_id=0)
+        >>> context_of([4, 0, 5, 7], order=3, eos_id=0)
         (5, 7)
-        >>> visible_history([4, 0, 5, 7], order=5, eos_id=0)
+        >>> context_of([4, 0, 5, 7], order=5, eos_id=0)
         (0, 5, 7)
     """
     history: History = ()
@@ -109,7 +111,7 @@ def interpolated_prob(
 ) -> float:
     """Mix the maximum-likelihood models of all orders and the uniform (Jelinek & Mercer 1980).
 
-    Orders whose history was never seen, or is longer than the one given, have no opinion; their
+    Orders whose history was never seen, or is longer than the one given, say nothing; their
     weight is shared among the others in proportion, so that the result still sums to one.
 
     Args:
@@ -321,8 +323,8 @@ def _discounted_prob(
         following = counts[suffix]
         # At most the whole count can be taken off: a discount of 1.5 leaves 0 of 1, not -0.5.
         taken = {w: min(discount_of(order, count), count) for w, count in following.items()}
-        kept = following[token] - taken.get(token, 0.0)
-        prob = (kept + sum(taken.values()) * prob) / following.total()
+        discounted = following[token] - taken.get(token, 0.0)
+        prob = (discounted + sum(taken.values()) * prob) / following.total()
     return prob
 
 

@@ -1,9 +1,9 @@
 """The smoothing methods of the n-gram chapter behind one interface, as Chen & Goodman 1999 do it.
 
-Each method answers one question: of the probability after a history, how much does each n-gram
-seen there keep from its own count, and how much is left for a simpler model to hand out?
+Each method answers one question: which discounted probability does each n-gram seen after a history
+get from its own count, and what back-off mass does that leave for the lower order to distribute?
 `NGram.fit` builds every order from the answers. Chapter: n-gram models.
-`ngram_probabilities` has the formulas in readable form.
+`course_pkg.models.ngram.probabilities` has the formulas in readable form.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,11 +28,11 @@ from course_pkg.models.ngram.probabilities import (
 
 FloatArray = npt.NDArray[np.float64]
 Parameter = TypeVar("Parameter")
-Simpler = Literal["shorter history", "uniform", "nothing"]
+LowerOrder = Literal["shorter history", "uniform", "nothing"]
 
-LEAST_REST = 1e-6
-"""What the longest history leaves to the shorter ones, even if it was always right on held-out
-text: without it, a history that was never seen would have nobody to ask."""
+LEAST_BACKOFF_MASS = 1e-6
+"""Back-off mass of the longest history, even if it was always right on held-out text: without any,
+an unseen history would have no distribution to back off to."""
 
 EM_TOLERANCE = 1e-7
 """Fitting weights stops when a round gains less than this many nats per held-out token."""
@@ -43,24 +43,24 @@ class Smoothing(Protocol):
     """What `NGram.fit` asks of a smoothing method.
 
     Attributes:
-        simpler: the model that hands out what is left. Below order 1 a shorter history's is the
-            uniform. After a history never seen, the simpler model hands out everything.
+        lower_order: the distribution over which the back-off mass is spread. Below order 1 that of
+            a shorter history is the uniform. After an unseen history it gets everything.
         counts_continuations: lower orders count different predecessors, not occurrences.
     """
 
-    simpler: ClassVar[Simpler]
+    lower_order: ClassVar[LowerOrder]
     counts_continuations: ClassVar[bool]
 
     def fitted(self, tables: NGramTables) -> "Smoothing":
         """Return a copy in which every parameter left open is estimated."""
         ...
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
-        """Divide the probability after each history.
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+        """Divide the probability after each history between its n-grams and the lower order.
 
         Returns:
-            kept: what each n-gram has from its own count.
-            left: what remains after each history: 1 where nothing was seen.
+            discounted: the probability of each n-gram from its own count.
+            backoff_mass: what that leaves after each history: 1 where nothing was seen.
         """
         ...
 
@@ -69,18 +69,18 @@ class Smoothing(Protocol):
 class MLE:
     """Relative frequencies. A history never seen gives every token probability 0."""
 
-    simpler: ClassVar[Simpler] = "nothing"
+    lower_order: ClassVar[LowerOrder] = "nothing"
     counts_continuations: ClassVar[bool] = False
 
     def fitted(self, tables: NGramTables) -> "MLE":
         """Return self: there is nothing to estimate."""
         return self
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Keep everything."""
-        kept: FloatArray = seen.counts / seen.totals[seen.histories]
-        left: FloatArray = np.zeros(len(seen.totals))
-        return kept, left
+        discounted: FloatArray = seen.counts / seen.totals[seen.histories]
+        backoff_mass: FloatArray = np.zeros(len(seen.totals))
+        return discounted, backoff_mass
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class AddK:
     """Every token counts as seen `k` more times after every history; k = 1 is Laplace's rule."""
 
     k: float | int = 1.0
-    simpler: ClassVar[Simpler] = "uniform"
+    lower_order: ClassVar[LowerOrder] = "uniform"
     counts_continuations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class AddK:
         """Return self: k is given."""
         return self
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Leave k V in every c + k V to the uniform."""
         added = self.k * seen.vocab_size
         totals = seen.totals.astype(np.float64) + added
@@ -117,7 +117,7 @@ class Interpolated:
 
     weights: tuple[float, ...] | None = None
     held_out: Sequence[Sequence[int]] | None = field(default=None, repr=False)
-    simpler: ClassVar[Simpler] = "shorter history"
+    lower_order: ClassVar[LowerOrder] = "shorter history"
     counts_continuations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -133,12 +133,12 @@ class Interpolated:
         check_weights(weights, tables.index.order)
         return replace(self, weights=weights, held_out=None)
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Keep this order's weight relative to that of all orders up to it."""
         weights = _given("weights", self.weights)
         weight = weights[seen.order] / sum(weights[: seen.order + 1])
-        kept = weight * seen.counts / seen.totals[seen.histories]
-        return kept, np.where(seen.totals > 0, 1 - weight, 1.0)
+        discounted = weight * seen.counts / seen.totals[seen.histories]
+        return discounted, np.where(seen.totals > 0, 1 - weight, 1.0)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class AbsoluteDiscounting:
     """
 
     discounts: tuple[float, ...] | None = None
-    simpler: ClassVar[Simpler] = "shorter history"
+    lower_order: ClassVar[LowerOrder] = "shorter history"
     counts_continuations: ClassVar[bool] = False
 
     def fitted(self, tables: NGramTables) -> "AbsoluteDiscounting":
@@ -162,10 +162,10 @@ class AbsoluteDiscounting:
         _check_discounts([(discount,) for discount in discounts], tables.index.order)
         return replace(self, discounts=discounts)
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Take the same discount off every count."""
         discount = _given("discounts", self.discounts)[seen.order - 1]
-        return _share_discounted(seen, (discount, discount, discount))
+        return _discount(seen, (discount, discount, discount))
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class ModifiedKneserNey:
     """
 
     discounts: tuple[tuple[float, float, float], ...] | None = None
-    simpler: ClassVar[Simpler] = "shorter history"
+    lower_order: ClassVar[LowerOrder] = "shorter history"
     counts_continuations: ClassVar[bool] = True
 
     def fitted(self, tables: NGramTables) -> "ModifiedKneserNey":
@@ -196,29 +196,29 @@ class ModifiedKneserNey:
         _check_discounts(discounts, tables.index.order)
         return replace(self, discounts=discounts)
 
-    def share(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
+    def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Take off the discount that fits the count."""
-        return _share_discounted(seen, _given("discounts", self.discounts)[seen.order - 1])
+        return _discount(seen, _given("discounts", self.discounts)[seen.order - 1])
 
 
-def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[float, ...]:
+def fit_weights(probs: FloatArray, is_known: npt.NDArray[np.bool_]) -> tuple[float, ...]:
     """Find the mixture weights under which held-out targets are likeliest, by EM.
 
     Each round asks how much each component contributed to each target, and gives it that share of
     the weight. The shares are taken among components up to an order, at the targets where that
-    order has an opinion, because `interpolated_prob` renormalises in the same way.
+    order has seen the history, because `interpolated_prob` renormalises in the same way.
 
     Args:
         probs: a row per target: its probability by the uniform, by order 1, by order 2, ...
-        has_opinion: false where that order never saw the history; then so are all higher ones.
+        is_known: false where that order never saw the history; then so are all higher ones.
     """
     n_components = probs.shape[1]
     weights = np.full(n_components, 1 / n_components)
     previous = -np.inf
     while True:
-        joint = np.where(has_opinion, weights * probs, 0.0)
+        joint = np.where(is_known, weights * probs, 0.0)
         total = joint.sum(axis=1, keepdims=True)
-        normaliser = np.where(has_opinion, weights, 0.0).sum(axis=1, keepdims=True)
+        normaliser = np.where(is_known, weights, 0.0).sum(axis=1, keepdims=True)
         log_likelihood = float(np.log(total / normaliser).mean())
         if log_likelihood - previous < EM_TOLERANCE:
             return tuple((weights / weights.sum()).tolist())
@@ -226,11 +226,11 @@ def fit_weights(probs: FloatArray, has_opinion: npt.NDArray[np.bool_]) -> tuple[
         up_to = np.cumsum(joint / total, axis=1)
         weights = np.ones(n_components)
         for order in range(1, n_components):
-            rows = has_opinion[:, order]
+            rows = is_known[:, order]
             reached = up_to[rows, order].sum()
             own = reached - up_to[rows, order - 1].sum()
             # Where the order was never asked, nothing is known of it: it gets no weight.
-            share = min(own / reached, 1 - LEAST_REST) if reached > 0 else 0.0
+            share = min(own / reached, 1 - LEAST_BACKOFF_MASS) if reached > 0 else 0.0
             weights[:order] *= 1 - share
             weights[order] = share
 
@@ -250,17 +250,17 @@ def _component_probs(
     numbers = tables.index.find(stream)
     n_targets = stream.shape[1] - 1
     probs = np.zeros((n_targets, tables.index.order + 1))
-    has_opinion = np.zeros(probs.shape, bool)
-    probs[:, 0], has_opinion[:, 0] = 1 / vocab_size, True
+    is_known = np.zeros(probs.shape, bool)
+    probs[:, 0], is_known[:, 0] = 1 / vocab_size, True
     histories = np.zeros(n_targets, np.int64)
     for order in range(1, tables.index.order + 1):
         seen = tables.at_order(order)
         counts = _counts_of(numbers[order - 1][0, 1:], seen.counts)
         totals = _counts_of(histories, seen.totals)
-        has_opinion[:, order] = totals > 0
+        is_known[:, order] = totals > 0
         probs[:, order] = counts / np.maximum(totals, 1)
         histories = numbers[order - 1][0, :-1]
-    return probs, has_opinion
+    return probs, is_known
 
 
 def _counts_of(numbers: IntArray, counts: IntArray) -> IntArray:
@@ -279,15 +279,15 @@ def _count_of_counts(seen: OrderCounts) -> dict[int, int]:
     return dict(enumerate(np.bincount(np.minimum(seen.counts, 5), minlength=5).tolist()))
 
 
-def _share_discounted(
+def _discount(
     seen: OrderCounts, discounts: tuple[float, float, float]
 ) -> tuple[FloatArray, FloatArray]:
     by_count = np.array([0.0, *discounts])[np.minimum(seen.counts, 3)]
     taken = np.minimum(by_count, seen.counts)  # a discount of 1.5 leaves 0 of 1, not -0.5
     freed = np.bincount(seen.histories, weights=taken, minlength=len(seen.totals))
     totals = np.maximum(seen.totals, 1)
-    kept = (seen.counts - taken) / totals[seen.histories]
-    return kept, np.where(seen.totals > 0, freed / totals, 1.0)
+    discounted = (seen.counts - taken) / totals[seen.histories]
+    return discounted, np.where(seen.totals > 0, freed / totals, 1.0)
 
 
 def _check_discounts(discounts: Sequence[tuple[float, ...]], order: int) -> None:

@@ -40,7 +40,7 @@ class _Table:
         return math.log(seen.total() + self.n_outcomes) - math.log(seen[outcome] + 1)
 
 
-class Spelling:
+class UnknownWordCost:
     """Prices of unknown words and of gaps, learned from training texts.
 
     Args:
@@ -51,8 +51,8 @@ class Spelling:
 
     Example:
         >>> tokenizer = WordTokenizer.train(["a cat, a dog, a cat"], min_count=2)
-        >>> spelling = Spelling(tokenizer).learn(["a cat, a dog, a cat"])
-        >>> 0 < spelling.nats(["a cat"]) < spelling.nats(["a cow"])
+        >>> cost = UnknownWordCost(tokenizer).learn(["a cat, a dog, a cat"])
+        >>> 0 < cost.nats(["a cat"]) < cost.nats(["a cow"])
         True
     """
 
@@ -65,7 +65,7 @@ class Spelling:
         self._find = re.compile(known + tokenizer.pattern).finditer
         self._letters, self._gaps = _Table(N_LETTERS), _Table(N_GAPS)
 
-    def learn(self, texts: Iterable[str]) -> "Spelling":
+    def learn(self, texts: Iterable[str]) -> "UnknownWordCost":
         """Count the letters of unknown words and the gaps of some texts; return self."""
         for table, context, outcome in self._events(texts):
             table.counts[context][outcome] += 1

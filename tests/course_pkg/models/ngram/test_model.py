@@ -36,10 +36,10 @@ rows = st.lists(st.integers(0, V - 1), min_size=1, max_size=7)
 
 
 def readable_probs(model, documents, ids):
-    """All V probabilities after `ids`, by the functions of ngram_probabilities."""
+    """All V probabilities after `ids`, by the readable functions."""
     orders = range(1, model.order + 1)
     plain = [readable.count_ngrams(documents, n, EOS) for n in orders]
-    history = readable.visible_history(ids, model.order, EOS)
+    history = readable.context_of(ids, model.order, EOS)
     of_length = plain[len(history)]
     adjusted = readable.kneser_ney_counts(documents, model.order, EOS)
     settings = {name: value for name, value in model.smoothing.items() if name != "method"}
@@ -82,7 +82,7 @@ def test_distribution_sums_to_one(smoothing, documents, order, ids):
         .exp()
         .sum()
     )
-    history = readable.visible_history(ids, order, EOS)
+    history = readable.context_of(ids, order, EOS)
     counts = readable.count_ngrams(documents, len(history) + 1, EOS)
     is_predicted = history in counts or not isinstance(smoothing, MLE)
     # MLE after a history never seen predicts nothing; everything else sums to one up to rounding.

@@ -70,8 +70,8 @@ def test_count_ngrams_rejects_eos_inside_a_document():
         ([], 3, ()),
     ],
 )
-def test_visible_history_ends_at_the_last_eos(ids, order, expected):
-    assert readable.visible_history(ids, order, EOS) == expected
+def test_context_of_ends_at_the_last_eos(ids, order, expected):
+    assert readable.context_of(ids, order, EOS) == expected
 
 
 def test_mle_prob_is_the_relative_frequency():

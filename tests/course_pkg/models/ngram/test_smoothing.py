@@ -21,24 +21,24 @@ DOCUMENTS = [[1, 2, 1, 3], [1, 2], [2]]
 TABLES = NGramTables.count(DOCUMENTS, 2, V, EOS)
 
 
-def log_likelihood(weights, probs, has_opinion):
+def log_likelihood(weights, probs, is_known):
     """Mean log-probability of the targets under a renormalised mixture."""
-    mixed = (probs * has_opinion * weights).sum(1) / (has_opinion * weights).sum(1)
+    mixed = (probs * is_known * weights).sum(1) / (is_known * weights).sum(1)
     return np.log(mixed).mean()
 
 
 def test_fit_weights_finds_no_better_neighbour():
     random = np.random.default_rng(7)
     probs = random.random((300, 4))
-    has_opinion = np.ones((300, 4), bool)
-    has_opinion[:90, 3] = has_opinion[:40, 2] = False
-    weights = np.array(fit_weights(probs, has_opinion))
+    is_known = np.ones((300, 4), bool)
+    is_known[:90, 3] = is_known[:40, 2] = False
+    weights = np.array(fit_weights(probs, is_known))
     assert weights.sum() == pytest.approx(1, abs=1e-12)  # rounding of one sum
-    best = log_likelihood(weights, probs, has_opinion)
+    best = log_likelihood(weights, probs, is_known)
     for _ in range(200):
         other = np.abs(weights + 0.03 * random.standard_normal(4))
         # EM stops when a round gains less than 1e-7; so near the top it may be that far below.
-        assert log_likelihood(other / other.sum(), probs, has_opinion) < best + 1e-5
+        assert log_likelihood(other / other.sum(), probs, is_known) < best + 1e-5
 
 
 def test_fit_weights_finds_the_mixture_that_made_the_text():
@@ -102,13 +102,13 @@ def test_fitted_rejects_parameters_that_make_no_distribution(method, message):
 @pytest.mark.parametrize("method", [KneserNey(), ModifiedKneserNey()])
 def test_share_rejects_parameters_not_yet_fitted(method):
     with pytest.raises(ValueError, match="discounts is None"):
-        method.share(TABLES.at_order(1))
+        method.discount(TABLES.at_order(1))
 
 
-def test_fit_weights_leave_something_to_simpler_models_when_the_highest_order_is_always_right():
+def test_fit_weights_leave_backoff_mass_when_the_highest_order_is_always_right():
     probs = np.array([[0.25, 0.25, 1.0]] * 7)
     weights = fit_weights(probs, np.ones((7, 3), bool))
-    assert weights[2] == pytest.approx(1, abs=1e-5)  # LEAST_REST for each of two lower ones
+    assert weights[2] == pytest.approx(1, abs=1e-5)  # LEAST_BACKOFF_MASS for each of two lower ones
     assert min(weights) > 0
     counts = [[1, 2, 3], [1, 2, 3]]
     fitted = NGram.fit(counts, 3, 4, 0, Interpolated(held_out=counts))

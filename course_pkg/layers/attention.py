@@ -17,12 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
-from course_pkg.layers.positions import (
-    ALiBi,
-    AttentionPositions,
-    RelativePositions,
-    RotaryPositions,
-)
+from course_pkg.layers.positions import AttentionPositions
 
 
 class DotScore(nn.Module):
@@ -195,7 +190,7 @@ def attend(
     if fused:
         return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
     weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
-    return F.dropout(weights, dropout) @ value
+    return F.dropout(weights.to(value.dtype), dropout) @ value
 
 
 def _attend_fused(
@@ -207,6 +202,12 @@ def _attend_fused(
     is_causal: bool,
     dropout: float,
 ) -> Tensor:
+    if bias is not None and bias.dtype != query.dtype:
+        # A kernel adds the bias in the precision of the queries; here that is too coarse for it.
+        with torch.autocast(query.device.type, enabled=False):
+            query, key, wide = (x.to(bias.dtype) for x in (query, key, value))
+            out = _attend_fused(query, key, wide, mask, bias, is_causal, dropout)
+        return out.to(value.dtype)
     T, S = query.shape[-2], key.shape[-2]
     # torch's is_causal aligns the first query with the first key: equal to ours only if T = S.
     # A single query, the newest, may see every key, so it needs no mask at all.
@@ -220,10 +221,15 @@ def _attend_fused(
         sees_nothing = ~mask.any(dim=-1, keepdim=True)
         mask = mask | sees_nothing
     if bias is not None:
-        bias = bias.to(query.dtype)
         mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
     out = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=use_causal_kernel
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        dropout_p=dropout,
+        is_causal=use_causal_kernel,
+        enable_gqa=query.shape[-3] != key.shape[-3],
     )
     return out if sees_nothing is None else out.masked_fill(sees_nothing, 0.0)
 
@@ -232,7 +238,10 @@ class MultiHeadAttention(nn.Module):
     """Split into heads, attend in each, join the heads, mix them: Vaswani et al. 2017, sec. 3.2.2.
 
     Self-attention takes queries, keys and values from `x`; cross-attention takes keys and values
-    from `memory`.
+    from `memory`. `layers.plain_attention` has the same without the choices, in one page.
+
+    The three projections stay three matrices: to join them saves no time that could be measured,
+    and would hide from LoRA and from published weights which part is which.
 
     Args:
         d_model: width of `x` and of the output, D.
@@ -265,11 +274,15 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if d_model % n_heads:
-            raise ValueError(f"d_model is {d_model}; it must be a multiple of n_heads, {n_heads}")
-        if n_heads % n_kv_heads:
+        if n_heads < 1 or d_model < 1 or d_model % n_heads:
+            raise ValueError(
+                f"d_model is {d_model} and n_heads is {n_heads}; both must be at least 1, and "
+                "d_model a multiple of n_heads"
+            )
+        if n_kv_heads < 1 or n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads is {n_kv_heads}; it must divide n_heads, {n_heads}")
-        if attend is not None and isinstance(positions, ALiBi | RelativePositions):
+        positions = AttentionPositions() if positions is None else positions
+        if attend is not None and positions.changes_scores:
             raise ValueError(
                 f"positions is {type(positions).__name__}; with an attend function of your own it "
                 "must not change the scores, since that function takes no bias"
@@ -292,8 +305,9 @@ class MultiHeadAttention(nn.Module):
         *,
         mask: Bool[Tensor, "#B #T #S2"] | None = None,
         is_causal: bool = False,
+        rotation: Float[Tensor, "2 T half"] | None = None,
         cache: KeyValueCache | FixedKeyValueCache | None = None,
-        record: list[Tensor] | None = None,
+        trace: list[Tensor] | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Gather for each position of `x` what it looks for in `x`, or in `memory`.
 
@@ -303,21 +317,34 @@ class MultiHeadAttention(nn.Module):
             mask: True where a position may look, the same for all heads. Its last axis covers
                 cached positions too.
             is_causal: hide from each position what follows it.
+            rotation: what `positions.rotation` returns for `x`, if it is known already.
             cache: keys and values of the positions before `x`, to which those of `x` are added; or,
                 with a memory, that memory's, computed at the first call and kept. One of fixed size
-                brings its own causal mask, and takes no other.
-            record: a list to which the weights of each head (B, H, T, S) are appended.
+                brings its own causal mask.
+            trace: a list to which the weights of each head (B, H, T, S) are appended.
+
+        Raises:
+            ValueError: for a mask, or positions that change the scores, with a cache of fixed size;
+                or if an `attend` of your own is to be traced, or returns another shape.
         """
+        if isinstance(cache, FixedKeyValueCache):
+            if mask is not None or self.positions.changes_scores:
+                raise ValueError(
+                    f"a mask is given: {mask is not None}, positions is "
+                    f"{type(self.positions).__name__}; a cache of fixed size brings its own mask, "
+                    "and expects scores that do not depend on how much room it has"
+                )
+            mask, is_causal = cache.visible(x.shape[1]), False  # most of its room is still empty
+        if rotation is None:
+            offset = 0 if cache is None else cache.length
+            rotation = self.positions.rotation(x.shape[1], offset, x.device)
         query = self._split(self.query(x), self.n_heads)
         if self.query_norm is not None:
             query = self.query_norm(query)
-        if isinstance(self.positions, RotaryPositions):
-            query = self.positions(query, offset=0 if cache is None else cache.length)
-        if isinstance(cache, FixedKeyValueCache):  # most of its room is still empty
-            mask, is_causal = cache.visible(x.shape[1]), False
-        key, value = self._keys_and_values(x, memory, cache)
+        query = self.positions.rotate(query, rotation)
+        key, value = self._keys_and_values(x, memory, rotation, cache)
         mask = None if mask is None else mask.unsqueeze(1)  # (B, 1, T, S)
-        heads = self._attend(query, key, value, mask, is_causal, record)
+        heads = self._attend(query, key, value, mask, is_causal, trace)
         out: Tensor = self.output(heads.transpose(1, 2).flatten(2))  # (B, T, H*K) -> (B, T, D)
         return out
 
@@ -328,26 +355,19 @@ class MultiHeadAttention(nn.Module):
         self,
         x: Tensor,
         memory: Tensor | None,
+        rotation: Tensor | None,
         cache: KeyValueCache | FixedKeyValueCache | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return one key and one value head per query head, cached ones included."""
+        """Return each key and value head (B, G, S, K), cached positions included."""
         if memory is not None and isinstance(cache, KeyValueCache) and cache.pair is not None:
-            key, value = cache.pair
-        else:
-            source = x if memory is None else memory
-            key = self._split(self.key(source), self.n_kv_heads)
-            value = self._split(self.value(source), self.n_kv_heads)
-            if self.key_norm is not None:
-                key = self.key_norm(key)
-            if isinstance(self.positions, RotaryPositions):
-                key = self.positions(key, offset=0 if cache is None else cache.length)
-            if cache is not None:
-                key, value = cache.append(key, value)
-        n_shared = self.n_heads // self.n_kv_heads
-        if n_shared > 1:
-            key = key.repeat_interleave(n_shared, dim=1)
-            value = value.repeat_interleave(n_shared, dim=1)
-        return key, value  # (B, H, S, K)
+            return cache.pair
+        source = x if memory is None else memory
+        key = self._split(self.key(source), self.n_kv_heads)
+        value = self._split(self.value(source), self.n_kv_heads)
+        if self.key_norm is not None:
+            key = self.key_norm(key)
+        key = self.positions.rotate(key, rotation)
+        return (key, value) if cache is None else cache.append(key, value)
 
     def _attend(
         self,
@@ -356,37 +376,54 @@ class MultiHeadAttention(nn.Module):
         value: Tensor,
         mask: Tensor | None,
         is_causal: bool,
-        record: list[Tensor] | None,
+        trace: list[Tensor] | None,
     ) -> Tensor:
         """Attend in every head by whichever path the arguments call for."""
-        T, S = query.shape[2], key.shape[2]
         if self.attend is not None:
-            if record is not None:
-                raise ValueError("record is given; an attend of your own returns no weights")
-            if is_causal:
-                causal = causal_mask(T, S, device=query.device)
-                mask = causal[None, None] if mask is None else mask & causal
-            return self.attend(query, key, value, mask)
-        bias = None
-        if isinstance(self.positions, ALiBi | RelativePositions):
-            bias = self.positions.bias(query, S)
+            return self._attend_by_plug_in(query, key, value, mask, is_causal, trace)
+        bias = self.positions.bias(query, key.shape[2])
         dropout = self.dropout if self.training else 0.0
-        if record is None and not isinstance(self.positions, RelativePositions):
-            return attend(
-                query,
-                key,
-                value,
-                mask,
-                bias=bias,
-                is_causal=is_causal,
-                dropout=dropout,
-                fused=self.fused,
-            )
+        if self.fused and trace is None and not self.positions.needs_weights:
+            return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
+        key, value = self._one_per_query_head(key), self._one_per_query_head(value)
         weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
-        if record is not None:
-            record.append(weights)
-        weights = F.dropout(weights, dropout)
-        heads = weights @ value
-        if isinstance(self.positions, RelativePositions):
-            heads = heads + self.positions.values(weights)
+        if trace is not None:
+            trace.append(weights)
+        weights = F.dropout(weights.to(value.dtype), dropout)
+        return self.positions.add_values(weights @ value, weights)
+
+    def _attend_by_plug_in(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        is_causal: bool,
+        trace: list[Tensor] | None,
+    ) -> Tensor:
+        if trace is not None:
+            raise ValueError("trace is given; an attend of your own returns no weights")
+        if is_causal:
+            causal = causal_mask(query.shape[2], key.shape[2], device=query.device)
+            mask = causal[None, None] if mask is None else mask & causal
+        key, value = self._one_per_query_head(key), self._one_per_query_head(value)
+        assert self.attend is not None
+        try:
+            heads = self.attend(query, key, value, mask)
+        except Exception as error:
+            shapes = {"query": query, "key": key, "value": value, "mask": mask}
+            given = (f"{n} {None if x is None else tuple(x.shape)}" for n, x in shapes.items())
+            error.add_note(f"your attend was given {', '.join(given)}: (batch, heads, T or S, K)")
+            raise
+        if getattr(heads, "shape", None) != query.shape:
+            found = tuple(heads.shape) if isinstance(heads, Tensor) else type(heads).__name__
+            raise ValueError(
+                f"your attend returned {found}; it must return the shape of the queries, "
+                f"{tuple(query.shape)}: batch, heads, positions, width of a head"
+            )
         return heads
+
+    def _one_per_query_head(self, heads: Float[Tensor, "B G S K"]) -> Float[Tensor, "B H S K"]:
+        """Repeat each key or value head for the query heads that share it, if they do."""
+        n_shared = self.n_heads // self.n_kv_heads
+        return heads if n_shared == 1 else heads.repeat_interleave(n_shared, dim=1)

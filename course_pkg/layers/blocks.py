@@ -11,6 +11,7 @@ Chapter: the transformer. Ba et al. 2016 (LayerNorm); Zhang & Sennrich 2019 (RMS
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -29,9 +30,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 """Nonlinearity of each kind of feed-forward layer. "gelu_tanh" is the approximation that GPT-2 was
 trained with; "swiglu" multiplies the activated units by a second, linear projection."""
-
-WIRINGS = ("A", "B", "C", "D")
-"""The ways in which `Block` can place residual connections."""
 
 
 class LayerNorm(nn.Module):
@@ -148,28 +146,25 @@ class Trace:
     cross_attention: list[Tensor] = field(default_factory=list)
 
 
+Sublayer = Callable[[Tensor], Tensor]
+
+
 class Block(nn.Module):
     """Self-attention, cross-attention to a memory if there is one, and feed-forward.
 
-    They can be wired in four ways. With sublayers S1, S2 (attention, feed-forward), norms N1, N2:
-
-        A  serial        x = x + S1(N1(x));  x = x + S2(N2(x))          most transformers
-        B  one residual  x = x + S2(N2(S1(N1(x))))                      around both
-        C  parallel      x = x + S1(N(x)) + S2(N(x))                    one norm for both
-        D  parallel      x = x + S1(N1(x)) + S2(N2(x))                  a norm for each
-
-    That is pre-norm: the residual path itself is never normalised. Post-norm, the original, exists
-    for wiring A: x = N1(x + S1(x)); x = N2(x + S2(x)).
+    What they are is said here, and how they are wired by a subclass, whose `forward` is the
+    equation: in it S1, S2 are the sublayers (attention, feed-forward) and N1, N2 their norms.
 
     Args:
         attention: the self-attention sublayer.
         feed_forward: the feed-forward sublayer.
         norm: makes one norm, each time it is called.
         cross_attention: attention to a memory, between the other two.
-        wiring: A, B, C or D.
-        is_pre_norm: normalise what enters a sublayer rather than what leaves the sum.
         dropout: probability of dropping an entry of a sublayer's output in training.
     """
+
+    shares_norm = False
+    """Whether one norm serves all sublayers."""
 
     def __init__(
         self,
@@ -178,42 +173,44 @@ class Block(nn.Module):
         norm: Callable[[], nn.Module],
         *,
         cross_attention: MultiHeadAttention | None = None,
-        wiring: str = "A",
-        is_pre_norm: bool = True,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if wiring not in WIRINGS:
-            raise ValueError(f"wiring is {wiring!r}; it must be one of {[*WIRINGS]}")
-        if wiring != "A" and not is_pre_norm:
-            raise ValueError(f"wiring is {wiring!r}; with post-norm it must be 'A'")
         self.attention, self.feed_forward = attention, feed_forward
         self.cross_attention = cross_attention
         n_sublayers = 2 if cross_attention is None else 3
-        self.norms = nn.ModuleList(norm() for _ in range(1 if wiring == "C" else n_sublayers))
-        self.wiring, self.is_pre_norm = wiring, is_pre_norm
+        self.norms = nn.ModuleList(norm() for _ in range(1 if self.shares_norm else n_sublayers))
         self.dropout = nn.Dropout(dropout)
 
     def forward(
         self,
         x: Float[Tensor, "B T D"],
         memory: Float[Tensor, "B M D"] | None = None,
+        **reading: Any,
+    ) -> Float[Tensor, "B T D"]:
+        """Update every position; `memory` and `reading` are the arguments of `sublayers`."""
+        raise NotImplementedError("use one of WIRINGS, whose forward says how sublayers are wired")
+
+    def sublayers(
+        self,
+        memory: Float[Tensor, "B M D"] | None = None,
         *,
         mask: Bool[Tensor, "#B #T S"] | None = None,
         memory_mask: Bool[Tensor, "#B #T M"] | None = None,
         is_causal: bool = False,
+        rotation: Float[Tensor, "2 T half"] | None = None,
         cache: BlockCache | None = None,
         trace: Trace | None = None,
-    ) -> Float[Tensor, "B T D"]:
-        """Update every position.
+    ) -> list[Sublayer]:
+        """Return the sublayers as functions of the positions alone.
 
         Args:
-            x: the positions.
             memory: what cross-attention reads.
             mask: True where a position may look among the positions.
             memory_mask: True where a position may look in the memory.
             is_causal: hide from each position what follows it.
-            cache: keys and values of the positions before `x`; those of `x` are added.
+            rotation: of the self-attention's positions, if it is known already.
+            cache: keys and values of earlier positions; those of the new ones are added.
             trace: where attention weights are noted, if at all.
 
         Raises:
@@ -226,40 +223,83 @@ class Block(nn.Module):
             self.attention,
             mask=mask,
             is_causal=is_causal,
+            rotation=rotation,
             cache=None if cache is None else cache.attention,
-            record=None if trace is None else trace.attention,
+            trace=None if trace is None else trace.attention,
         )
-        sublayers: list[Callable[[Tensor], Tensor]] = [attention, self.feed_forward]
-        if self.cross_attention is not None:
-            cross_attention = partial(
-                self.cross_attention,
-                memory=memory,
-                mask=memory_mask,
-                cache=None if cache is None else cache.cross_attention,
-                record=None if trace is None else trace.cross_attention,
-            )
-            sublayers.insert(1, cross_attention)
-        return self._wire(x, sublayers)
+        if self.cross_attention is None:
+            return [attention, self.feed_forward]
+        cross_attention = partial(
+            self.cross_attention,
+            memory=memory,
+            mask=memory_mask,
+            cache=None if cache is None else cache.cross_attention,
+            trace=None if trace is None else trace.cross_attention,
+        )
+        return [attention, cross_attention, self.feed_forward]
 
-    def _wire(self, x: Tensor, sublayers: list[Callable[[Tensor], Tensor]]) -> Tensor:
-        """Run the sublayers with residual connections, norms and dropout around them."""
-        if self.wiring == "A" and not self.is_pre_norm:
-            for norm, sublayer in zip(self.norms, sublayers, strict=True):
-                x = norm(x + self.dropout(sublayer(x)))
-        elif self.wiring == "A":
-            for norm, sublayer in zip(self.norms, sublayers, strict=True):
-                x = x + self.dropout(sublayer(norm(x)))
-        elif self.wiring == "B":
-            inner = x
-            for norm, sublayer in zip(self.norms, sublayers, strict=True):
-                inner = sublayer(norm(inner))
-            x = x + self.dropout(inner)
-        elif self.wiring == "C":
-            normalised = self.norms[0](x)
-            x = x + sum(self.dropout(sublayer(normalised)) for sublayer in sublayers)
-        else:
-            outputs = [
-                sublayer(norm(x)) for norm, sublayer in zip(self.norms, sublayers, strict=True)
-            ]
-            x = x + sum(self.dropout(output) for output in outputs)
+
+class PreNormBlock(Block):
+    """x = x + S1(N1(x)); x = x + S2(N2(x)), as in most transformers since GPT-2.
+
+    The residual path itself is never normalised: gradients reach every layer along it.
+    """
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, **reading: Any) -> Tensor:
+        """Update every position; the arguments are those of `sublayers`."""
+        for norm, sublayer in zip(self.norms, self.sublayers(memory, **reading), strict=True):
+            x = x + self.dropout(sublayer(norm(x)))
         return x
+
+
+class PostNormBlock(Block):
+    """x = N1(x + S1(x)); x = N2(x + S2(x)), the original: Vaswani et al. 2017, section 3.1."""
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, **reading: Any) -> Tensor:
+        """Update every position; the arguments are those of `sublayers`."""
+        for norm, sublayer in zip(self.norms, self.sublayers(memory, **reading), strict=True):
+            x = norm(x + self.dropout(sublayer(x)))
+        return x
+
+
+class SingleResidualBlock(Block):
+    """x = x + S2(N2(S1(N1(x)))): one residual connection around both sublayers."""
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, **reading: Any) -> Tensor:
+        """Update every position; the arguments are those of `sublayers`."""
+        inner = x
+        for norm, sublayer in zip(self.norms, self.sublayers(memory, **reading), strict=True):
+            inner = sublayer(norm(inner))
+        return x + self.dropout(inner)
+
+
+class ParallelBlock(Block):
+    """x = x + S1(N(x)) + S2(N(x)), one norm for both: Chowdhery et al. 2022, section 2 (PaLM)."""
+
+    shares_norm = True
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, **reading: Any) -> Tensor:
+        """Update every position; the arguments are those of `sublayers`."""
+        normalised = self.norms[0](x)
+        outputs = [sublayer(normalised) for sublayer in self.sublayers(memory, **reading)]
+        return x + sum(self.dropout(output) for output in outputs)
+
+
+class ParallelTwoNormBlock(Block):
+    """x = x + S1(N1(x)) + S2(N2(x)), a norm for each: Black et al. 2022 (GPT-NeoX)."""
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, **reading: Any) -> Tensor:
+        """Update every position; the arguments are those of `sublayers`."""
+        pairs = zip(self.norms, self.sublayers(memory, **reading), strict=True)
+        outputs = [sublayer(norm(x)) for norm, sublayer in pairs]
+        return x + sum(self.dropout(output) for output in outputs)
+
+
+WIRINGS: dict[str, type[Block]] = {
+    "A": PreNormBlock,
+    "B": SingleResidualBlock,
+    "C": ParallelBlock,
+    "D": ParallelTwoNormBlock,
+}
+"""The ways to place residual connections around sublayers whose input is normalised. Post-norm, the
+original, exists for A alone: `PostNormBlock`."""

@@ -16,6 +16,50 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
+class AttentionPositions(nn.Module):
+    """What a scheme may do inside attention; a scheme overrides what it needs.
+
+    Here every method does nothing, so this class itself stands for "order does not enter". A new
+    scheme is a subclass in this file and an entry of `ATTENTION_POSITIONS` in
+    `models.transformer_config`; attention itself never asks which scheme it has.
+    """
+
+    @property
+    def changes_scores(self) -> bool:
+        """Whether the scheme adds to scores or to values, and not only turns queries and keys."""
+        return type(self).bias is not AttentionPositions.bias or self.needs_weights
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether the scheme reads the weights, which fused kernels never store."""
+        return type(self).add_values is not AttentionPositions.add_values
+
+    def rotation(
+        self, T: int, offset: int | Int[Tensor, ""] = 0, device: torch.device | None = None
+    ) -> Float[Tensor, "2 T half"] | None:
+        """Return what `rotate` needs at positions offset, offset + 1, ..., the same in all layers.
+
+        A stack computes it once and hands it to every layer.
+        """
+        return None
+
+    def rotate(
+        self, x: Float[Tensor, "B H T K"], rotation: Float[Tensor, "2 T half"] | None
+    ) -> Float[Tensor, "B H T K"]:
+        """Turn the queries or the keys of each head."""
+        return x
+
+    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "*#BH T S"] | None:
+        """Return what is added to the scores of the last T of S positions."""
+        return None
+
+    def add_values(
+        self, heads: Float[Tensor, "B H T K"], weights: Float[Tensor, "B H T S"]
+    ) -> Float[Tensor, "B H T K"]:
+        """Add to each head's average of the values what the weights say beside them."""
+        return heads
+
+
 class LearnedPositions(nn.Module):
     """Add one learned vector per position, up to a longest input; beyond it there is none."""
 
@@ -71,7 +115,7 @@ class SinusoidalPositions(nn.Module):
         return x * math.sqrt(self.d_model) + waves.to(x.dtype)
 
 
-class RotaryPositions(nn.Module):
+class RotaryPositions(AttentionPositions):
     """Turn queries and keys by angles proportional to their position: Su et al. 2021, eq. 34.
 
     Entry i of a head is paired with entry i + K/2, and the pair turned by position * base^(-2i/K).
@@ -85,37 +129,49 @@ class RotaryPositions(nn.Module):
             raise ValueError(f"d_head is {d_head}; it must be even: entries turn in pairs")
         self.d_head, self.base = d_head, base
 
+    def rotation(
+        self, T: int, offset: int | Int[Tensor, ""] = 0, device: torch.device | None = None
+    ) -> Float[Tensor, "2 T half"]:
+        """Return cosines and sines of the angles of each position and pair, in float32."""
+        angles = _angles(T, offset, self.d_head, self.base, device=device)
+        return torch.stack([angles.cos(), angles.sin()])
+
+    def rotate(
+        self, x: Float[Tensor, "B H T K"], rotation: Float[Tensor, "2 T half"] | None
+    ) -> Float[Tensor, "B H T K"]:
+        """Turn each pair of entries by the angle of its position."""
+        if rotation is None:
+            raise ValueError("rotation is None; it must be what `rotation` returns")
+        cos, sin = rotation.to(x.dtype)  # (T, K/2)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
     def forward(
         self, x: Float[Tensor, "B H T K"], offset: int | Int[Tensor, ""] = 0
     ) -> Float[Tensor, "B H T K"]:
         """Turn the queries or keys at positions offset, offset + 1, ..."""
-        angles = _angles(x.shape[2], offset, self.d_head, self.base, device=x.device)
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (T, K/2)
-        first, second = x.chunk(2, dim=-1)
-        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+        return self.rotate(x, self.rotation(x.shape[2], offset, x.device))
 
 
-class ALiBi(nn.Module):
+class ALiBi(AttentionPositions):
     """Subtract from each score a penalty that grows with distance: Press et al. 2022, sec. 3.
 
     Head h of H pays 2^(-8h/H) for each step. Nothing is learned. The paper's models are causal; for
     keys on both sides of the query the penalty here counts the distance either way.
     """
 
-    slopes: Tensor
-
     def __init__(self, n_heads: int) -> None:
         super().__init__()
-        slopes = torch.tensor(_alibi_slopes(n_heads))
-        self.register_buffer("slopes", slopes, persistent=False)
+        self.n_heads = n_heads
 
     def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "H T S"]:
-        """Return what distance adds to the scores of the last T of S positions."""
-        distances = _distances(query.shape[2], S, query.device).abs()
-        return -self.slopes.to(query.dtype)[:, None, None] * distances
+        """Return the penalties, in float32 at least: bfloat16 holds 641 of the first 2048."""
+        slopes = alibi_slopes(self.n_heads, query.device)
+        slopes = slopes.to(torch.promote_types(query.dtype, torch.float32))
+        return -slopes[:, None, None] * _distances(query.shape[2], S, query.device).abs()
 
 
-class RelativePositions(nn.Module):
+class RelativePositions(AttentionPositions):
     """Learn a vector for each distance, for keys and for values: Shaw et al. 2018, eqs. 3 and 4.
 
     Distances beyond `max_distance` share the vector of the farthest.
@@ -135,21 +191,19 @@ class RelativePositions(nn.Module):
         rows = torch.arange(T, device=query.device).unsqueeze(-1)
         return by_distance[:, :, rows, self._indices(T, S, query.device)]
 
-    def values(self, weights: Float[Tensor, "B H T S"]) -> Float[Tensor, "B H T K"]:
-        """Return what distance adds to the average of the values (eq. 3)."""
+    def add_values(
+        self, heads: Float[Tensor, "B H T K"], weights: Float[Tensor, "B H T S"]
+    ) -> Float[Tensor, "B H T K"]:
+        """Add the average of the distances' vectors to that of the values (eq. 3)."""
         T, S = weights.shape[2:]
         indices = self._indices(T, S, weights.device).expand_as(weights)
         by_distance = weights.new_zeros(*weights.shape[:3], self.value_table.num_embeddings)
         by_distance = by_distance.scatter_add(-1, indices, weights)
-        return by_distance @ self.value_table.weight
+        return heads + by_distance @ self.value_table.weight
 
     def _indices(self, T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
         limit = self.max_distance
         return _distances(T, S, device).clamp(-limit, limit) + limit
-
-
-AttentionPositions = RotaryPositions | ALiBi | RelativePositions
-"""Positions that act inside attention; the others act on embeddings."""
 
 
 def _angles(
@@ -167,9 +221,12 @@ def _distances(T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
     return torch.arange(S, device=device) - queries.unsqueeze(-1)
 
 
-def _alibi_slopes(n_heads: int) -> list[float]:
-    """Return 2^(-8h/H) for a power of two; else fill up from the slopes of twice that power."""
+def alibi_slopes(n_heads: int, device: torch.device | None = None) -> Float[Tensor, " H"]:
+    """Return 2^(-8h/H) for a power of two; else fill up from the slopes of twice that power.
+
+    Made on the device and not kept: a buffer would be rounded with the model's weights.
+    """
     power = 2 ** int(math.log2(n_heads))
-    slopes = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
-    between = [2.0 ** (-4.0 * h / power) for h in range(1, 2 * power + 1, 2)]
-    return slopes + between[: n_heads - power]
+    steps = torch.arange(1, 2 * power + 1, device=device, dtype=torch.float32) / power
+    exponents = torch.cat([8 * steps[:power], 4 * steps[::2]])
+    return torch.exp2(-exponents[:n_heads])

@@ -11,6 +11,7 @@ Chapters: the transformer, pretraining encoder–decoders. Vaswani et al. 2017; 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -84,6 +85,9 @@ class Stack(nn.Module):
         """Pass embedded positions through all blocks; masks are True where one may look."""
         if trace is not None:
             trace.hidden_states.append(x)
+        offset = 0 if cache is None else cache[0].attention.length
+        first: Any = self.blocks[0]  # what depends on positions alone serves all layers
+        rotation = first.attention.positions.rotation(x.shape[1], offset, x.device)
         for layer in range(self.n_layers):
             x = self.blocks[layer % len(self.blocks)](  # one block, again and again, if shared
                 x,
@@ -91,6 +95,7 @@ class Stack(nn.Module):
                 mask=mask,
                 memory_mask=memory_mask,
                 is_causal=self.is_causal,
+                rotation=rotation,
                 cache=None if cache is None else cache[layer],
                 trace=trace,
             )

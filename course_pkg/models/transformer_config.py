@@ -13,7 +13,15 @@ from functools import partial
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import MultiHeadAttention
-from course_pkg.layers.blocks import ACTIVATIONS, WIRINGS, Block, FeedForward, LayerNorm, RMSNorm
+from course_pkg.layers.blocks import (
+    ACTIVATIONS,
+    WIRINGS,
+    Block,
+    FeedForward,
+    LayerNorm,
+    PostNormBlock,
+    RMSNorm,
+)
 from course_pkg.layers.positions import (
     ALiBi,
     AttentionPositions,
@@ -22,9 +30,6 @@ from course_pkg.layers.positions import (
     RotaryPositions,
     SinusoidalPositions,
 )
-
-POSITIONS = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
-"""The ways in which order can get in: `course_pkg.layers.positions`."""
 
 NORMS = ("layer", "rms")
 """LayerNorm and RMSNorm."""
@@ -44,11 +49,12 @@ class TransformerConfig:
         n_layers: blocks in each stack, L.
         d_ff: width inside the feed-forward layer, F; 4 D in the classics.
         n_kv_heads: key and value heads, G; None for as many as query heads.
-        positions: how order gets in, one of `POSITIONS`.
+        positions: how order gets in: "none", or a key of `EMBEDDING_POSITIONS` or of
+            `ATTENTION_POSITIONS`.
         norm: LayerNorm ("layer") or RMSNorm ("rms").
         is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
         activation: nonlinearity of the feed-forward layer, a key of `ACTIVATIONS`.
-        wiring: where residual connections go, A to D, see `Block`.
+        wiring: where residual connections go, a key of `WIRINGS`.
         has_qk_norm: RMSNorm on the queries and keys of each head.
         has_bias: whether linear layers and LayerNorms have biases.
         is_tied: embed and unembed (and, in the encoder–decoder, embed both sides) by one table.
@@ -81,10 +87,10 @@ class TransformerConfig:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         choices = {
-            "positions": POSITIONS,
+            "positions": ("none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS),
             "norm": NORMS,
             "activation": tuple(ACTIVATIONS),
-            "wiring": WIRINGS,
+            "wiring": tuple(WIRINGS),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -112,20 +118,26 @@ class TransformerConfig:
         return self.d_model // self.n_heads
 
 
-def embedding_positions(config: TransformerConfig) -> LearnedPositions | SinusoidalPositions | None:
+EmbeddingPositions = LearnedPositions | SinusoidalPositions
+
+EMBEDDING_POSITIONS: dict[str, Callable[[TransformerConfig], EmbeddingPositions]] = {
+    "learned": lambda config: LearnedPositions(config.context_length, config.d_model),
+    "sinusoidal": lambda config: SinusoidalPositions(config.d_model),
+}
+"""Positions that are added to embeddings."""
+
+ATTENTION_POSITIONS: dict[str, Callable[[TransformerConfig], AttentionPositions]] = {
+    "relative": lambda config: RelativePositions(config.d_head),
+    "alibi": lambda config: ALiBi(config.n_heads),
+    "rotary": lambda config: RotaryPositions(config.d_head),
+}
+"""Positions that act inside attention."""
+
+
+def embedding_positions(config: TransformerConfig) -> EmbeddingPositions | None:
     """Return the positions that are added to embeddings, or None."""
-    if config.positions == "learned":
-        return LearnedPositions(config.context_length, config.d_model)
-    return SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None
-
-
-def attention_positions(config: TransformerConfig) -> AttentionPositions | None:
-    """Return the positions that act inside attention, or None."""
-    if config.positions == "rotary":
-        return RotaryPositions(config.d_head)
-    if config.positions == "relative":
-        return RelativePositions(config.d_head)
-    return ALiBi(config.n_heads) if config.positions == "alibi" else None
+    make = EMBEDDING_POSITIONS.get(config.positions)
+    return None if make is None else make(config)
 
 
 def config_norm(
@@ -161,12 +173,12 @@ def make_block(
     feed_forward = FeedForward(
         config.d_model, config.d_ff, activation=config.activation, has_bias=config.has_bias
     )
-    return Block(
-        attention(positions=attention_positions(config)),
+    positions = ATTENTION_POSITIONS.get(config.positions)
+    block = WIRINGS[config.wiring] if config.is_pre_norm else PostNormBlock
+    return block(
+        attention(positions=None if positions is None else positions(config)),
         feed_forward,
         partial(norm, config.d_model),
         cross_attention=attention() if has_memory else None,
-        wiring=config.wiring,
-        is_pre_norm=config.is_pre_norm,
         dropout=dropout,
     )

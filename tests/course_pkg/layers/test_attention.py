@@ -19,6 +19,7 @@ from course_pkg.layers.attention import (
     padding_mask,
 )
 from course_pkg.layers.blocks import RMSNorm
+from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.layers.positions import ALiBi, RelativePositions, RotaryPositions
 
 B, T, S, H, K = 2, 5, 7, 3, 4
@@ -254,16 +255,16 @@ class TestMultiHeadAttention:
         x = normal(rng, B, T, D).requires_grad_()
         mask = torch.rand(T, T, generator=rng) < 0.7
         mask.fill_diagonal_(True)
-        record = [] if not fused else None
-        out = attention(x, mask=mask[None], record=record)
+        trace = [] if not fused else None
+        out = attention(x, mask=mask[None], trace=trace)
         expected, weights = oracle(x, x, x, attn_mask=~mask, average_attn_weights=False)
         torch.testing.assert_close(out, expected, **EXACT)
         ours = torch.autograd.grad(out.square().sum(), [x, attention.key.weight])
         theirs = torch.autograd.grad(expected.square().sum(), [x, oracle.in_proj_weight])
         torch.testing.assert_close(ours[0], theirs[0], **EXACT)
         torch.testing.assert_close(ours[1], theirs[1][D : 2 * D], **EXACT)
-        if record is not None:
-            torch.testing.assert_close(record[0], weights, **EXACT)
+        if trace is not None:
+            torch.testing.assert_close(trace[0], weights, **EXACT)
 
     def test_cross_attention_matches_torch(self, rng, fused):
         attention = randomised(MultiHeadAttention(D, H, d_memory=10, fused=fused), rng)
@@ -314,14 +315,14 @@ class TestMultiHeadAttention:
         torch.testing.assert_close(torch.cat([first, second], dim=1), expected, **EXACT)
 
     @pytest.mark.parametrize("kind", POSITIONS)
-    def test_recording_the_weights_changes_nothing(self, rng, fused, kind):
+    def test_tracing_the_weights_changes_nothing(self, rng, fused, kind):
         attention = MultiHeadAttention(D, H, positions=attention_positions(kind), fused=fused)
         randomised(attention, rng)
-        x, record = normal(rng, B, T, D), []
-        out = attention(x, is_causal=True, record=record)
+        x, trace = normal(rng, B, T, D), []
+        out = attention(x, is_causal=True, trace=trace)
         torch.testing.assert_close(out, attention(x, is_causal=True), **EXACT)
-        assert record[0].shape == (B, H, T, T)
-        torch.testing.assert_close(record[0].sum(-1), torch.ones(B, H, T).double(), **EXACT)
+        assert trace[0].shape == (B, H, T, T)
+        torch.testing.assert_close(trace[0].sum(-1), torch.ones(B, H, T).double(), **EXACT)
 
     def test_without_positions_permuting_the_input_permutes_the_output(self, rng, fused):
         attention = randomised(MultiHeadAttention(D, H, fused=fused), rng)
@@ -352,7 +353,49 @@ class TestMultiHeadAttention:
         assert torch.equal(attention(x), attention(x))
 
 
+def test_grouped_heads_reach_the_kernel_without_being_copied(rng, monkeypatch):
+    n_heads = []
+
+    def spy(query, key, value, **options):
+        n_heads.append((query.shape[1], key.shape[1], value.shape[1]))
+        return kernel(query, key, value, **options)
+
+    kernel = F.scaled_dot_product_attention
+    monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
+    MultiHeadAttention(24, 6, n_kv_heads=2).double()(normal(rng, B, T, 24), is_causal=True)
+    assert n_heads == [(6, 2, 2)]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("has_autocast", [False, True])
+def test_alibi_in_bfloat16_stays_near_float64(rng, fused, has_autocast):
+    # The last position may look at the first eight alone, and finds their place. Its distances to
+    # them, rounded to bfloat16, are all 2048: it would find the middle, 3.5.
+    n = 2048
+    attention = MultiHeadAttention(2, 1, positions=ALiBi(1), has_bias=False, fused=fused)
+    attention.positions.bias = lambda query, S: 256 * ALiBi(1).bias(query, S)  # slope 1
+    attention.query.weight.data.zero_()
+    attention.value.weight.data = torch.eye(2)
+    attention.output.weight.data = torch.eye(2)
+    place, mask = torch.arange(n) % 8, torch.arange(n) < 8
+    expected = sum(i * math.exp(i) for i in range(8)) / sum(math.exp(i) for i in range(8))
+    attention.to(torch.float32 if has_autocast else torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_autocast):
+        x = place.expand(1, 2, n).mT.to(attention.query.weight.dtype)
+        out = attention(x, mask=mask[None, None])
+    assert out[0, -1, 0].item() == pytest.approx(expected, abs=0.05)  # bfloat16 holds 6.42 as 6.41
+
+
 class TestPlugIn:
+    def test_plug_in_that_fails_or_returns_another_shape_is_told_the_shapes(self, rng):
+        x = normal(rng, B, T, D)
+        wrong = MultiHeadAttention(D, H, attend=lambda q, k, v, mask: q @ k).double()
+        with pytest.raises(RuntimeError, match=r"query \(2, 3, 5, 4\), key \(2, 3, 5, 4\)"):
+            wrong(x)
+        scores = MultiHeadAttention(D, H, attend=lambda q, k, v, mask: q @ k.mT).double()
+        with pytest.raises(ValueError, match=r"returned \(2, 3, 5, 5\).*\(2, 3, 5, 4\)"):
+            scores(x)
+
     def test_a_plugged_in_function_is_used_with_the_mask_it_needs(self, rng):
         calls = []
 
@@ -373,22 +416,33 @@ class TestPlugIn:
         with pytest.raises(ValueError, match="positions is ALiBi"):
             MultiHeadAttention(D, H, positions=ALiBi(H), attend=attend)
 
-    def test_plug_in_rejects_recording(self, rng):
+    def test_plug_in_rejects_a_trace(self, rng):
         attention = MultiHeadAttention(D, H, attend=attend).double()
-        with pytest.raises(ValueError, match="record is given"):
-            attention(normal(rng, B, T, D), record=[])
+        with pytest.raises(ValueError, match="trace is given"):
+            attention(normal(rng, B, T, D), trace=[])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"d_model": 13, "n_heads": 3}, "d_model is 13; it must be a multiple of n_heads, 3"),
+        ({"d_model": 13, "n_heads": 3}, "d_model is 13 and n_heads is 3; .*multiple of n_heads"),
+        ({"d_model": 12, "n_heads": 0}, "n_heads is 0; both must be at least 1"),
+        ({"d_model": 12, "n_heads": 3, "n_kv_heads": 0}, "n_kv_heads is 0; it must divide"),
         ({"d_model": 12, "n_heads": 3, "n_kv_heads": 2}, "n_kv_heads is 2; it must divide"),
     ],
 )
 def test_multi_head_attention_rejects_sizes_that_do_not_divide(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(**arguments)
+
+
+def test_cache_of_fixed_size_rejects_a_mask_and_positions_that_change_the_scores(rng):
+    x = normal(rng, B, T, D)
+    cache = FixedKeyValueCache(B, H, 9, K, like=x)
+    with pytest.raises(ValueError, match=r"a mask is given: True.*brings its own mask"):
+        MultiHeadAttention(D, H).double()(x, mask=torch.ones(1, T, 9).bool(), cache=cache)
+    with pytest.raises(ValueError, match=r"positions is ALiBi.*cache of fixed size"):
+        MultiHeadAttention(D, H, positions=ALiBi(H)).double()(x, cache=cache)
 
 
 def test_selected_cache_holds_the_rows_asked_for(rng):

@@ -14,6 +14,7 @@ from course_pkg.layers.positions import (
     RelativePositions,
     RotaryPositions,
     SinusoidalPositions,
+    alibi_slopes,
 )
 
 B, T, H = 2, 5, 3
@@ -113,7 +114,7 @@ class TestRotary:
 
 class TestALiBi:
     def test_slopes_match_the_published_ones_for_eight_heads(self):
-        assert ALiBi(8).slopes.tolist() == [2.0**-h for h in range(1, 9)]
+        assert alibi_slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
 
     @pytest.mark.parametrize("n_heads", [8, 6])
     def test_causal_weights_match_transformers(self, n_heads):
@@ -129,6 +130,11 @@ class TestALiBi:
     def test_bias_is_a_penalty_that_grows_with_distance(self):
         bias = ALiBi(2).bias(torch.zeros(1, 2, 2, 4), 4)
         assert bias[0].tolist() == [[-2 / 16, -1 / 16, 0, -1 / 16], [-3 / 16, -2 / 16, -1 / 16, 0]]
+
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+    def test_bias_keeps_every_distance_apart_in_low_precision(self, dtype):
+        bias = ALiBi(8).bias(torch.zeros(1, 8, 1, 4, dtype=dtype), 2048)
+        assert len(bias[0].unique()) == 2048
 
 
 class TestRelative:

@@ -71,7 +71,6 @@ def _check(item: str, points: float, *parts: Part) -> Check:
 PROBLEM_SET = ProblemSet(
     name="ps1",
     title="n-gram models",
-    course_modules=(),
     checks=(
         _check(
             "count_ngrams",

@@ -37,7 +37,6 @@ def _check(item: str, points: float, *parts: Part) -> Check:
 PROBLEM_SET = ProblemSet(
     name="ps2",
     title="tokenization",
-    course_modules=(),
     checks=(
         _check(
             "count_pairs",

@@ -77,7 +77,6 @@ def _check(item: str, points: float, *parts: Part) -> Check:
 PROBLEM_SET = ProblemSet(
     name="ps3",
     title="neural language models",
-    course_modules=(),
     checks=(
         _check(
             "stream_pieces",

@@ -107,17 +107,11 @@ class Check:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """All checks of one set.
-
-    Attributes:
-        course_modules: modules of `course_pkg` that student code may import while it is graded.
-            Never one that holds a reference version.
-    """
+    """All checks of one set."""
 
     name: str
     title: str
     checks: tuple[Check, ...]
-    course_modules: tuple[str, ...] = ()
 
     def check(self, item: str) -> Check:
         """Return the check of a graded item.

@@ -79,8 +79,6 @@ class Grader:
         self._targets = targets(self.problem_set)
         self._visible = visible_tests(self._released)
         self._sandbox = Sandbox(
-            self.problem_set.course_modules,
-            course_root=course.folder.parent,
             libraries=libraries_for(self.problem_set, self._released),
             limits=confinement.limits,
             allow_unsandboxed=confinement.trusted,

@@ -60,9 +60,8 @@ def serve(control_fd: int) -> NoReturn:
     except OSError as error:
         _send(control, {"unavailable": str(error)})
         sys.exit(1)
-    sys.path.append(settings["course"])
     try:
-        shell = _warm_up(settings["libraries"], settings["course_modules"])
+        shell = _warm_up(settings["libraries"])
     except Exception as error:
         _send(control, {"error": describe(error)})
         sys.exit(1)
@@ -83,7 +82,7 @@ def serve(control_fd: int) -> NoReturn:
         _send(control, {"status": os.waitstatus_to_exitcode(status), "cpu_seconds": cpu_seconds})
 
 
-def _warm_up(libraries: list[str], course_modules: list[str]) -> Any:
+def _warm_up(libraries: list[str]) -> Any:
     """Import what every submission would import, and leave nothing of the grader to find.
 
     No more than that: each library makes the memory larger that every fork copies the map of.
@@ -94,8 +93,6 @@ def _warm_up(libraries: list[str], course_modules: list[str]) -> Any:
         for name in libraries:
             with contextlib.suppress(ImportError):  # not every grader has matplotlib
                 importlib.import_module(name)
-        for name in course_modules:
-            importlib.import_module(name)
         if "torch" in sys.modules:
             _warm_torch(with_optimizers="torch.optim" in libraries)
         shell = _make_shell()

@@ -1,8 +1,8 @@
 """The room that bubblewrap builds: what is inside, and the command that opens it.
 
 Inside are /usr and the libraries, the Python that runs the grader with its packages, the folder
-`autograder/inside`, and the course's allowed modules; all read-only. Outside stay the project, the
-home folder, the environment, the network, other processes and every other file of the machine.
+`autograder/inside`; all read-only. Outside stay the project, the home folder, the environment, the
+network, other processes and every other file of the machine.
 """
 
 import os
@@ -15,10 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from autograder.inside.process_limits import HOME, WRITABLE, Limits
-from autograder.records import GraderError, SandboxUnavailable
+from autograder.records import SandboxUnavailable
 
 GRADER_INSIDE = "/run/inside"
-COURSE_INSIDE = "/opt/course"
 _PACKAGES_INSIDE = "/opt/packages"
 _WORKER = Path(__file__).parents[1] / "inside"
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
@@ -59,14 +58,11 @@ def plain_command(control_fd: int) -> list[str]:
     return [_python(), "-P", "-s", "-c", start]
 
 
-def bubblewrap_command(
-    folder: Path, course_names: Sequence[str], limits: Limits, control_fd: int
-) -> list[str]:
+def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[str]:
     """Start the server inside the room.
 
     Args:
-        folder: holds the copied modules of the course; `etc` is added to it.
-        course_names: top-level packages of the course, hidden wherever they are installed.
+        folder: the sandbox's own; `etc` is added to it.
 
     Raises:
         SandboxUnavailable: if bubblewrap is missing or too old.
@@ -89,7 +85,7 @@ def bubblewrap_command(
         arguments += ["--dir", str(parent)]  # open to all; made by --ro-bind they would not be
     for source, target in binds:
         arguments += ["--ro-bind", str(source), target]
-    for target in _hidden(course_names):
+    for target in _hidden():
         arguments += ["--tmpfs", target, "--remount-ro", target]
     for target in WRITABLE:
         arguments += ["--perms", "1777", "--size", str(limits.disk_bytes), "--tmpfs", target]
@@ -99,10 +95,10 @@ def bubblewrap_command(
     return [*arguments, "--", _python(), "-P", "-s", "-c", start]
 
 
-def readable_paths(folder: Path, course_names: Sequence[str]) -> list[str]:
-    """Name what may be read where there is no room: the libraries, Python, the course's modules."""
-    hidden = set(_hidden(course_names))
-    paths = [str(path) for path in _libraries()] + [str(folder / "course")]
+def readable_paths() -> list[str]:
+    """Name what may be read where there is no room: the libraries and Python."""
+    hidden = set(_hidden())
+    paths = [str(path) for path in _libraries()]
     for index, packages in enumerate(_package_folders()):
         inside = [f"{_PACKAGES_INSIDE}/{index}/{entry.name}" for entry in packages.iterdir()]
         if hidden.isdisjoint(inside):
@@ -110,33 +106,6 @@ def readable_paths(folder: Path, course_names: Sequence[str]) -> list[str]:
         else:
             paths += [str(packages / Path(name).name) for name in inside if name not in hidden]
     return paths
-
-
-def copy_modules(names: Sequence[str], root: Path, target: Path) -> None:
-    """Copy these modules, and of the packages above them only the `__init__` files.
-
-    Raises:
-        GraderError: if there is no such module under `root`.
-    """
-    for name in names:
-        parts = name.split(".")
-        for depth in range(1, len(parts)):
-            _copy(root, target, Path(*parts[:depth], "__init__.py"), required=False)
-        module = Path(*parts)
-        is_package = (root / module).is_dir()
-        _copy(root, target, module / "__init__.py" if is_package else module.with_suffix(".py"))
-
-
-def _copy(root: Path, target: Path, path: Path, required: bool = True) -> None:
-    if not (root / path).is_file():
-        if required:
-            raise GraderError(f"course module {path} does not exist in {root}")
-        return
-    (target / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(root / path, target / path)
-    # Readable by the user that student code gets, whatever the umask here.
-    for made in (target / path, *(target / parent for parent in path.parents)):
-        made.chmod(0o755)
 
 
 def _start(grader: str, packages: Sequence[str], control_fd: int) -> str:
@@ -186,7 +155,6 @@ def _read_only(folder: Path) -> Iterator[tuple[Path, str]]:
     for index, packages in enumerate(_package_folders()):
         yield packages, f"{_PACKAGES_INSIDE}/{index}"
     yield _WORKER, f"{GRADER_INSIDE}/autograder/inside"
-    yield folder / "course", COURSE_INSIDE
 
 
 def _libraries() -> Iterator[Path]:
@@ -199,9 +167,9 @@ def _libraries() -> Iterator[Path]:
         yield Path(sys.base_prefix)
 
 
-def _hidden(course_names: Sequence[str]) -> Iterator[str]:
+def _hidden() -> Iterator[str]:
     """Name installed copies of the grader and the course: they hold the reference versions."""
     for index, packages in enumerate(_package_folders()):
-        for name in {"autograder", "assignments", *course_names}:
+        for name in ("autograder", "assignments"):
             if (packages / name).is_dir():
                 yield f"{_PACKAGES_INSIDE}/{index}/{name}"

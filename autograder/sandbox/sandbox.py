@@ -19,7 +19,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -58,8 +58,6 @@ class Sandbox:
     kernel ends the sandbox too.
 
     Args:
-        course_modules: modules that student code may import, such as "course_pkg.text.batches".
-        course_root: folder that holds their package; needed if there are any.
         libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
             each submission spends the time; and each one here makes every fork a little slower.
         allow_unsandboxed: run with this user's own rights. For trusted code only.
@@ -70,22 +68,16 @@ class Sandbox:
 
     Raises:
         SandboxUnavailable: on entering, if this machine cannot isolate; says what to install.
-        GraderError: on entering, if a course module is missing or does not import alone.
+        GraderError: on entering, if a library breaks while it is loaded.
     """
 
     def __init__(
         self,
-        course_modules: Sequence[str] = (),
         *,
-        course_root: Path | None = None,
         libraries: Sequence[str] = LIBRARIES,
         limits: Limits = Limits(),  # noqa: B008  (frozen)
         allow_unsandboxed: bool = False,
     ) -> None:
-        if course_modules and course_root is None:
-            raise ValueError(f"course_root is None; it must hold {list(course_modules)}")
-        self.course_modules = tuple(course_modules)
-        self.course_root = course_root
         self.libraries = tuple(libraries)
         self.limits = limits
         self.unsandboxed = allow_unsandboxed
@@ -103,10 +95,7 @@ class Sandbox:
         folder = Path(self._folder.name)
         try:
             folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
-            (folder / "course").mkdir()
             (folder / "work").mkdir(0o700)
-            if self.course_root is not None:
-                bubblewrap.copy_modules(self.course_modules, self.course_root, folder / "course")
             if self.unsandboxed:
                 self._start()
             else:
@@ -236,11 +225,10 @@ class Sandbox:
         assert self._folder is not None
         folder = Path(self._folder.name)
         ours, theirs = socket.socketpair()
-        names = {name.split(".")[0] for name in self.course_modules}
         fd = theirs.fileno()
         in_room = self._tier.startswith("A")
         if in_room:
-            command = bubblewrap.bubblewrap_command(folder, sorted(names), self.limits, fd)
+            command = bubblewrap.bubblewrap_command(folder, self.limits, fd)
         else:
             command = bubblewrap.plain_command(fd)
         with theirs, tempfile.TemporaryFile() as complaints:
@@ -256,25 +244,22 @@ class Sandbox:
             )
             theirs.close()
             self._control = ours
-            answer = self._handshake(self._settings(folder, names))
+            answer = self._handshake(self._settings(folder))
             complaints.seek(0)
             return answer, complaints.read(4000).decode(errors="replace").strip()
 
-    def _settings(self, folder: Path, course_names: Collection[str]) -> dict[str, Any]:
+    def _settings(self, folder: Path) -> dict[str, Any]:
         """Return what the server must know; no path of this machine gets into the room."""
         settings = {
             "tier": self._tier,
             "limits": dataclasses.asdict(self.limits),
             "become": self._user.uid if self._user is not None else None,
-            "course": bubblewrap.COURSE_INSIDE,
             "libraries": list(self.libraries),
-            "course_modules": list(self.course_modules),
         }
         if not self._tier.startswith("A"):
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
-            settings["course"] = str(folder / "course")
-            settings["readable"] = bubblewrap.readable_paths(folder, sorted(course_names))
+            settings["readable"] = bubblewrap.readable_paths()
             settings["work"] = str(folder / "work")
         return settings
 
@@ -291,10 +276,7 @@ class Sandbox:
 
     def _refuse(self, answer: dict[str, Any], complaints: str) -> NoReturn:
         if "error" in answer:
-            raise GraderError(
-                f"{answer['error']} (while the sandbox loaded torch, numpy and the modules "
-                f"{list(self.course_modules)}: a course module may import only others of these)"
-            )
+            raise GraderError(f"{answer['error']} (while the sandbox loaded its libraries)")
         why = answer.get("unavailable") or complaints or "it does not start, and gives no reason"
         raise SandboxUnavailable(str(why))
 

@@ -89,10 +89,6 @@ def test_checks_accept_and_catch_one_answer_of_each_kind(made):
     assert all(trial.share < 1 for trial in report.of(kind="mistake"))
 
 
-def test_grading_offers_no_module_of_the_package(made):
-    assert made.checks.course_modules == ()
-
-
 def test_hints_are_for_students_to_read(made):
     """Whole sentences, in the second person where they speak of the answer, and no code block."""
     for check in made.checks.checks:

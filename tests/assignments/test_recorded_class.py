@@ -1,0 +1,99 @@
+"""Every answer that the course knows earns what it earned when it was recorded.
+
+For each item and two seeds, `recorded_class.json` holds what every known answer earns: its points,
+a 1 for each part that it passes and a 0 for each that it fails, and the misconception that is
+named if it is not the answer's own. `python -m tests.assignments.test_recorded_class` writes it
+anew: do so only after an item has begun to ask for something else, and read the difference.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.authoring.checks import Check
+from autograder.authoring.course import find_course
+from autograder.authoring.release import Release, build
+from autograder.grading.judge import case_requests, judge_check, submission_seed
+from autograder.inside.messages import Failure
+from autograder.records import Observation
+from tests.assignments.notebooks import ask, run_cells
+
+COURSE = find_course(Path(__file__).parents[2] / "assignments")
+RECORD = Path(__file__).with_name("recorded_class.json")
+RENAMED: dict[str, str] = {}  # an answer's name today -> its name in the record
+SALTS = ("first", "second")
+CPU_SECONDS = 1.0  # that one question may take; all but endless answers take milliseconds
+
+
+def known_answers(check: Check, release: Release) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each answer and the answer itself: the notebook's and the catalogue's."""
+    for name, notebook in (("solution", release.solution), ("stub", release.student)):
+        yield name, run_cells(notebook)[1][check.target]
+    for kind, answers in (("right", check.alternatives), ("wrong", check.mistakes)):
+        for answer in answers:
+            yield f"{kind}: {answer.name}", answer.implementation
+
+
+def grade(check: Check, answer: Any, seed: int, name: str) -> str:
+    """Judge one answer; return points, a digit for each part, and the misconception, if any."""
+    observations = [
+        Observation(request.item, request.part, request.case, _within_limit(request, answer))
+        for request in case_requests(check, seed)
+    ]
+    verdict = judge_check(check, seed, observations)
+    assert not verdict.fault
+    parts = "".join("01"[part.holds] for part in verdict.parts)
+    named = verdict.misconception.name if verdict.misconception else ""
+    named = "its own" if f"wrong: {named}" == name else RENAMED.get(named, named)
+    return f"{verdict.points:g} {parts} {named}".rstrip()
+
+
+def _within_limit(request: Any, answer: Any) -> Any:
+    def stop(signum: int, frame: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    try:
+        value = ask(request, answer)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    is_late = isinstance(value, Failure) and value.message.startswith("TimeoutError")
+    return Failure("timeout", "") if is_late else value
+
+
+def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
+    """Judge every known answer to an item, by the name that it has in the record."""
+    seed = submission_seed(salt, "ada", release.name)
+    return {
+        RENAMED.get(name, name): grade(check, answer, seed, name)
+        for name, answer in known_answers(check, release)
+    }
+
+
+ITEMS = [check for name in COURSE.sets() for check in COURSE.problem_set(name).checks]
+
+
+@pytest.mark.parametrize(
+    "salt", [SALTS[0], *(pytest.param(salt, marks=pytest.mark.slow) for salt in SALTS[1:])]
+)
+@pytest.mark.parametrize("check", ITEMS, ids=[check.item for check in ITEMS])
+def test_known_answers_earn_what_they_earned(check, salt):
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))[salt]
+    release = build(COURSE.source(check.item.split("_")[0]))
+    assert grade_item(check, release, salt) == recorded[check.item]
+
+
+if __name__ == "__main__":
+    found: dict[str, dict[str, dict[str, str]]] = {salt: {} for salt in SALTS}
+    for set_name in COURSE.sets():
+        made = build(COURSE.source(set_name))
+        for item in COURSE.problem_set(set_name).checks:
+            for its_salt in SALTS:
+                found[its_salt][item.item] = grade_item(item, made, its_salt)
+    RECORD.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

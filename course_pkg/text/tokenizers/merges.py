@@ -1,7 +1,8 @@
 """Which pairs to merge: the training of byte-pair encoding, apart from texts and tokenizers.
 
 A corpus is reduced to its distinct words and how often each occurs. What remains is one loop:
-merge the most frequent pair of adjacent tokens, and correct only the counts that this changes.
+merge the most frequent pair of adjacent tokens. `recount_merges` counts all pairs again for each
+merge and is the one to read; `learn_merges` updates only the counts that a merge changes.
 Chapter: tokenization. Sennrich, Haddow & Birch 2016, algorithm 1, made incremental.
 """
 
@@ -12,6 +13,31 @@ from itertools import pairwise
 
 Pair = tuple[bytes, bytes]
 """Two tokens that become one."""
+
+
+def recount_merges(
+    words: Mapping[bytes, int], n_tokens: int, min_count: int
+) -> tuple[list[bytes], list[Pair]]:
+    """Learn merges by the definition; arguments and result are those of `learn_merges`.
+
+    Example:
+        >>> recount_merges({b"low": 5, b"newest": 6, b"widest": 3}, 258, min_count=2)[1]
+        [(b'e', b's'), (b'es', b't')]
+    """
+    tokens = [bytes([b]) for b in range(256)]
+    merges: list[Pair] = []
+    corpus = [list(word) for word in words]
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(corpus, list(words.values()))
+        pair = min(pairs, key=lambda p: (-pairs[p], p), default=None)  # ties: the smaller ids
+        if pair is None or pairs[pair] < min_count:
+            break
+        merges.append((tokens[pair[0]], tokens[pair[1]]))
+        merged = b"".join(merges[-1])
+        if merged not in tokens:  # "a"+"bc" and "ab"+"c" are one token
+            tokens.append(merged)
+        corpus = [merge_pair(ids, pair, tokens.index(merged)) for ids in corpus]
+    return tokens, merges
 
 
 def learn_merges(

@@ -13,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
+from course_pkg.text.corpora import load_corpus
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.text.stories.translation import sample_translations
 from course_pkg.text.tokenizers import EOS
 from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
-from course_pkg.text.tokenizers.merges import count_pairs, learn_merges, merge_pair
+from course_pkg.text.tokenizers.merges import learn_merges, recount_merges
 from course_pkg.text.tokenizers.printable_bytes import from_printable, to_printable
 
 TEXTS = [
@@ -122,29 +125,37 @@ def test_learned_merges_match_tokenizers_ties_included(words):
     assert shown == merges_of_tokenizers(words, 256 + 25)
 
 
-def learn_by_recounting(words: Counter[bytes], n_tokens: int) -> list[tuple[bytes, bytes]]:
-    """The definition: count every pair again before each merge."""
-    tokens = [bytes([b]) for b in range(256)]
-    spelled = {word: list(word) for word in words}
-    merges = []
-    while len(tokens) < n_tokens:
-        counts = count_pairs(list(spelled.values()), [words[w] for w in spelled])
-        if not counts:
-            break
-        pair = min(counts, key=lambda p: (-counts[p], p))
-        made = tokens[pair[0]] + tokens[pair[1]]
-        merges.append((tokens[pair[0]], tokens[pair[1]]))
-        if made not in tokens:
-            tokens.append(made)
-        spelled = {w: merge_pair(ids, pair, tokens.index(made)) for w, ids in spelled.items()}
-    return merges
-
-
 @settings(max_examples=150, deadline=None)
-@given(st.dictionaries(st.text("ab", min_size=1, max_size=9), st.integers(1, 5), max_size=9))
-def test_learned_merges_match_recounting_when_letters_repeat(words):
-    counted = Counter({word.encode(): n for word, n in words.items()})
-    assert learn_merges(counted, 275, min_count=1)[1] == learn_by_recounting(counted, 275)
+@given(
+    st.dictionaries(st.text("ab", min_size=1, max_size=9), st.integers(1, 5), max_size=9),
+    st.integers(1, 4),
+)
+def test_learned_merges_match_recounting_when_letters_repeat(words, min_count):
+    counted = {word.encode(): n for word, n in words.items()}
+    expected = recount_merges(counted, 275, min_count)
+    assert learn_merges(counted, 275, min_count) == expected
+
+
+def texts_of_several_kinds() -> dict[str, str]:
+    """English stories, a made-up language, names, and letters that are no English at all."""
+    translations = sample_translations(60, seed=4)
+    return {
+        "stories": " ".join(story.text for story in StoryGrammar().sample(60, seed=4)),
+        "Velu": " ".join(" ".join(pair.target) for pair in translations),
+        "names": " ".join(load_corpus("names").train[:300]),
+        "hostile": "naïve 日本語 日本 ааа 🙂🙂 don't  \t\n 12 123 1234 " * 3,
+    }
+
+
+@pytest.mark.parametrize("kind", ["stories", "Velu", "names", "hostile"])
+def test_recounted_merges_of_a_text_match_tokenizers_and_learned_merges(kind):
+    matches = regex.finditer(GPT2_PATTERN, texts_of_several_kinds()[kind])
+    words = Counter(match.group().encode() for match in matches)
+    tokens, merges = recount_merges(words, 256 + 60, min_count=1)
+    assert (tokens, merges) == learn_merges(words, 256 + 60, min_count=1)
+    shown = [tuple("".join(chr(0x4E00 + b) for b in t) for t in pair) for pair in merges]
+    assert len(shown) >= 30
+    assert shown == merges_of_tokenizers(words, 256 + 60)
 
 
 def test_ties_go_to_the_smaller_first_id_then_the_smaller_second():

@@ -84,13 +84,13 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def find(self, column: str) -> int | None:
-        """Return the place of a column; capitals and spaces around its name do not matter."""
+        """Return the index of a column; capitals and spaces around its name do not matter."""
         wanted = column.strip().casefold()
-        places = [place for place, name in enumerate(self.header) if name.casefold() == wanted]
-        return places[0] if places else None
+        names = (name.casefold() for name in self.header)
+        return next((index for index, name in enumerate(names) if name == wanted), None)
 
-    def place(self, column: str) -> int:
-        """Return the place of a column that must be there.
+    def index(self, column: str) -> int:
+        """Return the index of a column that must be there.
 
         Raises:
             GraderError: if there is none; lists those that are.

@@ -226,6 +226,9 @@ class FinalScore:
     Attributes:
         points: of machine and people together, less the penalty, and never below zero.
         penalty: points taken off for being late.
+        raw_points: before the penalty.
+        due: when it was due, in UTC, as nbgrader writes it; empty if there is no such date.
+        submitted: when it came, likewise.
     """
 
     student: str
@@ -234,3 +237,8 @@ class FinalScore:
     penalty: float = 0.0
     email: str = ""
     items: tuple[ItemScore, ...] = ()
+    raw_points: float = 0.0
+    due: str = ""
+    submitted: str = ""
+    last_name: str = ""
+    first_name: str = ""

@@ -10,12 +10,15 @@ import click
 
 from autograder.authoring.course import find_course
 from autograder.cli.options import FINDINGS, json_option, note, out_option, report_errors
-from autograder.lms.export import COMMENTS, Export
+from autograder.lms.export import ExportRequest, export_formats
 from autograder.lms.gradescope_package import VISIBILITIES
-from autograder.records import FinalScore, GraderError
+from autograder.records import GraderError
 
-_FORMATS = ("csv", "canvas", "moodle", "moodle-worksheet")
-_EXPORT_EPILOG = """\b
+_FORMATS = export_formats()
+_COMMENTS = "Feedback comments"
+_LINES = "\n".join(f"  {one.name:<18}{one.summary}" for one in _FORMATS.values())
+_ROSTERS = "\n".join(f"  {one.name:<18}{one.roster}" for one in _FORMATS.values() if one.roster)
+_EXPORT_EPILOG = f"""\b
 Examples:
   autograder export ps1 > ps1.csv
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
@@ -23,10 +26,12 @@ Examples:
   autograder export ps1 --format moodle --identifier "ID number" --roster people.csv
 
 \b
+Formats, and what they take where an option is not given:
+{_LINES}
+
+\b
 Where a roster comes from:
-  canvas            Grades > Export: the gradebook; it goes back by Grades > Import
-  moodle-worksheet  the assignment > Download grading worksheet; back by Upload grading worksheet
-  moodle            Participants > Download table data; grades go in by Grades > Import > CSV
+{_ROSTERS}
 
 Students are matched by what identifies them: login, number, address; those collected from an
 archive by the number in its names, if the names agree too. Whoever cannot be matched, on either
@@ -37,29 +42,20 @@ side, is named with their points on stderr.
 @click.command(epilog=_EXPORT_EPILOG)
 @click.argument("name", metavar="SET")
 @click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default=_FORMATS[0], show_default=True
+    "--format", "form", type=click.Choice(list(_FORMATS)), default="csv", show_default=True
 )
 @click.option(
     "--roster", type=click.Path(path_type=Path), help="CSV file that the platform has exported."
 )
-@click.option(
-    "--column",
-    default="",
-    help="Name of the column of grades.  [default: the set's name or title; in a worksheet, Grade]",
-)
-@click.option(
-    "--identifier",
-    default="",
-    help="Moodle's column that says who it is.  [default: Email address; in a worksheet, "
-    "Identifier]",
-)
+@click.option("--column", default="", help="Name of the column of grades.")
+@click.option("--identifier", default="", help="Name of the column that says who it is.")
 @click.option(
     "--comments",
     is_flag=False,
-    flag_value=COMMENTS,
+    flag_value=_COMMENTS,
     default="",
     metavar="[COLUMN]",
-    help=f"For Moodle: also say what each item earned, in this column.  [default: {COMMENTS}]",
+    help=f"For Moodle: also say what each item earned, in this column.  [default: {_COMMENTS}]",
 )
 @out_option
 @click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
@@ -78,25 +74,24 @@ def export(
     db: str,
     as_json: bool,
 ) -> None:
-    """Print grades as CSV: nbgrader's columns, Canvas's or Moodle's.
+    """Print grades as CSV: nbgrader's columns, or those that a learning platform takes.
 
     Late penalties and points given by hand are in them, as in formgrader. Cells that a spreadsheet
     would take for formulas get an apostrophe. With --json, the same columns and rows come in one
     document, and the notes stand in it.
     """
-    from autograder.class_run.pipeline import Settings
+    from autograder.class_run.plan import Settings
+    from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
 
-    course = find_course(folder)
-    course.source(name)
+    title = find_course(folder).problem_set(name).title
     if not db and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
+    table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
-        if form == "csv":
-            made = Export(book.export_csv(name))
-        else:
-            scores, names = book.final_scores(name), (name, course.problem_set(name).title)
-            made = _for_platform(form, scores, roster, names, column, identifier, comments)
+        scores = book.final_scores(name)
+    request = ExportRequest(name, title, scores, table, column, identifier, comments)
+    made = _FORMATS[form].write(request)
     if as_json:
         columns, *rows = csv.reader(io.StringIO(made.text, newline=""))
         plain = {"problem_set": name, "format": form, "columns": columns, "rows": rows}
@@ -105,31 +100,6 @@ def export(
         click.echo(made.text, nl=False)
         note(made.notes)
     sys.exit(FINDINGS if made.notes else 0)
-
-
-def _for_platform(
-    form: str,
-    scores: tuple[FinalScore, ...],
-    roster: Path | None,
-    names: tuple[str, str],
-    column: str,
-    identifier: str,
-    comments: str,
-) -> Export:
-    from autograder.files import read_table
-    from autograder.lms import export
-
-    table = read_table(roster) if roster is not None else None
-    if form == "moodle":
-        who = identifier or "Email address"
-        return export.moodle(scores, column or names[1], who, table, comments)
-    if table is None:
-        raise GraderError(f"--format {form} needs --roster: `export --help` says where it is from")
-    if form == "canvas":
-        return export.canvas(scores, table, names, column)
-    return export.moodle_worksheet(
-        scores, table, identifier or "Identifier", column or "Grade", comments
-    )
 
 
 @click.command(epilog="\b\nExample:\n  autograder gradescope ps1 --visibility after_published")

@@ -19,13 +19,13 @@ class Person:
     """One row of a roster.
 
     Attributes:
-        place: index of the row.
+        row: its index.
         name: as the roster writes it, for comparison and for messages.
         ids: everything that names this person and nobody else.
         number: by which the platform's archives name them.
     """
 
-    place: int
+    row: int
     name: str
     ids: frozenset[str]
     number: str = ""
@@ -56,18 +56,18 @@ def match(scores: Sequence[FinalScore], people: Sequence[Person], file: str) -> 
     for score in scores:
         found, reason = _rows_of(score, people, file)
         if len(found) == 1:
-            claims.setdefault(found[0].place, []).append(score)
+            claims.setdefault(found[0].row, []).append(score)
         else:
             notes.append(f"{_graded(score)} was not entered: {reason}")
     rows = {}
-    names = {person.place: person.name for person in people}
-    for place, claimants in claims.items():
+    names = {person.row: person.name for person in people}
+    for row, claimants in claims.items():
         if len(claimants) == 1:
-            rows[place] = claimants[0]
+            rows[row] = claimants[0]
         else:
             graded = " and ".join(map(_graded, claimants))
-            notes.append(f"{graded} all stand for {names[place]} in {file}; none was entered")
-    left = [person.name for person in people if person.place not in claims]
+            notes.append(f"{graded} all stand for {names[row]} in {file}; none was entered")
+    left = [person.name for person in people if person.row not in claims]
     if left:
         more = f" and {len(left) - _MOST_NAMES} more" if len(left) > _MOST_NAMES else ""
         shown = "; ".join(left[:_MOST_NAMES])

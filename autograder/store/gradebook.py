@@ -7,8 +7,6 @@ layout that nbgrader's formgrader reads, so hand grading works as instructors kn
 """
 
 import contextlib
-import csv
-import io
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +24,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import contains_eager, selectinload
 
 from autograder.authoring.notebooks import defused, grading, is_answer
-from autograder.files import harmless
 from autograder.records import (
     FinalScore,
     Grade,
@@ -38,19 +35,6 @@ from autograder.records import (
     Verdict,
 )
 
-_CSV_COLUMNS = (
-    "assignment",
-    "duedate",
-    "timestamp",
-    "student_id",
-    "last_name",
-    "first_name",
-    "email",
-    "raw_score",
-    "late_submission_penalty",
-    "score",
-    "max_score",
-)
 _AT_ONCE = 100
 
 
@@ -205,24 +189,11 @@ class Gradebook:
         yield from self._book.db.execute(query)
 
     def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
-        """Return what each submission counts, as `export_csv` and formgrader do."""
+        """Return what each submission counts, as formgrader does."""
         with _said_plainly(self.url):
             found = self._book.assignment_submissions(problem_set)
             scores = [_final_score(submission) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
-
-    def export_csv(self, problem_set: str) -> str:
-        """Return the grades of a set as CSV, with the columns of nbgrader's own export."""
-        out = io.StringIO()
-        writer = csv.DictWriter(out, _CSV_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        with _said_plainly(self.url):
-            for assignment in self._book.assignments:
-                if assignment.name != problem_set:
-                    continue
-                for submission in sorted(assignment.submissions, key=lambda s: s.student.id):
-                    writer.writerow(_csv_row(assignment, submission))
-        return out.getvalue()
 
     def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:
         notebook = self._book.find_notebook(name, name)
@@ -377,24 +348,6 @@ def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str |
     return defused(in_words(verdict))
 
 
-def _csv_row(assignment: Any, submission: Any) -> Mapping[str, Any]:
-    student, penalty = submission.student, submission.late_submission_penalty or 0.0
-    row = {
-        "assignment": assignment.name,
-        "duedate": assignment.duedate,
-        "timestamp": submission.timestamp,
-        "student_id": student.id,
-        "last_name": student.last_name,
-        "first_name": student.first_name,
-        "email": student.email,
-        "raw_score": submission.score,
-        "late_submission_penalty": penalty,
-        "score": max(0.0, submission.score - penalty),
-        "max_score": assignment.max_score,
-    }
-    return {key: harmless(value) for key, value in row.items()}
-
-
 def _final_score(submission: Any) -> FinalScore:
     comments = {
         row.name: row.manual_comment or ""
@@ -412,14 +365,20 @@ def _final_score(submission: Any) -> FinalScore:
         for notebook in submission.notebooks
         for row in notebook.grades
     )
-    row = _csv_row(submission.assignment, submission)
+    student, assignment = submission.student, submission.assignment
+    penalty = submission.late_submission_penalty or 0.0
     return FinalScore(
-        student=submission.student.id,
-        points=row["score"],
-        max_points=row["max_score"],
-        penalty=row["late_submission_penalty"],
-        email=submission.student.email or "",
+        student=student.id,
+        points=max(0.0, submission.score - penalty),
+        max_points=assignment.max_score,
+        penalty=penalty,
+        email=student.email or "",
         items=items,
+        raw_points=submission.score,
+        due=str(assignment.duedate or ""),
+        submitted=str(submission.timestamp or ""),
+        last_name=student.last_name or "",
+        first_name=student.first_name or "",
     )
 
 

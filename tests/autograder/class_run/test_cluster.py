@@ -67,7 +67,6 @@ def test_class_is_graded_into_postgresql_as_into_sqlite(
             grade_class(toy_course, "toy", folder, settings)
         with Gradebook(settings.url) as book:
             scores[url] = book.final_scores("toy")
-            assert "b\u00f6" in book.export_csv("toy")
     assert scores[postgres] == scores[""]
     assert [(score.student, score.points) for score in scores[postgres]] == [
         ("ada", 90),

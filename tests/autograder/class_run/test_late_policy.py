@@ -1,7 +1,5 @@
 """Due dates and penalties; expected points are worked out by hand beside each case."""
 
-import csv
-import io
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -267,14 +265,8 @@ def test_gradebook_formgrader_and_export_agree_on_the_penalty(late_class, tmp_pa
         assert cy.total_seconds_late == 0
         assert cy.extension == timedelta(days=7)
     with Gradebook(url) as book:
-        rows = {
-            row["student_id"]: row for row in csv.DictReader(io.StringIO(book.export_csv("toy")))
-        }
-    assert [rows["bo"][key] for key in ("raw_score", "late_submission_penalty", "score")] == [
-        "90.0",
-        "20.0",
-        "70.0",
-    ]
+        scores = {score.student: score for score in book.final_scores("toy")}
+    assert (scores["bo"].raw_points, scores["bo"].penalty, scores["bo"].points) == (90, 20, 70)
     late_class(POLICY.replace("= 10", "= 0"))
     database = sqlite3.connect(tmp_path / "out" / "gradebook.db")
     assert {

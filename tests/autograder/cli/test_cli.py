@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -268,6 +270,29 @@ def test_export_for_moodle_s_gradebook_names_people_by_the_chosen_column(run, gr
         ("bo", "50"),
         ("cy [red]", "0"),
     ]
+
+
+def test_a_new_export_format_is_one_new_file(graded, toy_course, tmp_path):
+    """Choices, help and output follow from a module that lies among the formats."""
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "blackboard.py").write_text(
+        "from autograder.lms.export import Export, Format\n"
+        "write = lambda request: Export(f'{request.title}\\t{len(request.scores)}\\n')\n"
+        "FORMATS = (Format('blackboard', 'one line', write, roster='Full Grade Center'),)\n"
+    )
+    command = (
+        "import sys; from autograder.lms import formats; formats.__path__.append(sys.argv.pop(1))\n"
+        "from autograder.cli.main import main; main()"
+    )
+
+    def run(*words):
+        line = [sys.executable, "-c", command, tmp_path / "plugins", "--course", toy_course.folder]
+        return subprocess.run([*line, "export", *words], capture_output=True, text=True).stdout
+
+    assert run("toy", "--out", graded[0], "--format", "blackboard") == "Toy set\t3\n"
+    taught = run("--help")
+    assert "[canvas|moodle|moodle-worksheet|csv|blackboard]" in taught
+    assert "blackboard        one line" in taught and "blackboard        Full Grade" in taught
 
 
 def test_names_cannot_command_the_terminal(run, hand_in, toys, tmp_path, without_sandbox):

@@ -11,7 +11,10 @@ from nbgrader import api
 
 from autograder.authoring import release
 from autograder.files import Table, harmless, read_table, write_table
-from autograder.lms.export import canvas, comment, moodle, moodle_worksheet
+from autograder.lms.export import ExportRequest, comment_html
+from autograder.lms.formats.canvas import canvas
+from autograder.lms.formats.moodle import moodle, moodle_worksheet
+from autograder.lms.formats.nbgrader_csv import nbgrader_csv
 from autograder.records import FinalScore, Grade, GraderError, ItemScore, State, Verdict
 from autograder.store.gradebook import Gradebook
 
@@ -44,6 +47,11 @@ def _score(student, points=87.5, **more):
     return FinalScore(student, points, 100.0, **more)
 
 
+def _request(scores, roster=None, title="Problem set 1", **more):
+    table = _table(roster) if roster is not None else None
+    return ExportRequest("ps1", title, scores, table, **more)
+
+
 def _rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -53,7 +61,7 @@ def _rows(text):
     "student", ["ada@uni.example", "ADA@uni.example ", "12345", "S-001", "lovelaceada_12345"]
 )
 def test_canvas_finds_a_student_by_any_identifier(student):
-    made = canvas([_score(student)], _table(CANVAS_ROSTER), ["ps1", "Problem set 1"])
+    made = canvas(_request([_score(student)], CANVAS_ROSTER))
     points, ada = _rows(made.text)
     assert points["Student"] == "    Points Possible"
     assert points["Problem set 1 (4711)"] == "100"
@@ -69,7 +77,7 @@ def test_canvas_finds_a_student_by_any_identifier(student):
 
 def test_canvas_reports_everybody_whom_it_leaves_out():
     scores = [_score("ada@uni.example"), _score("zoe", 12.0), _score("grace", 99.0)]
-    made = canvas(scores, _table(CANVAS_ROSTER), ["Problem set 1"])
+    made = canvas(_request(scores, CANVAS_ROSTER))
     assert [row["ID"] for row in _rows(made.text)] == ["", "12345"]
     assert made.notes == (
         "zoe (12 of 100 points) was not entered: not in roster.csv",
@@ -80,14 +88,14 @@ def test_canvas_reports_everybody_whom_it_leaves_out():
 
 def test_canvas_name_that_ends_in_another_s_number_gets_nobody_s_row():
     """In the archive, Eve called herself eve_12346, which is Alan's number."""
-    made = canvas([_score("eve_12346")], _table(CANVAS_ROSTER), ["Problem set 1"])
+    made = canvas(_request([_score("eve_12346")], CANVAS_ROSTER))
     assert len(_rows(made.text)) == 1
     assert "the number 12346 belongs to Turing, Alan in roster.csv" in made.notes[0]
 
 
 def test_two_students_for_one_row_enter_neither():
     scores = [_score("alan", 1.0), _score("12346", 99.0)]
-    made = canvas(scores, _table(CANVAS_ROSTER), ["Problem set 1"])
+    made = canvas(_request(scores, CANVAS_ROSTER))
     assert len(_rows(made.text)) == 1
     assert made.notes[0] == (
         "alan (1 of 100 points) and 12346 (99 of 100 points) all stand for Turing, Alan in "
@@ -97,13 +105,13 @@ def test_two_students_for_one_row_enter_neither():
 
 def test_one_identifier_in_two_rows_enters_nothing():
     twice = CANVAS_ROSTER + '"Turing, A.",12350,s-002,alan2,A,,,\n'
-    made = canvas([_score("s-002")], _table(twice), ["Problem set 1"])
+    made = canvas(_request([_score("s-002")], twice))
     assert len(_rows(made.text)) == 1
     assert "Turing, Alan and Turing, A. in roster.csv both have that identifier" in made.notes[0]
 
 
 def test_canvas_new_assignment_is_announced_with_those_that_exist():
-    made = canvas([_score("alan")], _table(CANVAS_ROSTER), ["ps9"])
+    made = canvas(_request([_score("alan")], CANVAS_ROSTER, column="ps9"))
     assert _rows(made.text)[1]["ps9"] == "87.5"
     assert made.notes[0] == (
         "roster.csv has no column 'ps9': Canvas will make a new assignment of it; it has: "
@@ -112,17 +120,17 @@ def test_canvas_new_assignment_is_announced_with_those_that_exist():
 
 
 def test_canvas_column_may_be_named_and_must_be_one():
-    made = canvas([_score("alan")], _table(CANVAS_ROSTER), ["ps1"], column="quiz (7)")
+    made = canvas(_request([_score("alan")], CANVAS_ROSTER, column="quiz (7)"))
     assert _rows(made.text)[1]["Quiz (7)"] == "87.5"
     assert "Canvas has 10 points possible, the problem set 100" in made.notes
     several = CANVAS_ROSTER.replace("Quiz (7)", "Problem set 1 (9)")
     with pytest.raises(GraderError, match=r"Problem set 1 \(9\), Problem set 1 \(4711\)"):
-        canvas([_score("alan")], _table(several), ["Problem set 1"])
+        canvas(_request([_score("alan")], several))
 
 
 def test_canvas_reads_separate_first_and_last_names():
     text = "LastName,FirstName,ID,Section,HW (3)\nPoints Possible,,,,10\nLovelace,Ada,5,A,\n"
-    made = canvas([_score("lovelaceada_5", 8.25)], _table(text), ["HW"])
+    made = canvas(_request([_score("lovelaceada_5", 8.25)], text, "HW"))
     assert _rows(made.text)[1] == {
         "LastName": "Lovelace",
         "FirstName": "Ada",
@@ -134,7 +142,7 @@ def test_canvas_reads_separate_first_and_last_names():
 
 def test_canvas_rejects_what_is_no_gradebook():
     with pytest.raises(GraderError, match=r"roster\.csv has no column 'Section'; it has: a, b"):
-        canvas([], _table("a,b\n1,2\n"), ["ps1"])
+        canvas(_request([], "a,b\n1,2\n"))
 
 
 # ------------------------------------------------------------------ Moodle
@@ -144,7 +152,7 @@ def test_canvas_rejects_what_is_no_gradebook():
 )
 def test_moodle_names_people_by_the_chosen_column_of_a_roster(identifier, expected):
     scores = [_score("Alan Turing_502"), _score("nobody")]
-    made = moodle(scores, "Problem set 1", identifier, _table(WORKSHEET))
+    made = moodle(_request(scores, WORKSHEET, identifier=identifier))
     assert _rows(made.text) == [{identifier: expected, "Problem set 1": "87.5"}]
     assert made.notes[0] == "nobody (87.5 of 100 points) was not entered: not in roster.csv"
     assert made.notes[1].startswith("2 in roster.csv without a grade here: Ada Lovelace; Grace")
@@ -152,9 +160,9 @@ def test_moodle_names_people_by_the_chosen_column_of_a_roster(identifier, expect
 
 def test_moodle_without_a_roster_takes_names_as_they_are_and_addresses_from_the_gradebook():
     scores = [_score("ada", email="a@x.org"), _score("bo@x.org", 5.0), _score("cy")]
-    by_name = moodle(scores, "Grade", "Username")
+    by_name = moodle(_request(scores, column="Grade", identifier="Username"))
     assert [row["Username"] for row in _rows(by_name.text)] == ["ada", "bo@x.org", "cy"]
-    by_mail = moodle(scores, "Grade", "Email address")
+    by_mail = moodle(_request(scores, column="Grade"))
     assert [row["Email address"] for row in _rows(by_mail.text)] == ["a@x.org", "bo@x.org"]
     assert by_mail.notes == ("cy (87.5 points) has no Email address",)
 
@@ -165,18 +173,18 @@ def test_moodle_comments_say_points_by_item_and_carry_no_markup():
         ItemScore("ps1_essay", 0.0, 10.0, waiting=True),
     )
     score = _score("ada", 3.0, items=items, penalty=0.5)
-    assert comment(score) == (
+    assert comment_html(score) == (
         "ps1_mean: 3 points of 4<br>&lt;b&gt;Nice&lt;/b&gt;<br>work<br>"
         "ps1_essay: not graded yet of 10<br>late: 0.5 points taken off"
     )
-    made = moodle([score], "Grade", "Username", comments="Remarks")
-    assert _rows(made.text)[0]["Remarks"] == comment(score)
+    made = moodle(_request([score], identifier="Username", comments="Remarks"))
+    assert _rows(made.text)[0]["Remarks"] == comment_html(score)
     assert made.notes == ("1 answer of 1 student is not graded by hand yet and counts 0",)
 
 
 def test_worksheet_keeps_every_other_cell_as_it_came():
     scores = [_score("Ada Lovelace_501"), _score("alan@uni.example", 40.0)]
-    made = moodle_worksheet(scores, _table(WORKSHEET))
+    made = moodle_worksheet(_request(scores, WORKSHEET))
     before, after = _rows(WORKSHEET), _rows(made.text)
     assert [row.pop("Grade") for row in after] == ["87.5", "40", ""]
     for row in before:
@@ -187,9 +195,11 @@ def test_worksheet_keeps_every_other_cell_as_it_came():
 
 def test_worksheet_takes_comments_where_asked():
     made = moodle_worksheet(
-        [_score("Ada Lovelace_501", items=(ItemScore("q", 1.0, 2.0),))],
-        _table(WORKSHEET),
-        comments="Feedback comments",
+        _request(
+            [_score("Ada Lovelace_501", items=(ItemScore("q", 1.0, 2.0),))],
+            WORKSHEET,
+            comments="Feedback comments",
+        )
     )
     assert [row["Feedback comments"] for row in _rows(made.text)] == [
         "q: 1 points of 2",
@@ -200,29 +210,29 @@ def test_worksheet_takes_comments_where_asked():
 
 def test_worksheet_respects_moodle_s_locks_and_maximum():
     scores = [_score("Grace Hopper_503"), _score("Ada Lovelace_501", 100.5)]
-    made = moodle_worksheet(scores, _table(WORKSHEET))
+    made = moodle_worksheet(_request(scores, WORKSHEET))
     assert [row["Grade"] for row in _rows(made.text)] == ["", "12.00", ""]
     assert "Grace Hopper: 87.5 not entered: locked in Moodle" in made.notes
     assert "Ada Lovelace: 100.5 not entered: more than Moodle's maximum of 100.00" in made.notes
 
 
 def test_worksheet_number_with_another_name_is_not_believed():
-    made = moodle_worksheet([_score("Eve_501")], _table(WORKSHEET))
+    made = moodle_worksheet(_request([_score("Eve_501")], WORKSHEET))
     assert "the number 501 belongs to Ada Lovelace in roster.csv" in made.notes[0]
 
 
 def test_worksheet_of_blind_marking_needs_only_the_number():
     text = "Identifier,Status,Grade\nParticipant 9,Submitted,\n"
-    made = moodle_worksheet([_score("Participant_9")], _table(text))
+    made = moodle_worksheet(_request([_score("Participant_9")], text))
     assert _rows(made.text)[0]["Grade"] == "87.5"
 
 
 def test_worksheet_in_another_language_is_filled_in_by_its_own_column_names():
     text = "ID,Vollständiger Name,Bewertung\nTeilnehmer/in9,Ada Lovelace,\n"
     with pytest.raises(GraderError, match="no column 'Grade'; it has: ID, Vollständiger Name"):
-        moodle_worksheet([], _table(text))
+        moodle_worksheet(_request([], text))
     made = moodle_worksheet(
-        [_score("Teilnehmerin_9")], _table(text), identifier="ID", column="Bewertung"
+        _request([_score("Teilnehmerin_9")], text, identifier="ID", column="Bewertung")
     )
     assert _rows(made.text)[0]["Bewertung"] == "87.5"
 
@@ -256,7 +266,7 @@ def test_no_written_cell_begins_like_a_formula(rows):
 
 
 def test_moodle_says_which_identifier_it_had_to_change():
-    made = moodle([_score("=1+1")], "Grade", "Username")
+    made = moodle(_request([_score("=1+1")], identifier="Username"))
     assert _rows(made.text)[0]["Username"] == "'=1+1"
     assert "=1+1 got an apostrophe" in made.notes[0]
 
@@ -271,7 +281,7 @@ def test_table_is_read_as_platforms_and_spreadsheets_save_it(tmp_path, encoding,
     table = read_table(path)
     assert table.header == ("Student", "Größe", "ID")
     assert table.rows == (("Müller, Jörg", "a\nb", "7"), ("x", "", ""))
-    assert table.place("größe ") == 1
+    assert table.index("größe ") == 1
 
 
 @pytest.mark.parametrize(
@@ -327,11 +337,11 @@ def test_final_score_is_nbgraders_with_hand_grades_and_penalty(tmp_path, toy_cou
             theirs.db.commit()
         book._book.db.expire_all()
         (score,) = book.final_scores("toy")
-        (row,) = _rows(book.export_csv("toy"))
+        (row,) = _rows(nbgrader_csv(ExportRequest("toy", "Toy set", [score])).text)
     assert (score.points, score.max_points, score.penalty) == (47.5, 100.0, 10.0)
     assert float(row["score"]) == score.points
     assert score.email == "ada@uni.example"
     assert score.items[2] == ItemScore("toy_essay", 7.5, 10.0, comment="Nice.")
     assert dataclasses.replace(score, items=()) == FinalScore(
-        "ada", 47.5, 100.0, 10.0, "ada@uni.example"
+        "ada", 47.5, 100.0, 10.0, "ada@uni.example", raw_points=57.5
     )

@@ -1,0 +1,122 @@
+"""What an export format is, and which ones there are.
+
+A format is a module in `autograder.lms.formats` that lists what it offers in `FORMATS`; the command
+line finds it there. Each makes one file from the gradebook's final scores, with late penalties and
+points given by hand in them, and says whom it could not enter and why.
+"""
+
+import html
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from autograder.files import Table
+from autograder.records import FinalScore, GraderError
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file for a learning platform.
+
+    Attributes:
+        notes: what its reader must know, above all who is not in it.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to export, and what the command line was told about it.
+
+    Attributes:
+        title: of the problem set, as students read it.
+        roster: what the platform exported; whoever it names is found by their identifiers.
+        column: name of the column of grades; empty for the format's own.
+        identifier: name of the column that says who it is; empty for the format's own.
+        comments: name of a column of comments to be written; none if empty.
+    """
+
+    problem_set: str
+    title: str
+    scores: Sequence[FinalScore]
+    roster: Table | None = field(default=None, repr=False)
+    column: str = ""
+    identifier: str = ""
+    comments: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write grades.
+
+    Attributes:
+        name: by which `--format` knows it.
+        summary: what it makes, for `--help`.
+        roster: where its roster comes from and where the result goes, for `--help`; empty if it
+            takes none.
+    """
+
+    name: str
+    summary: str
+    write: Callable[[ExportRequest], Export]
+    roster: str = ""
+
+
+def export_formats() -> dict[str, Format]:
+    """Load every module of `autograder.lms.formats` and return its formats by name."""
+    from autograder.lms import formats
+
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules(formats.__path__, f"{formats.__name__}."):
+        for one in importlib.import_module(module.name).FORMATS:
+            if one.name in found:
+                raise ValueError(f"two export formats are called {one.name!r}")
+            found[one.name] = one
+    return found
+
+
+def required_roster(request: ExportRequest, format_name: str) -> Table:
+    """Return the roster of a format that cannot do without.
+
+    Raises:
+        GraderError: if there is none.
+    """
+    if request.roster is None:
+        raise GraderError(
+            f"--format {format_name} needs --roster: `export --help` says where it is from"
+        )
+    return request.roster
+
+
+def points_text(value: float) -> str:
+    """Return points as every platform reads them."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def comment_html(score: FinalScore) -> str:
+    """Return what a student may read about a grade: HTML on one line, as Moodle takes it."""
+    lines = []
+    for item in score.items:
+        earned = "not graded yet" if item.waiting else f"{points_text(item.points)} points"
+        lines.append(f"{item.name}: {earned} of {points_text(item.max_points)}")
+        lines += [item.comment] if item.comment else []
+    if score.penalty:
+        lines.append(f"late: {points_text(score.penalty)} points taken off")
+    return "<br>".join(html.escape(line).replace("\n", "<br>") for line in lines)
+
+
+def notes_on_ungraded(scores: Sequence[FinalScore]) -> list[str]:
+    """Say how many answers nobody has graded by hand yet; nothing if there are none."""
+    waiting = [score for score in scores if any(item.waiting for item in score.items)]
+    if not waiting:
+        return []
+    n_answers = sum(item.waiting for score in waiting for item in score.items)
+    answers = f"{n_answers} answer{'s' * (n_answers > 1)}"
+    students = f"{len(waiting)} student{'s' * (len(waiting) > 1)}"
+    verbs = "are not graded by hand yet and count"
+    if n_answers == 1:
+        verbs = "is not graded by hand yet and counts"
+    return [f"{answers} of {students} {verbs} 0"]

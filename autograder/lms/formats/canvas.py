@@ -1,0 +1,114 @@
+"""Canvas: the file that its gradebook imports."""
+
+import re
+from collections.abc import Sequence
+
+from autograder.files import Table, write_table
+from autograder.lms.export import (
+    Export,
+    ExportRequest,
+    Format,
+    notes_on_ungraded,
+    points_text,
+    required_roster,
+)
+from autograder.lms.rosters import Person, match, same_id
+from autograder.records import FinalScore, GraderError
+
+_IDS = ("SIS Login ID", "SIS User ID", "ID")
+
+
+def canvas(request: ExportRequest) -> Export:
+    """Make the file that Canvas imports into its gradebook.
+
+    Only students with a grade stand in it: Canvas would take an empty cell for "no grade". The
+    roster is exported from the same gradebook.
+    """
+    scores, roster = request.scores, required_roster(request, "canvas")
+    wanted = [request.column] if request.column else [request.problem_set, request.title]
+    section = roster.index("Section")
+    names = [roster.index(column) for column in _name_columns(roster)]
+    heading, column, notes = _assignment_column(roster, section, wanted)
+    students = [row for row, cells in enumerate(roster.rows) if _is_student(cells, names[0])]
+    people = [_person(roster, row, names) for row in students]
+    matched = match(scores, people, roster.name)
+    notes += [*matched.notes, *notes_on_ungraded(scores)]
+    rows = []
+    for person in people:
+        cells, score = roster.rows[person.row], matched.rows.get(person.row)
+        if score is None:
+            continue
+        if column is not None and cells[column].strip().upper() == "EX":
+            points = points_text(score.points)
+            notes.append(f"{cells[names[0]]} is excused in Canvas; {points} not entered")
+            continue
+        rows.append([*cells[: section + 1], points_text(score.points)])
+    possible, note = _points_possible(scores, roster, column)
+    first = ["    Points Possible", *[""] * section, possible]
+    header = [*roster.header[: section + 1], heading]
+    return Export(write_table([header, first, *rows]), (*notes, *note))
+
+
+def _name_columns(roster: Table) -> tuple[str, ...]:
+    if roster.find("LastName") is not None:
+        return "LastName", "FirstName"
+    return ("Student",)
+
+
+def _is_student(cells: Sequence[str], name: int) -> bool:
+    """Whether a row is a student's; others give the points possible or how grades are posted."""
+    if "points possible" in cells[name].casefold():
+        return False
+    return not all(re.fullmatch(r"\s*(muted|manual posting.*)?\s*", cell, re.I) for cell in cells)
+
+
+def _person(roster: Table, row: int, names: Sequence[int]) -> Person:
+    cells = roster.rows[row]
+    ids = [cells[column] for column in map(roster.find, _IDS) if column is not None]
+    shown = ", ".join(cells[column] for column in names)
+    number = cells[roster.index("ID")].strip()
+    return Person(row, shown, frozenset(map(same_id, ids)) - {""}, number)
+
+
+def _assignment_column(
+    roster: Table, section: int, wanted: Sequence[str]
+) -> tuple[str, int | None, list[str]]:
+    """Find the assignment's column, with or without the number that Canvas adds to its name."""
+    known = {same_id(name) for name in wanted}
+    found = []
+    for column, heading in enumerate(roster.header):
+        bare = re.sub(r"\s*\(\d+\)$", "", heading)
+        if column > section and {same_id(heading), same_id(bare)} & known:
+            found.append(column)
+    if len(found) > 1:
+        several = ", ".join(roster.header[column] for column in found)
+        raise GraderError(
+            f"{roster.name} has several columns for it: {several}; name one: --column"
+        )
+    if found:
+        return roster.header[found[0]], found[0], []
+    others = [name for name in roster.header[section + 1 :] if re.search(r"\(\d+\)$", name)]
+    note = f"{roster.name} has no column {wanted[0]!r}: Canvas will make a new assignment of it"
+    return wanted[0], None, [f"{note}; it has: {', '.join(others)}" if others else note]
+
+
+def _points_possible(
+    scores: Sequence[FinalScore], roster: Table, column: int | None
+) -> tuple[str, list[str]]:
+    most = points_text(max((score.max_points for score in scores), default=0.0))
+    for cells in roster.rows if column is not None else ():
+        if "points possible" in cells[0].casefold() and column is not None:
+            known = cells[column].strip().replace(",", ".")
+            if re.fullmatch(r"\d+(\.\d+)?", known) and points_text(float(known)) != most:
+                return known, [f"Canvas has {known} points possible, the problem set {most}"]
+    return most, []
+
+
+FORMATS = (
+    Format(
+        "canvas",
+        "what Canvas's gradebook imports; --column is the set's name or title there",
+        canvas,
+        roster="Grades > Export: the gradebook; it goes back by Grades > Import",
+    ),
+)

@@ -46,7 +46,7 @@ from autograder.inside.probe import probe_or_failure  # noqa: E402
 from autograder.intake.repair import mend  # noqa: E402
 from autograder.reports import student_feedback  # noqa: E402
 from autograder.sandbox.sandbox import Sandbox  # noqa: E402
-from autograder.sandbox.session import Dialogue  # noqa: E402
+from autograder.sandbox.session import Session  # noqa: E402
 from autograder.store.gradebook import Gradebook  # noqa: E402
 from autograder.store.journal import Journal  # noqa: E402
 from benchmarks.grading_commands import (  # noqa: E402
@@ -154,21 +154,21 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
     """Grade a class in this process; return CPU milliseconds for each submission, by stage."""
     stages = Stages()
     undo = [stages.around(*stage) for stage in _STAGES]
-    end = Dialogue.end
+    end = Session.end
 
-    def ended(dialogue: Dialogue) -> int:
-        status = end(dialogue)
-        stages.seconds["sandbox, inside"] += dialogue.cpu_seconds
-        dialogue.cpu_seconds = 0.0
+    def ended(session: Session) -> int:
+        status = end(session)
+        stages.seconds["sandbox, inside"] += session.cpu_seconds
+        session.cpu_seconds = 0.0
         return status
 
-    Dialogue.end = ended  # type: ignore
+    Session.end = ended  # type: ignore
     try:
         started = time.process_time()
         pipeline.grade_class(SETS[name], name, folder, pipeline.Settings(out))
         everything = time.process_time() - started
     finally:
-        Dialogue.end = end  # type: ignore
+        Session.end = end  # type: ignore
         for take_away in undo:
             take_away()
     outside = sum(stages.seconds.values()) - stages.seconds["sandbox, inside"]

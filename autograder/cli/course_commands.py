@@ -139,9 +139,9 @@ def doctor(as_json: bool) -> None:
     whenever a sandbox is opened for grading; those that could hurt run only here, and only after
     every harmless one was stopped. Takes about a minute.
     """
-    from autograder.sandbox.doctor import plain_report, print_report, run_canaries
+    from autograder.sandbox.doctor import plain_report, print_report, run_escape_attempts
 
-    report = run_canaries()
+    report = run_escape_attempts()
     if as_json:
         click.echo(json.dumps(plain_report(report), indent=1))
     else:

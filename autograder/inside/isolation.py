@@ -1,12 +1,13 @@
-"""The ways in which one submission is closed off from everything else, best first.
+"""The ways in which one submission is isolated from everything else, best first.
 
-    Nested    in bubblewrap's room: process, mount and IPC namespaces of its own, empty folders
-    Fresh     in bubblewrap's room, which serves this one submission and is then torn down
-    Apart     without namespaces: another user where the grader is root, else Landlock alone
-    Open      not at all, for people who are trusted
+    Namespaces      in bubblewrap, with process, mount and IPC namespaces of its own
+    PerSubmission   in a bubblewrap of its own, which ends with the submission
+    UserOrLandlock  without namespaces: another user where the grader is root, else Landlock alone
+    Unsandboxed     not at all, for people who are trusted
 
-A warden asks its enclosure to `prepare` before it forks the session, the session `enter`s it for
-good before any student code runs, and the warden watches whether it `overflows` and `end`s it.
+The supervisor of a submission calls `prepare` before it forks the session; the session calls
+`enter`, which cannot be undone, before any student code runs; the supervisor asks from time to time
+whether the session `exceeds_limits`, and calls `kill_all` at the end.
 """
 
 import contextlib
@@ -20,58 +21,61 @@ from typing import Any, Protocol
 from autograder.inside import landlock, process_limits, seccomp
 from autograder.inside.process_limits import WRITABLE, Limits
 
-# Where less is left on the disk, a submission without a disk of its own is ended.
+# Where less is left on the disk, a submission without a disk of its own is killed.
 _DISK_RESERVE = 512 << 20
 _MOST_FILES = 16384
-_SWEEP_SECONDS = 0.0005
+_KILL_INTERVAL_SECONDS = 0.0005
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
-class Enclosure(Protocol):
-    """What a warden and a session ask of their enclosure.
+class Isolation(Protocol):
+    """What a supervisor and a session need to isolate a submission.
 
     Attributes:
-        isolation: what it consists of, in words.
+        description: what it consists of, in words.
         reusable: whether another submission may follow in the same server.
     """
 
-    isolation: str
+    description: str
     reusable: bool
 
     def prepare(self) -> None:
-        """Do in the warden what must be done before it forks the session."""
+        """Do in the supervisor what must be done before it forks the session."""
 
     def enter(self) -> None:
-        """Close the session off; raises OSError where that fails, and then nothing may run."""
+        """Isolate this process; raises OSError where that fails, and then nothing may run."""
 
-    def overflows(self, outside: Iterable[int]) -> bool:
-        """Whether the session holds more than it may; `outside` are processes not of it."""
+    def exceeds_limits(self, outside: Iterable[int]) -> bool:
+        """Whether the session uses more than it may; `outside` are processes not of it."""
 
-    def end(self, session: int) -> int:
-        """End every process of the session, leave nothing of it, return its exit status."""
+    def kill_all(self, session: int) -> int:
+        """Kill every process of the session, delete its files, return its exit status."""
 
 
-def build(settings: dict[str, Any], limits: Limits) -> Enclosure:
-    """Return the enclosure for what the grader has asked.
+def choose_isolation(settings: dict[str, Any], limits: Limits) -> Isolation:
+    """Return the best isolation that this machine has within the tier that the grader asks for.
 
     Raises:
         OSError: if this machine cannot have it; says why.
     """
     if settings["tier"] == "none":
-        return Open()
+        return Unsandboxed()
     if settings["tier"] == "B":
-        apart = Apart(limits, settings["become"], settings["readable"], settings["work"])
-        if not works(apart):
+        isolation = UserOrLandlock(
+            limits, settings["become"], settings["readable"], settings["work"]
+        )
+        if not can_enter(isolation):
             raise OSError("this machine lets nobody become another user, or refuses Landlock")
-        return apart
-    nested = Nested(limits)
-    return nested if settings["tier"] == "A" and works(nested) else Fresh(limits)
+        return isolation
+    namespaces = Namespaces(limits)
+    use_them = settings["tier"] == "A" and can_enter(namespaces)
+    return namespaces if use_them else PerSubmission(limits)
 
 
-class Open:
-    """No wall at all."""
+class Unsandboxed:
+    """No isolation at all."""
 
-    isolation = "none: student code ran with the grader's own rights"
+    description = "none: student code ran with the grader's own rights"
     reusable = True
 
     def prepare(self) -> None:
@@ -80,62 +84,62 @@ class Open:
     def enter(self) -> None:
         """Do nothing."""
 
-    def overflows(self, outside: Iterable[int]) -> bool:
-        """Let it have what it takes."""
+    def exceeds_limits(self, outside: Iterable[int]) -> bool:
+        """Limit nothing."""
         return False
 
-    def end(self, session: int) -> int:
-        """End the session and its process group."""
-        for end in (os.kill, os.killpg):
+    def kill_all(self, session: int) -> int:
+        """Kill the session and its process group."""
+        for kill in (os.kill, os.killpg):
             with contextlib.suppress(ProcessLookupError):
-                end(session, signal.SIGKILL)
+                kill(session, signal.SIGKILL)
         return os.waitpid(session, 0)[1]
 
 
-class Fresh:
-    """bubblewrap's room alone; what leaves the session's process group ends with the room."""
+class PerSubmission:
+    """A bubblewrap for one submission; what leaves the session's process group ends with it."""
 
     reusable = False
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.isolation = (
-            f"tier A: bubblewrap, started afresh for each submission, {_second_walls()}"
+        self.description = (
+            f"tier A: bubblewrap, started afresh for each submission, {_second_layer()}"
         )
 
     def prepare(self) -> None:
-        """Do nothing: the room is all there is."""
+        """Do nothing: bubblewrap has made the namespaces."""
 
     def enter(self) -> None:
-        """Take limits, then give up rights, files outside the writable folders, system calls."""
-        process_limits.hide_memory(False)  # or the warden could not see how much it holds
+        """Set limits, then give up rights, files outside the writable folders, system calls."""
+        process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
         process_limits.set_limits(self.limits)
         os.chdir(process_limits.HOME)
-        _lock()
+        _restrict()
 
-    def overflows(self, outside: Iterable[int]) -> bool:
-        """Add up the memory of everything in the room that is not the grader's."""
+    def exceeds_limits(self, outside: Iterable[int]) -> bool:
+        """Add up the memory of every process in the sandbox that is not the grader's."""
         inside = set(process_limits.processes()).difference(outside)
         return (
             process_limits.private_bytes(inside, self.limits.memory_bytes)
             > self.limits.memory_bytes
         )
 
-    def end(self, session: int) -> int:
-        """End the session and its process group."""
-        return Open().end(session)
+    def kill_all(self, session: int) -> int:
+        """Kill the session and its process group."""
+        return Unsandboxed().kill_all(session)
 
 
-class Nested(Fresh):
-    """A room within the room, whose first process is the session: with it, all others end."""
+class Namespaces(PerSubmission):
+    """Namespaces within those of bubblewrap; all processes die with the session, process 1."""
 
     reusable = True
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
-        self.isolation = (
+        self.description = (
             "tier A: bubblewrap, with own namespaces and an unprivileged user for each submission, "
-            f"{_second_walls()}"
+            f"{_second_layer()}"
         )
 
     def prepare(self) -> None:
@@ -143,28 +147,28 @@ class Nested(Fresh):
         process_limits.enter_user_namespace()
 
     def enter(self) -> None:
-        """Cover every writable folder by an empty one, then do as in the room."""
+        """Mount an empty folder over every writable one, then do as in bubblewrap alone."""
         process_limits.set_limits(self.limits)
-        process_limits.enter_empty_folders(self.limits)
-        _lock()
+        process_limits.mount_empty_folders(self.limits)
+        _restrict()
 
-    def end(self, session: int) -> int:
-        """End the session; the kernel ends its namespace."""
+    def kill_all(self, session: int) -> int:
+        """Kill the session; the kernel kills the other processes of its namespace."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(session, signal.SIGKILL)
         return os.waitpid(session, 0)[1]
 
 
-class Apart:
-    """No namespaces: what students may reach is a list of paths, who they are is nobody else.
+class UserOrLandlock:
+    """No namespaces: a list of paths that students may reach, and a user that nobody else is.
 
     Names of other files can be found out, their contents not. Sockets cannot be made, nor can the
-    rights and times of files be changed, so data loaders with processes of their own, and
-    `shutil.copy`, do not work.
+    rights and times of files be changed, so data loaders with worker processes, and `shutil.copy`,
+    do not work.
 
     Args:
-        uid: a user that nobody else is, to become; None to stay, which needs a Landlock that holds
-            signals back.
+        uid: a user that nobody else is, to become; None to stay, which needs a Landlock that
+            blocks signals.
         readable: what may be read.
         work: the one folder that may be written.
 
@@ -178,39 +182,39 @@ class Apart:
         version = landlock.version()
         if uid is None and version < landlock.SIGNALS_SINCE:
             raise OSError(f"Landlock is {version or 'missing'} here; Linux 6.12 has what is needed")
-        if not seccomp.machine_is_known():
+        if not seccomp.architecture_is_known():
             raise OSError("seccomp: the system calls of this machine are not known")
         self.limits, self.uid, self.work = limits, uid, work
         if uid is not None:
             os.chown(work, uid, uid)
         self._readable = [*readable, *_DEVICES]
         who = "the grader's own user" if uid is None else "a user of its own"
-        self.isolation = f"tier B: {who} for student code, {_second_walls()}; no namespaces"
+        self.description = f"tier B: {who} for student code, {_second_layer()}; no namespaces"
 
     def prepare(self) -> None:
-        """Keep in sight whatever the session starts, whoever its parents are."""
-        process_limits.inherit_orphans()
+        """Stay the ancestor of whatever the session starts, even where its parent has ended."""
+        process_limits.adopt_orphans()
 
     def enter(self) -> None:
-        """Become nobody, take limits, then give up rights, files and system calls."""
+        """Switch the user, set limits, then give up rights, files and system calls."""
         rules = None
         if landlock.version():
             writable = [self.work, os.devnull]
             rules = landlock.make_ruleset(self._readable, writable, network=False)
         if self.uid is not None:
-            process_limits.become(self.uid)
-        process_limits.hide_memory(False)  # or the warden could not see how much it holds
+            process_limits.switch_user(self.uid)
+        process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
         process_limits.set_limits(self.limits, process_limits.threads_of_user(os.getuid()))
         os.chdir(self.work)
         process_limits.drop_capabilities()
         if rules is not None:
             landlock.enter(rules)
-        seccomp.refuse(seccomp.NEEDLESS | seccomp.SHARED)
+        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
 
-    def overflows(self, outside: Iterable[int]) -> bool:
+    def exceeds_limits(self, outside: Iterable[int]) -> bool:
         """Look at memory, at the work folder, and at what is left on its disk."""
         if self.uid is not None and os.geteuid() != self.uid:
-            # With the student's eyes: root without all its rights may not look at others' memory.
+            # As the student's user: root without all capabilities may not look at others' memory.
             os.setegid(self.uid)
             os.seteuid(self.uid)
         inside = process_limits.descendants(os.getpid())
@@ -222,9 +226,9 @@ class Apart:
             or _bytes_below(self.work, self.limits.disk_bytes) > self.limits.disk_bytes
         )
 
-    def end(self, session: int) -> int:
-        """End all descendants until there are none, then empty the work folder."""
-        ended = 0
+    def kill_all(self, session: int) -> int:
+        """Kill all descendants until there are none, then empty the work folder."""
+        exit_status = 0
         while True:
             for pid in process_limits.descendants(os.getpid()):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -234,56 +238,56 @@ class Apart:
             except ChildProcessError:
                 break
             if pid == session:
-                ended = status
+                exit_status = status
             elif pid == 0:
-                time.sleep(_SWEEP_SECONDS)
+                time.sleep(_KILL_INTERVAL_SECONDS)
         self._empty()
-        return ended
+        return exit_status
 
     def _empty(self) -> None:
-        """Remove what was written; by programs that no depth of folders makes give up."""
+        """Delete what was written, by programs that no depth of folders defeats."""
         if self.uid is not None:
             os.seteuid(0)
             os.setegid(0)
         if not os.listdir(self.work):
             return
-        empty = ["find", self.work, "-mindepth", "1", "-delete"]
-        if subprocess.run(empty, stderr=subprocess.DEVNULL).returncode:
-            # Of the folders that it finds below, it follows no link.
+        delete = ["find", self.work, "-mindepth", "1", "-delete"]
+        if subprocess.run(delete, stderr=subprocess.DEVNULL).returncode:
+            # chmod -R follows no link that it meets below the folder.
             subprocess.run(["chmod", "-R", "u+rwx", self.work], stderr=subprocess.DEVNULL)
-            subprocess.run(empty, stderr=subprocess.DEVNULL)
+            subprocess.run(delete, stderr=subprocess.DEVNULL)
 
 
-def works(enclosure: Enclosure) -> bool:
-    """Try whether this kernel lets a process enter the enclosure from here."""
-    warden = os.fork()
-    if warden == 0:
+def can_enter(isolation: Isolation) -> bool:
+    """Try whether this kernel lets a process enter the isolation from here."""
+    supervisor = os.fork()
+    if supervisor == 0:
         with contextlib.suppress(OSError):
-            enclosure.prepare()
+            isolation.prepare()
             session = os.fork()
             if session == 0:
                 with contextlib.suppress(OSError):
-                    enclosure.enter()
+                    isolation.enter()
                     os._exit(0)
                 os._exit(1)
             os._exit(os.waitpid(session, 0)[1] != 0)
         os._exit(1)
-    return os.waitpid(warden, 0)[1] == 0
+    return os.waitpid(supervisor, 0)[1] == 0
 
 
-def _lock() -> None:
-    """Give up rights, files and system calls inside bubblewrap's room, whose network is its own."""
+def _restrict() -> None:
+    """Give up rights, files and system calls inside bubblewrap, which has a network of its own."""
     process_limits.drop_capabilities()
     if landlock.version():
         landlock.enter(landlock.make_ruleset(["/"], [*WRITABLE, "/dev"], network=True))
-    seccomp.refuse(seccomp.NEEDLESS)
+    seccomp.deny(seccomp.UNNEEDED)
 
 
-def _second_walls() -> str:
+def _second_layer() -> str:
     version = landlock.version()
-    walls = [f"Landlock (version {version})"] * bool(version)
-    walls += ["seccomp"] * seccomp.machine_is_known()
-    return " and ".join(walls) or "neither Landlock nor seccomp"
+    layers = [f"Landlock (version {version})"] * bool(version)
+    layers += ["seccomp"] * seccomp.architecture_is_known()
+    return " and ".join(layers) or "neither Landlock nor seccomp"
 
 
 def _bytes_below(folder: str, enough: int) -> int:

@@ -1,8 +1,7 @@
-"""Landlock: by this a Linux process gives up files, TCP and signals without any privilege.
+"""Landlock: a Linux process gives up access to files, TCP and signals without any privilege.
 
-Unlike namespaces it needs nobody's permission, so it is a second wall where there are namespaces
-and the first where they are forbidden. Only the standard library: the worker inside the sandbox
-imports it. Kernel documentation: userspace-api/landlock.
+Unlike namespaces it needs nobody's permission, so it is a second layer where there are namespaces
+and the first where they are forbidden. Kernel documentation: userspace-api/landlock.
 """
 
 import ctypes
@@ -26,7 +25,7 @@ _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets and signals of processes outside
 
 _NETWORK_SINCE, SIGNALS_SINCE = 4, 6
-"""The versions of Landlock that can hold TCP, and signals, back."""
+"""The versions of Landlock that can block TCP, and signals."""
 
 
 def version() -> int:
@@ -35,7 +34,7 @@ def version() -> int:
 
 
 def make_ruleset(readable: Iterable[str], writable: Iterable[str], *, network: bool) -> int:
-    """Return a descriptor of rules: everything below these paths is allowed, and nothing else.
+    """Return a descriptor of rules: what is below these paths is allowed, and nothing else.
 
     Whoever enters the rules may signal, and reach by abstract sockets, only others who did, where
     the kernel can say so (`SIGNALS_SINCE`).
@@ -43,7 +42,7 @@ def make_ruleset(readable: Iterable[str], writable: Iterable[str], *, network: b
     Args:
         readable: files and folders to read and execute; what does not exist is left out.
         writable: folders in which anything but a device may be made.
-        network: leave TCP alone.
+        network: whether TCP is allowed.
     """
     now = version()
     handled = _all_files(now)
@@ -59,7 +58,7 @@ def make_ruleset(readable: Iterable[str], writable: Iterable[str], *, network: b
 
 
 def enter(ruleset: int) -> None:
-    """Bind this process and its children by the rules, for good, and close the descriptor.
+    """Restrict this process and its children by the rules, for good, and close the descriptor.
 
     The descriptor would let student code add rules for whoever enters them next.
     """

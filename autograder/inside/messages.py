@@ -1,9 +1,9 @@
-"""What crosses the wall: a question, what may come instead of an answer, how a process ended."""
+"""What crosses the wall: probe requests, failures, and the exit codes of a supervisor."""
 
 from dataclasses import dataclass
 
-# How a session ended, as its supervisor's exit status.
-ENDED, OUT_OF_MEMORY, STOPPED, NOT_CONFINED = 0, 10, 11, 12
+# How a session ended: the exit status of its supervisor.
+ENDED, OUT_OF_MEMORY, STOPPED, NOT_ISOLATED = 0, 10, 11, 12
 
 
 class WireError(Exception):
@@ -26,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)  # inputs have no equality of their own, and no hash
 class ProbeRequest:
-    """One question to a student's object: run this probe on `target` with these inputs.
+    """Run this probe on the student's object `target` with these inputs.
 
     Attributes:
         target: name that the student's notebook must define.

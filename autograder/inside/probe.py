@@ -1,7 +1,7 @@
 """Run one probe on an implementation: the same few lines in the sandbox and in the judge.
 
 The reference version is the first submission, so both sides must call a probe in the same way:
-fresh namespace, same seeds, plain value out. This file is also what the worker imports.
+new namespace, same seeds, plain value out.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """What a process inside the sandbox gives up before it runs student code; Linux only.
 
-Namespaces, rights, memory, processes, files and disk, one function each; `inside.isolation` puts
-them together. Only the standard library: the worker inside the sandbox imports it.
+Namespaces, capabilities, memory, processes, files and disk, one function each; `inside.isolation`
+puts them together.
 """
 
 import _thread
@@ -59,8 +59,8 @@ def _check(result: int, what: str) -> None:
 def fork() -> int:
     """Fork as `os.fork` does, but leave alone what Python holds for other threads.
 
-    To mend that takes Python half as long as the fork itself, and where there is only one thread
-    there is nothing to mend; where there are others, this is `os.fork`.
+    To repair that takes Python half as long as the fork itself, and where there is only one thread
+    there is nothing to repair; where there are others, this is `os.fork`.
     """
     if _thread._count():
         return os.fork()
@@ -71,15 +71,15 @@ def fork() -> int:
     return pid
 
 
-def become(uid: int) -> None:
-    """Leave root for good, so that limits on processes bind and root's files are shut."""
+def switch_user(uid: int) -> None:
+    """Switch from root to this user for good: process limits and file permissions then apply."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
-def inherit_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends, so none gets out of sight."""
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so that none is lost."""
     _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "child_subreaper")
 
 
@@ -102,27 +102,27 @@ def enter_user_namespace() -> None:
             file.write(text)
 
 
-def enter_empty_folders(limits: Limits) -> None:
-    """Cover every writable folder, and /proc, by an empty one that dies with this process."""
+def mount_empty_folders(limits: Limits) -> None:
+    """Mount an empty folder over every writable one and /proc; it dies with this process."""
     _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
     flags = _MS_NOSUID | _MS_NODEV
     options = f"mode=0700,size={limits.disk_bytes},nr_inodes=16384".encode()
     for folder in WRITABLE:
         _check(_libc.mount(b"none", folder.encode(), b"tmpfs", flags, options), folder)
-    # Without it no process can see, and so none can signal or read, what is outside this cell.
+    # With an empty /proc nobody can list processes outside this namespace, or read their memory.
     _check(_libc.mount(b"none", b"/proc", b"tmpfs", flags | _MS_RDONLY, b"mode=0555"), "/proc")
     os.chdir(HOME)
 
 
 def drop_capabilities() -> None:
-    """Give up all rights within the new namespaces, for this process and its children."""
+    """Give up all capabilities within the new namespaces, for this process and its children."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
 def set_limits(limits: Limits, others: int = 0) -> None:
-    """Bind this process and its children by the kernel's own limits.
+    """Limit this process and its children by the kernel's resource limits.
 
     Args:
         others: threads of the same user elsewhere, which the kernel counts too.
@@ -177,8 +177,8 @@ def threads_of_user(uid: int) -> int:
 def private_bytes(pids: Iterable[int], enough: int) -> int:
     """Memory of these processes together, pages they share divided fairly.
 
-    The exact figure costs a walk through each process's pages, so it is looked up only where a
-    cheap bound from above exceeds `enough`.
+    The exact figure costs a walk through each process's pages, so it is taken only where a cheap
+    upper bound exceeds `enough`.
     """
     pids = list(pids)
     bound = sum(_resident(pid) for pid in pids)

@@ -1,7 +1,7 @@
-"""Refuse system calls that student code has no use for: a seccomp filter, written by hand.
+"""Deny system calls that student code does not need: a seccomp filter, written by hand.
 
-Rarely used parts of the kernel are where sandboxes have been broken, so those are out of reach
-whatever else isolates. Only the standard library: the worker inside the sandbox imports it.
+Sandboxes have been broken through rarely used parts of the kernel, so those are out of reach
+whatever else isolates.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ _X32 = 0x40000000  # a second numbering of x86_64's calls
 # Each call's number on x86_64 and on aarch64; None where a machine lacks it.
 _Numbers = dict[str, tuple[int | None, int | None]]
 
-NEEDLESS: _Numbers = {
+UNNEEDED: _Numbers = {
     # into other processes
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -52,9 +52,9 @@ NEEDLESS: _Numbers = {
     "finit_module": (313, 273),
     "personality": (135, 92),
 }
-"""Refused in every sandbox."""
+"""Denied in every sandbox."""
 
-SHARED: _Numbers = {
+WITHOUT_NAMESPACES: _Numbers = {
     # without a network of its own, no socket but a pair; see `_ONLY_WITH`
     "socket": (41, 198),
     # without IPC of its own
@@ -99,7 +99,7 @@ SHARED: _Numbers = {
     "removexattrat": (466, 466),
     "file_setattr": (469, 469),
 }
-"""Refused where no namespace keeps student code and the rest of the machine apart."""
+"""Denied where no namespace keeps student code and the rest of the machine apart."""
 
 _NEW_NAMESPACES = 0x7E020000
 # Allowed only where the argument of this index, under this mask, has this value.
@@ -112,22 +112,22 @@ _CLONE3 = 435  # its flags cannot be looked at; libraries use `clone` where it d
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _GIVE = 0x20, 0x15, 0x35, 0x54, 0x06
 _KILL, _ALLOW = 0x80000000, 0x7FFF0000
-_REFUSE, _DOES_NOT_EXIST = 0x00050001, 0x00050026
+_DENY, _DOES_NOT_EXIST = 0x00050001, 0x00050026
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 _Program = list[tuple[int, int, int, int]]
 
 
-def machine_is_known() -> bool:
+def architecture_is_known() -> bool:
     """Whether this machine's numbers are known."""
     return os.uname().machine in _ARCHITECTURES
 
 
-def refuse(calls: _Numbers) -> None:
+def deny(calls: _Numbers) -> None:
     """Answer these calls with EPERM, in this process and its children, for good.
 
-    On other machines than the two whose numbers are known nothing is refused.
+    On other machines than the two whose numbers are known nothing is denied.
     """
-    if not machine_is_known():
+    if not architecture_is_known():
         return
     column = list(_ARCHITECTURES).index(os.uname().machine)
     numbers = [number for pair in calls.values() if (number := pair[column]) is not None]
@@ -142,14 +142,14 @@ def refuse(calls: _Numbers) -> None:
 
 
 def _program(architecture: int, column: int, numbers: Collection[int]) -> _Program:
-    """Return instructions of the kernel's packet filter: (code, jump if true, if false, value)."""
+    """Return BPF instructions: (code, jump if true, jump if false, value)."""
     program: _Program = [
         (_LOAD, 0, 0, _MACHINE_AT),
         (_EQUAL, 1, 0, architecture),
         (_GIVE, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER_AT),
         (_AT_LEAST, 0, 1, _X32),
-        (_GIVE, 0, 0, _REFUSE),
+        (_GIVE, 0, 0, _DENY),
         (_EQUAL, 0, 1, _CLONE3),
         (_GIVE, 0, 0, _DOES_NOT_EXIST),
     ]
@@ -159,8 +159,8 @@ def _program(architecture: int, column: int, numbers: Collection[int]) -> _Progr
             (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
             (_AND, 0, 0, mask),
             (_EQUAL, 1, 0, value),
-            (_GIVE, 0, 0, _REFUSE),
+            (_GIVE, 0, 0, _DENY),
             (_GIVE, 0, 0, _ALLOW),
         ]
     program += [(_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
-    return [*program, (_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _REFUSE)]
+    return [*program, (_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _DENY)]

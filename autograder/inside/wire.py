@@ -7,7 +7,7 @@ sandbox was written by an adversary: `decode` returns plain data of exact types 
 and every size, count and depth is checked before memory is spent on it.
 
 Encoding goes by exact type and never calls a method that a student's class could have overridden.
-This file and `records.py` are also what the worker inside the sandbox imports.
+Both ends import this file: it is mounted into the sandbox with its folder.
 """
 
 import json

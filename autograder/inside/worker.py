@@ -1,16 +1,16 @@
-"""What runs inside the sandbox: a warm server, a warden for each submission, its session.
+"""What runs inside the sandbox: a warm server, a supervisor for each submission, its session.
 
-    server    has imported what the set needs, opens no student's bytes, forks
-      warden    one for each submission, out of the student's sight: kills it when told to, or when
-                it holds too much memory
-        session   process 1 of its own namespace: runs the cells of the notebook, then forks
-          prober    one for each graded item: runs its probes and sends what they return
+    server               has imported what the set needs, reads no student's bytes, forks
+      supervisor         one for each submission, which cannot see it: kills the session when the
+                         grader says so, or when it uses too much memory
+        session          process 1 of its own namespace: runs the cells of the notebook, then forks
+          probe process  one for each graded item: runs its probes and sends what they return
 
-From the session on, everything may be in the student's hands. So nothing that it says is a verdict;
-whatever it sends is parsed as hostile outside and compared with what the reference gives.
+From the session on, student code may control everything. So nothing that it sends is a verdict: the
+grader parses it as untrusted data and compares it with what the reference version returns.
 
-Beside this one it gets only the files of the grader that it imports; no check, no reference
-version, no expected value ever enters it.
+Of the grader, the sandbox holds the folder of this file and nothing else: no check, no reference
+version and no expected value ever enters it.
 """
 
 import builtins
@@ -28,11 +28,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from autograder.inside import framing, isolation, process_limits, wire
-from autograder.inside.isolation import Enclosure
+from autograder.inside import framing, process_limits, wire
+from autograder.inside.isolation import Isolation, choose_isolation
 from autograder.inside.messages import (
     ENDED,
-    NOT_CONFINED,
+    NOT_ISOLATED,
     OUT_OF_MEMORY,
     STOPPED,
     Failure,
@@ -40,23 +40,24 @@ from autograder.inside.messages import (
     WireError,
 )
 from autograder.inside.probe import call_probe, describe, failure_of, probe_or_failure
+from autograder.inside.process_limits import Limits
 
-# How a prober says that it ran to its end; any other status means that student code ended it.
-_PROBER_DONE = 77
+# Exit status of a probe process that has run every probe; with any other, student code ended it.
+_PROBES_DONE = 77
 _FOREVER = 1e6  # seconds; a socket's timeout cannot be much longer
 _WATCH_SECONDS = 0.1
 
 
 # ------------------------------------------------------------------ the server
 def serve(control_fd: int) -> NoReturn:
-    """Warm up, then fork a warden for each submission until the grader hangs up."""
+    """Warm up, then fork a supervisor for each submission until the grader closes the socket."""
     control = socket.socket(fileno=control_fd)
     settings = framing.read(control, _forever())
-    limits = process_limits.Limits(**settings["limits"])
+    limits = Limits(**settings["limits"])
     if settings["become"] is not None and settings["tier"] != "B":
-        process_limits.become(settings["become"])
+        process_limits.switch_user(settings["become"])
     try:
-        enclosure = isolation.build(settings, limits)
+        isolation = choose_isolation(settings, limits)
     except OSError as error:
         _send(control, {"unavailable": str(error)})
         sys.exit(1)
@@ -66,18 +67,18 @@ def serve(control_fd: int) -> NoReturn:
         _send(control, {"error": describe(error)})
         sys.exit(1)
     process_limits.hide_memory(True)
-    _send(control, {"isolation": enclosure.isolation, "reusable": enclosure.reusable})
+    _send(control, {"isolation": isolation.description, "reusable": isolation.reusable})
     while True:
         _, fds, _, _ = socket.recv_fds(control, 1, 3)
         if not fds:
             sys.exit(0)
-        warden = process_limits.fork()
-        if warden == 0:
+        supervisor = process_limits.fork()
+        if supervisor == 0:
             control.close()
-            os._exit(_guard(fds, limits, enclosure, shell))
+            os._exit(_supervise(fds, limits, isolation, shell))
         for fd in fds:
             os.close(fd)
-        _, status, usage = os.wait4(warden, 0)
+        _, status, usage = os.wait4(supervisor, 0)
         cpu_seconds = usage.ru_utime + usage.ru_stime
         _send(control, {"status": os.waitstatus_to_exitcode(status), "cpu_seconds": cpu_seconds})
 
@@ -126,8 +127,8 @@ def _warm_torch(with_optimizers: bool) -> None:
 def _without_fork_handlers() -> Iterator[None]:
     """Let libraries register nothing to be run after a fork.
 
-    They mend locks that another thread may hold; the server has no other, and what they do costs
-    a submission, with its many forks, more than its own code.
+    Such handlers repair locks that another thread may hold. The server has no other thread, and
+    what they do costs a submission, with its many forks, more than its own code.
     """
     register = os.register_at_fork
     os.register_at_fork = lambda **handlers: None
@@ -169,55 +170,55 @@ def _answer_nothing(prompt: object = "") -> str:
     return ""
 
 
-# ------------------------------------------------------------------ the warden
-def _guard(fds: list[int], limits: process_limits.Limits, enclosure: Enclosure, shell: Any) -> int:
+# ------------------------------------------------------------------ the supervisor
+def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any) -> int:
     """Start a session and watch it; return how it ended."""
-    talk_fd, output_fd, leash_fd = fds
+    channel_fd, output_fd, kill_pipe_fd = fds
     outside = frozenset({1, os.getppid(), os.getpid()})
     try:
-        enclosure.prepare()
+        isolation.prepare()
         pid = process_limits.fork()
     except OSError:
-        return NOT_CONFINED
+        return NOT_ISOLATED
     if pid == 0:
-        os.close(leash_fd)
-        _run_session(talk_fd, output_fd, limits, enclosure, shell)
-    os.close(talk_fd)
+        os.close(kill_pipe_fd)
+        _run_session(channel_fd, output_fd, limits, isolation, shell)
+    os.close(channel_fd)
     os.close(output_fd)
-    ending = _watch(pid, leash_fd, enclosure, outside)
-    status = os.waitstatus_to_exitcode(enclosure.end(pid))
-    return NOT_CONFINED if status == NOT_CONFINED and ending == ENDED else ending
+    ending = _watch(pid, kill_pipe_fd, isolation, outside)
+    status = os.waitstatus_to_exitcode(isolation.kill_all(pid))
+    return NOT_ISOLATED if status == NOT_ISOLATED and ending == ENDED else ending
 
 
-def _watch(pid: int, leash_fd: int, enclosure: Enclosure, outside: frozenset[int]) -> int:
+def _watch(pid: int, kill_pipe_fd: int, isolation: Isolation, outside: frozenset[int]) -> int:
     poll = select.poll()
     session_fd = os.pidfd_open(pid)
     poll.register(session_fd, select.POLLIN)
-    poll.register(leash_fd, select.POLLIN | select.POLLHUP)
+    poll.register(kill_pipe_fd, select.POLLIN | select.POLLHUP)
     while True:
         ready = {fd for fd, _ in poll.poll(_WATCH_SECONDS * 1000)}
         if session_fd in ready:
             return ENDED
-        if leash_fd in ready:
+        if kill_pipe_fd in ready:
             return STOPPED
-        if enclosure.overflows(outside):
+        if isolation.exceeds_limits(outside):
             return OUT_OF_MEMORY
 
 
 # ------------------------------------------------------------------ the session
 def _run_session(
-    talk_fd: int, output_fd: int, limits: process_limits.Limits, enclosure: Enclosure, shell: Any
+    channel_fd: int, output_fd: int, limits: Limits, isolation: Isolation, shell: Any
 ) -> NoReturn:
-    """Confine this process, then do what the grader asks until it hangs up."""
+    """Isolate this process, then do what the grader asks until it closes the channel."""
     try:
         os.setsid()
         _connect_output(output_fd)
-        enclosure.enter()
+        isolation.enter()
     except OSError as error:
         os.write(2, str(error).encode())
-        os._exit(NOT_CONFINED)
+        os._exit(NOT_ISOLATED)
     with contextlib.suppress(BaseException):
-        _Session(socket.socket(fileno=talk_fd), limits, shell).run()
+        _Session(socket.socket(fileno=channel_fd), limits, shell).run()
     os._exit(0)
 
 
@@ -235,29 +236,29 @@ def _connect_output(output_fd: int) -> None:
 
 
 class TimeLimitError(BaseException):
-    """Raised inside a cell at its deadline; no `except Exception` holds it up."""
+    """Raised inside a cell at its deadline; no `except Exception` catches it."""
 
 
 def _stop_cell(signum: int, frame: Any) -> None:
-    raise TimeLimitError("the time for this cell is over")
+    raise TimeLimitError("the time limit of this cell was exceeded")
 
 
 class _Session:
-    def __init__(self, talk: socket.socket, limits: process_limits.Limits, shell: Any) -> None:
-        self.talk = talk
+    def __init__(self, channel: socket.socket, limits: Limits, shell: Any) -> None:
+        self.channel = channel
         self.limits = limits
         self.shell = shell
         self.pid = os.getpid()
 
     def run(self) -> None:
         while True:
-            message = framing.read(self.talk, _forever())
+            message = framing.read(self.channel, _forever())
             if "cell" in message:
-                _send(self.talk, {"error": self._run_cell(message["cell"])})
+                _send(self.channel, {"error": self._run_cell(message["cell"])})
             else:
-                failure = self._run_prober(message["requests"])
+                failure = self._run_probe_process(message["requests"])
                 end = {"done": None} if failure is None else {"died": [*failure]}
-                _send(self.talk, end)
+                _send(self.channel, end)
 
     def _run_cell(self, source: str) -> str | None:
         """Run one cell like Jupyter and return its error in one line."""
@@ -277,25 +278,25 @@ class _Session:
                 sys.stdout.flush()
                 sys.stderr.flush()
 
-    def _run_prober(self, requests: list[bytes]) -> tuple[str, str] | None:
-        """Run the probes of one item in a fork; say what went wrong if it did not end well."""
+    def _run_probe_process(self, requests: list[bytes]) -> tuple[str, str] | None:
+        """Run the probes of one item in a fork; return what ended it early, if anything did."""
         pid = process_limits.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
                 self._probe(requests)
-                os._exit(_PROBER_DONE)
+                os._exit(_PROBES_DONE)
             os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if status == _PROBER_DONE:
+        if status == _PROBES_DONE:
             return None
         if status == -signal.SIGALRM:
-            return "timeout", "the time for this call is over"
+            return "timeout", "the time limit of this call was exceeded"
         if status < 0:
             return "crash", f"the process was ended by {signal.Signals(-status).name}"
         return "crash", "the code ended the process"
 
     def _probe(self, requests: list[bytes]) -> None:
-        """Answer probe after probe; each one's inputs are unpacked when its turn has come."""
+        """Run the probes in turn; the inputs of each are decoded only then."""
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 1)
@@ -306,19 +307,19 @@ class _Session:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, request.seconds)
             value = probe_or_failure(request, self.shell.user_ns)
-            _send_value(self.talk, value)
+            _send_value(self.channel, value)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _send_value(talk: socket.socket, value: Any) -> None:
-    """Send a value, a Failure, or the Failure to send it."""
+def _send_value(channel: socket.socket, value: Any) -> None:
+    """Send a value or a Failure; for a value that may not travel, the Failure that says so."""
     if type(value) is not Failure:
         try:
-            framing.write(talk, wire.encode({"value": value}), _forever())
+            framing.write(channel, wire.encode({"value": value}), _forever())
             return
         except WireError as error:
             value = failure_of(error)
-    _send(talk, {"failure": [value.kind, value.message]})
+    _send(channel, {"failure": [value.kind, value.message]})
 
 
 def _send(stream: socket.socket, message: dict[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""The outside end of the sandbox: open it, talk to it, prove that it holds."""
+"""The grader's end of the sandbox: start it, communicate with it, prove that it isolates."""

@@ -1,4 +1,4 @@
-"""The room that bubblewrap builds: what is inside, and the command that opens it.
+"""The command that starts the server in bubblewrap, and the folders that it mounts.
 
 Inside are /usr and the libraries, the Python that runs the grader with its packages, the folder
 `autograder/inside`; all read-only. Outside stay the project, the home folder, the environment, the
@@ -52,14 +52,14 @@ def environment() -> dict[str, str]:
 
 
 def plain_command(control_fd: int) -> list[str]:
-    """Start the server without a room around it."""
+    """Return the command that starts the server without bubblewrap."""
     packages = [str(folder) for folder in _package_folders()]
     start = _start(str(Path(__file__).parents[2]), packages, control_fd)
     return [_python(), "-P", "-s", "-c", start]
 
 
 def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[str]:
-    """Start the server inside the room.
+    """Return the command that starts the server in bubblewrap.
 
     Args:
         folder: the sandbox's own; `etc` is added to it.
@@ -96,7 +96,7 @@ def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[st
 
 
 def readable_paths() -> list[str]:
-    """Name what may be read where there is no room: the libraries and Python."""
+    """List what may be read without bubblewrap: libraries and Python."""
     hidden = set(_hidden())
     paths = [str(path) for path in _libraries()]
     for index, packages in enumerate(_package_folders()):
@@ -119,7 +119,7 @@ def _start(grader: str, packages: Sequence[str], control_fd: int) -> str:
 
 
 def _python() -> str:
-    """Return the interpreter itself: the link in a virtual environment leads out of the room."""
+    """Return the interpreter itself: a virtual environment's link to it is not mounted."""
     return os.path.realpath(sys.executable)
 
 

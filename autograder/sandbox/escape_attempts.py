@@ -1,8 +1,8 @@
-"""Small attacks that say whether they were stopped: nobody has to believe a kernel's version.
+"""Attempts to escape from the sandbox: what they reach says more than a kernel's version.
 
-harmless    touch nothing but what is planted for them; tried whenever a sandbox is opened
-dangerous   would hurt this machine if they got through; only `doctor`, and only where every
-            harmless one was stopped
+harmless    touch nothing but files and sockets planted for them; tried at each start of a sandbox
+dangerous   would hurt this machine if they got through; only `doctor` tries them, and only where
+            every harmless one was stopped
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Run
 
-PLANTED_VARIABLE = "AUTOGRADER_CANARY"
+PLANTED_VARIABLE = "AUTOGRADER_PLANTED"
 """A variable of the grader's environment; libraries set the same others on both sides."""
 STOPPED = "STOPPED"
 _SECRET = "nobody may read this"
@@ -27,33 +27,33 @@ Execute = Callable[[Sequence[str], Sequence[ProbeRequest]], Run]
 
 
 @dataclass(frozen=True)
-class Canary:
-    """One attack, and whether it was stopped.
+class Outcome:
+    """One escape attempt, and whether it was stopped.
 
     Attributes:
-        says: what was tried, in words.
+        description: what was tried, in words.
         detail: what came of it, for an instructor.
     """
 
     name: str
-    says: str
+    description: str
     stopped: bool
     detail: str = ""
 
 
 @dataclass(frozen=True)
-class Attack:
+class EscapeAttempt:
     """Code for one cell; without `stopped`, it prints STOPPED if it got nowhere."""
 
     name: str
-    says: str
+    description: str
     code: str
     stopped: Callable[[CellResult, float], bool] = lambda cell, seconds: STOPPED in cell.output
 
 
 @dataclass(frozen=True)
-class Bait:
-    """What is planted outside for attacks to reach.
+class PlantedFiles:
+    """What is planted outside for escape attempts to reach.
 
     Attributes:
         gradebook: a file that everybody on this machine may read and write.
@@ -77,11 +77,11 @@ class Bait:
 
 
 @contextlib.contextmanager
-def bait() -> Iterator[Bait]:
+def plant_files() -> Iterator[PlantedFiles]:
     """Plant a gradebook and three listeners."""
     with (
         contextlib.ExitStack() as ends,
-        tempfile.TemporaryDirectory(prefix="bait-") as name,
+        tempfile.TemporaryDirectory(prefix="planted-") as name,
         socket.socket() as tcp,
         socket.socket(socket.AF_UNIX) as with_path,
         socket.socket(socket.AF_UNIX) as without,
@@ -100,22 +100,22 @@ def bait() -> Iterator[Bait]:
         without.bind(f"\0{folder.name}")
         for listener in (tcp, with_path, without):
             listener.listen()
-        yield Bait(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
+        yield PlantedFiles(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
 
 
 def prove(execute: Execute) -> str:
-    """Run every harmless attack as one submission; say what got through, or "" if nothing did.
+    """Run the harmless attempts as one submission; say what got through, or "" if nothing did.
 
     An honest cell runs after them, and must.
     """
-    with bait() as planted:
-        attacks = harmless(planted)
-        run = execute([*(attack.code for attack in attacks), _HONEST], [])
+    with plant_files() as planted:
+        attempts = harmless_attempts(planted)
+        run = execute([*(attempt.code for attempt in attempts), _HONEST], [])
         *cells, honest = run.cells
         through = [
-            attack.says
-            for attack, cell in zip(attacks, cells, strict=True)
-            if not attack.stopped(cell, run.seconds)
+            attempt.description
+            for attempt, cell in zip(attempts, cells, strict=True)
+            if not attempt.stopped(cell, run.seconds)
         ]
         if not planted.is_intact:
             through.append("change the gradebook by any of these")
@@ -124,13 +124,13 @@ def prove(execute: Execute) -> str:
     return f"student code can {'; '.join(through)}" if through else ""
 
 
-def harmless(planted: Bait) -> list[Attack]:
-    """List the attacks on what is planted, and questions that change nothing."""
+def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
+    """List the attempts on what is planted, and those that would change nothing."""
     file, beside = str(planted.gradebook), str(planted.gradebook) + ".new"
     others = [os.getpid(), os.getppid()]
     return [
-        Attack("files", "read the gradebook", _try_each([file], "print(open(x).read())")),
-        Attack(
+        EscapeAttempt("files", "read the gradebook", _try_each([file], "print(open(x).read())")),
+        EscapeAttempt(
             "writing",
             "write, replace, cut or remove files",
             _try_each(
@@ -146,7 +146,7 @@ def harmless(planted: Bait) -> list[Attack]:
                 "eval(x)",
             ),
         ),
-        Attack(
+        EscapeAttempt(
             "owner",
             "change whose a file is, who may read it, and how old it seems",
             _try_each(
@@ -154,7 +154,7 @@ def harmless(planted: Bait) -> list[Attack]:
                 "eval(x)",
             ),
         ),
-        Attack(
+        EscapeAttempt(
             "network",
             "open a connection",
             "import socket\n"
@@ -171,7 +171,7 @@ def harmless(planted: Bait) -> list[Attack]:
                 "eval(x)",
             ),
         ),
-        Attack(
+        EscapeAttempt(
             "processes",
             "signal, slow down or look into processes of others",
             "import resource\n"
@@ -189,7 +189,7 @@ def harmless(planted: Bait) -> list[Attack]:
                 "eval(x)",
             ),
         ),
-        Attack(
+        EscapeAttempt(
             "rights",
             "become root, or change what it sees as root folder",
             _try_each(["os.setuid(0)", "os.chroot('/tmp')"], "eval(x)"),
@@ -197,22 +197,22 @@ def harmless(planted: Bait) -> list[Attack]:
     ]
 
 
-def dangerous(limits: Limits) -> list[Attack]:
-    """List the attacks on the machine itself, for a sandbox with these limits."""
+def dangerous_attempts(limits: Limits) -> list[EscapeAttempt]:
+    """List the attempts on the machine itself, for a sandbox with these limits."""
     project = Path(__file__).parents[2]
     paths = ["/etc/shadow", str(Path.home() / ".ssh"), str(project / "autograder")]
     return [
-        Attack(
+        EscapeAttempt(
             "course",
             "read the home folder, the course",
             _try_each(paths, "os.listdir(x) if os.path.isdir(x) else open(x).read()"),
         ),
-        Attack(
+        EscapeAttempt(
             "system",
             "change the machine's own folders",
-            _try_each(["/usr", "/etc", "/", "/dev", "/opt"], "open(x + '/canary', 'x')"),
+            _try_each(["/usr", "/etc", "/", "/dev", "/opt"], "open(x + '/escaped', 'x')"),
         ),
-        Attack(
+        EscapeAttempt(
             "environment",
             "read the grader's environment variables",
             f"import os\nprint(os.environ.get({PLANTED_VARIABLE!r}) or {STOPPED!r})",
@@ -221,48 +221,48 @@ def dangerous(limits: Limits) -> list[Attack]:
     ]
 
 
-def _bombs(limits: Limits) -> list[Attack]:
+def _bombs(limits: Limits) -> list[EscapeAttempt]:
     return [
-        Attack(
+        EscapeAttempt(
             "fork bomb",
             "start processes without end",
             "import os, time\nn = 0\ntry:\n    while n < 500:\n"
             "        if os.fork() == 0:\n            time.sleep(60)\n        n += 1\n"
             f"except OSError:\n    print({STOPPED!r})",
         ),
-        Attack(
+        EscapeAttempt(
             "memory bomb",
             "take memory without end",
             "hoard = [bytearray(b'1') * (1 << 26) for _ in range(64)]",
             lambda cell, seconds: cell.error is not None,
         ),
-        Attack(
+        EscapeAttempt(
             "disk bomb",
             "fill the disk",
             "import time\nfor n in range(64):\n    open(f'{n}', 'wb').write(bytes(1 << 20))\n"
             "time.sleep(1)",
             lambda cell, seconds: cell.error is not None,
         ),
-        Attack(
+        EscapeAttempt(
             "output bomb",
             "print without end",
-            "while True: print('canary ' * 1000)",
+            "while True: print('endless ' * 1000)",
             lambda cell, seconds: len(cell.output) < 2 * limits.output_bytes,
         ),
-        Attack(
+        EscapeAttempt(
             "time",
             "loop where no exception reaches",
             "sum(range(10 ** 12))",
             lambda cell, seconds: seconds < 3 * limits.cell_seconds and cell.error is not None,
         ),
-        Attack(
+        EscapeAttempt(
             "daemon",
             "outlive grading",
             "import os, time\nif os.fork() == 0:\n    os.setsid()\n"
             "    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
             lambda cell, seconds: seconds < limits.cell_seconds,
         ),
-        Attack(
+        EscapeAttempt(
             "kill",
             "kill everything in reach",
             "import os\nos.kill(-1, 9)",

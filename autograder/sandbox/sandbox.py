@@ -30,7 +30,7 @@ from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, Run, SandboxUnavailable
 from autograder.sandbox import bubblewrap, escape_attempts
-from autograder.sandbox.session import Dialogue, Progress, ServerDiedError
+from autograder.sandbox.session import Progress, ServerDiedError, Session
 
 __all__ = ["LIBRARIES", "Limits", "Sandbox"]
 
@@ -63,7 +63,7 @@ class Sandbox:
         allow_unsandboxed: run with this user's own rights. For trusted code only.
 
     Attributes:
-        isolation: what keeps student code away from the grader, in words.
+        isolation: what isolates student code from the grader, in words.
         refused: for each better tier that was tried, why it cannot be had here.
 
     Raises:
@@ -138,8 +138,8 @@ class Sandbox:
         progress = Progress(cells, requests, self.limits, started)
         for _ in range(_MOST_ATTEMPTS):
             try:
-                with self._dialogue(known) as dialogue:
-                    progress.advance(dialogue)
+                with self._new_session(known) as session:
+                    progress.advance(session)
             except ServerDiedError:
                 progress.problems.append("the sandbox ended and was started again")
                 self._stop()
@@ -150,7 +150,7 @@ class Sandbox:
         return progress.close(time.monotonic() - started)
 
     def _choose_tier(self) -> None:
-        """Start in the best tier that this machine offers and that attacks do not get out of."""
+        """Start in the best tier that this machine offers and no escape attempt breaks."""
         forced = os.environ.get(FORCE_TIER)
         if forced is not None and forced not in TIERS:
             raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {list(TIERS)}")
@@ -173,29 +173,29 @@ class Sandbox:
         )
 
     @contextlib.contextmanager
-    def _dialogue(self, known: Mapping[bytes, Any] | None) -> Iterator[Dialogue]:
-        """Have a process made for a submission, and leave nothing of it behind."""
+    def _new_session(self, known: Mapping[bytes, Any] | None) -> Iterator[Session]:
+        """Start a process for a submission, and leave nothing of it behind."""
         if self._process is None:
             self._start()
         assert self._control is not None
-        talk, their_talk = socket.socketpair()
+        channel, their_channel = socket.socketpair()
         output, their_output = os.pipe()
-        their_leash, leash = os.pipe()
-        theirs = [their_talk.detach(), their_output, their_leash]
+        their_kill_pipe, kill_pipe = os.pipe()
+        theirs = [their_channel.detach(), their_output, their_kill_pipe]
         keep = self.limits.output_bytes
-        dialogue = Dialogue(talk, output, leash, self._control, keep, known)
+        session = Session(channel, output, kill_pipe, self._control, keep, known)
         try:
             socket.send_fds(self._control, [b"!"], theirs)
         except OSError:
-            dialogue.hang_up()
+            session.close()
             raise ServerDiedError from None
         finally:
             for fd in theirs:
                 os.close(fd)
         try:
-            yield dialogue
+            yield session
         finally:
-            dialogue.end()
+            session.end()
 
     def _start(self) -> None:
         """Start the server, and again where something kills it before it is warm.
@@ -221,13 +221,13 @@ class Sandbox:
         return None
 
     def _start_once(self) -> tuple[dict[str, Any], str]:
-        """Return what the server answers once it is warm, and what it complained of."""
+        """Return what the server answers once it is warm, and what it wrote to stderr."""
         assert self._folder is not None
         folder = Path(self._folder.name)
         ours, theirs = socket.socketpair()
         fd = theirs.fileno()
-        in_room = self._tier.startswith("A")
-        if in_room:
+        in_bubblewrap = self._tier.startswith("A")
+        if in_bubblewrap:
             command = bubblewrap.bubblewrap_command(folder, self.limits, fd)
         else:
             command = bubblewrap.plain_command(fd)
@@ -238,7 +238,7 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
                 pass_fds=[fd],
-                env=bubblewrap.environment() | ({} if in_room else _homes(folder)),
+                env=bubblewrap.environment() | ({} if in_bubblewrap else _homes(folder)),
                 cwd=folder if self.unsandboxed else "/",
                 start_new_session=True,
             )
@@ -249,7 +249,7 @@ class Sandbox:
             return answer, complaints.read(4000).decode(errors="replace").strip()
 
     def _settings(self, folder: Path) -> dict[str, Any]:
-        """Return what the server must know; no path of this machine gets into the room."""
+        """Return what the server must know; in tier A no path of this machine."""
         settings = {
             "tier": self._tier,
             "limits": dataclasses.asdict(self.limits),
@@ -264,7 +264,7 @@ class Sandbox:
         return settings
 
     def _handshake(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Tell the server what to load and wait until it is warm."""
+        """Send the server its settings and wait until it is warm."""
         assert self._control is not None
         deadline = time.monotonic() + _START_SECONDS
         try:
@@ -319,5 +319,5 @@ def _unused_user() -> User:
 
 
 def _homes(folder: Path) -> dict[str, str]:
-    """Return the variables that name folders, where there is no room to hold the usual ones."""
+    """Return the variables that name folders, where the usual ones are not mounted."""
     return {"HOME": f"{folder}/work", "TMPDIR": f"{folder}/work"}

@@ -1,7 +1,7 @@
-"""The grader's side of one submission's process: what is asked, answered, and still open.
+"""The grader's side of one submission's session: what was sent, answered, and is still to do.
 
-A `Dialogue` is the wire to one process in the sandbox, which student code may have taken over; a
-`Progress` is the work on one submission, which may need several processes: whatever ends one is
+A `Session` is the connection to one process in the sandbox, which student code may control; a
+`Progress` is the work on one submission, which may need several sessions: whatever ends one is
 recorded and left out of the next.
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.inside import framing, wire
-from autograder.inside.messages import NOT_CONFINED, OUT_OF_MEMORY, Failure, ProbeRequest, WireError
+from autograder.inside.messages import NOT_ISOLATED, OUT_OF_MEMORY, Failure, ProbeRequest, WireError
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Observation, Run
 
-# The worker ends what is late by itself; this much later the grader does it from outside.
+# The worker enforces time limits itself; this much later the grader does it from outside.
 _GRACE_SECONDS = 2.0
 _REPORT_SECONDS = 20.0
 _MOST_OUTPUT = 64 << 20
@@ -38,26 +38,26 @@ class ServerDiedError(Exception):
     """The warm server is gone; no submission is to blame."""
 
 
-class Dialogue:
-    """Questions to one process in the sandbox and its answers.
+class Session:
+    """The connection to one process in the sandbox.
 
     Attributes:
-        known: what messages mean that need not be decoded.
+        known: values of messages that need not be decoded.
         cpu_seconds: what the process and all below it have used, known when it has ended.
     """
 
     def __init__(
         self,
-        talk: socket.socket,
+        channel: socket.socket,
         output: int,
-        leash: int,
+        kill_pipe: int,
         control: socket.socket,
         keep: int,
         known: Mapping[bytes, Any] | None = None,
     ) -> None:
-        self.talk = talk
+        self.channel = channel
         self.output = output
-        self.leash = leash
+        self.kill_pipe = kill_pipe
         self.control = control
         self.keep = keep
         self.known = known
@@ -68,41 +68,41 @@ class Dialogue:
         self._n_total = 0
         self._output_is_open = True
         self._poll = select.poll()
-        self._poll.register(talk, select.POLLIN)
+        self._poll.register(channel, select.POLLIN)
         self._poll.register(output, select.POLLIN)
         os.set_blocking(output, False)
 
-    def tell(self, message: dict[str, Any], deadline: float) -> None:
+    def send(self, message: dict[str, Any], deadline: float) -> None:
         """Send a message.
 
         Raises:
             DiedError: if it is not taken in time.
         """
         try:
-            framing.write(self.talk, wire.encode(message), deadline)
+            framing.write(self.channel, wire.encode(message), deadline)
         except TimeoutError:
-            raise DiedError("timeout", "the time is over") from None
+            raise DiedError("timeout", "the time limit was exceeded") from None
         except OSError:
-            raise self._death() from None
+            raise self._died() from None
 
-    def hear(self, deadline: float) -> tuple[str, Any]:
-        """Return the next answer: what it is, and its content.
+    def receive(self, deadline: float) -> tuple[str, Any]:
+        """Return the next answer: its kind and its content.
 
         Raises:
-            DiedError: if none comes in time, or not in the right form.
+            DiedError: if none comes in time, or it is malformed.
         """
         try:
             self._wait(deadline)
-            answer = framing.read(self.talk, deadline, self.known)
+            answer = framing.read(self.channel, deadline, self.known)
         except WireError as error:
             raise DiedError("refused", str(error)) from None
         except TimeoutError:
-            raise DiedError("timeout", "the time is over") from None
+            raise DiedError("timeout", "the time limit was exceeded") from None
         except (EOFError, OSError):
-            raise self._death() from None
+            raise self._died() from None
         self._drain()
         if type(answer) is not dict or len(answer) != 1 or type(next(iter(answer))) is not str:
-            raise DiedError("refused", "an answer that has no place here")
+            raise DiedError("refused", "an answer that does not fit the protocol")
         return next(iter(answer.items()))
 
     def take_output(self) -> str:
@@ -115,37 +115,37 @@ class Dialogue:
         return text
 
     def end(self) -> int:
-        """Hang up, wait until every process of the submission is gone, return how it ended.
+        """Close, wait until every process of the submission is gone, return how it ended.
 
         Raises:
             ServerDiedError: if the server does not say.
         """
         if self.status is None:
-            self.hang_up()
+            self.close()
             try:
                 report = framing.read(self.control, time.monotonic() + _REPORT_SECONDS)
             except (EOFError, OSError):
-                self.status = NOT_CONFINED
+                self.status = NOT_ISOLATED
             else:
                 self.status = int(report["status"])
                 self.cpu_seconds = float(report["cpu_seconds"])
-        if self.status == NOT_CONFINED:
+        if self.status == NOT_ISOLATED:
             raise ServerDiedError
         return self.status
 
-    def hang_up(self) -> None:
-        """Close this side; the warden then ends the other."""
-        self.talk.close()
+    def close(self) -> None:
+        """Close this side; the supervisor then kills the other."""
+        self.channel.close()
         os.close(self.output)
-        os.close(self.leash)
+        os.close(self.kill_pipe)
 
-    def _death(self) -> DiedError:
+    def _died(self) -> DiedError:
         if self.end() == OUT_OF_MEMORY:
             return DiedError("memory", "more memory was used than is allowed")
         return DiedError("crash", "the process ended")
 
     def _wait(self, deadline: float) -> None:
-        """Wait for an answer, emptying the pipe of output, or the other side would block."""
+        """Wait for an answer; read the output meanwhile, or the other side would block."""
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -153,7 +153,7 @@ class Dialogue:
             ready = {fd for fd, _ in self._poll.poll(left * 1000)}
             if self.output in ready:
                 self._drain()
-            if self.talk.fileno() in ready:
+            if self.channel.fileno() in ready:
                 return
 
     def _drain(self) -> None:
@@ -194,14 +194,14 @@ class Progress:
         cells, requests = len(self.results), len(self.observations)
         return cells == len(self.cells) and requests == len(self.requests)
 
-    def advance(self, dialogue: Dialogue) -> None:
+    def advance(self, session: Session) -> None:
         """Go on with a fresh process until all is done or something ends it."""
-        if self._run_cells(dialogue):
-            self._run_probes(dialogue)
+        if self._run_cells(session):
+            self._run_probes(session)
 
     def close(self, seconds: float) -> Run:
         """Return the run; what was never reached is a Failure."""
-        late = Failure("timeout", "the time for the whole submission is over")
+        late = Failure("timeout", "the time limit of the whole submission was exceeded")
         lost = Failure("crash", "the processes of this submission ended too often")
         for index in range(len(self.cells)):
             self.results.setdefault(index, CellResult(index, "", "this cell was not run"))
@@ -220,77 +220,77 @@ class Progress:
         return min(self.deadline, time.monotonic() + seconds + _GRACE_SECONDS)
 
     # -------------------------------------------------------------- cells
-    def _run_cells(self, dialogue: Dialogue) -> bool:
+    def _run_cells(self, session: Session) -> bool:
         """Run the cells; False if one of them ended the process."""
         for index, source in enumerate(self.cells):
             if index in self._fatal_cells:
                 continue
             try:
                 deadline = self._within(self.limits.cell_seconds)
-                dialogue.tell({"cell": source}, deadline)
-                kind, error = dialogue.hear(deadline)
+                session.send({"cell": source}, deadline)
+                kind, error = session.receive(deadline)
                 if kind != "error" or type(error) not in (str, type(None)):
-                    raise DiedError("refused", "an answer that has no place here")
+                    raise DiedError("refused", "an answer that does not fit the protocol")
             except DiedError as death:
                 error = f"{death.failure.kind}: {death.failure.message}"
                 self._fatal_cells.add(index)
                 self.problems.append(f"cell {index} was left out: {death.failure.message}")
-                self.results[index] = CellResult(index, dialogue.take_output(), error)
+                self.results[index] = CellResult(index, session.take_output(), error)
                 return False
             # A later process runs the cell again; what the first one printed stands.
-            self.results.setdefault(index, CellResult(index, dialogue.take_output(), error))
-            dialogue.take_output()
+            self.results.setdefault(index, CellResult(index, session.take_output(), error))
+            session.take_output()
         return True
 
     # -------------------------------------------------------------- probes
-    def _run_probes(self, dialogue: Dialogue) -> None:
+    def _run_probes(self, session: Session) -> None:
         open_requests = [
             (index, request)
             for index, request in enumerate(self.requests)
             if index not in self.observations
         ]
         for _, group in itertools.groupby(open_requests, key=lambda pair: pair[1].item):
-            if not self._run_item(dialogue, list(group)):
+            if not self._run_item(session, list(group)):
                 return
 
-    def _run_item(self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]) -> bool:
-        """Run one item's probes, in a new prober after each that ends one.
+    def _run_item(self, session: Session, group: list[tuple[int, ProbeRequest]]) -> bool:
+        """Run one item's probes; each time a probe ends its process, go on in a new one.
 
         Returns:
             Whether the submission's process can go on with other items.
         """
-        while group := [pair for pair in group if not self._is_hopeless(*pair)]:
+        while group := [pair for pair in group if not self._would_time_out(*pair)]:
             try:
                 batch = {"requests": [_encoded(request) for _, request in group]}
-                dialogue.tell(batch, self._within(0))
-                group = self._hear_item(dialogue, group)
+                session.send(batch, self._within(0))
+                group = self._receive_item(session, group)
             except DiedError:
                 return False
         return True
 
-    def _hear_item(
-        self, dialogue: Dialogue, group: list[tuple[int, ProbeRequest]]
+    def _receive_item(
+        self, session: Session, group: list[tuple[int, ProbeRequest]]
     ) -> list[tuple[int, ProbeRequest]]:
-        """Take one prober's answers; return the requests that it did not live to see.
+        """Receive the answers of one probe process; return the requests that it did not reach.
 
         Raises:
-            DiedError: if the whole process has ended, or speaks nonsense.
+            DiedError: if the whole session has ended, or does not follow the protocol.
         """
         for place, (index, request) in enumerate(group):
             started = time.monotonic()
             try:
-                value, prober_lives = _read_answer(*dialogue.hear(self._within(request.seconds)))
+                value, goes_on = _read_answer(*session.receive(self._within(request.seconds)))
             except DiedError as death:
                 self._observe(index, death.failure, time.monotonic() - started)
                 raise
             self._observe(index, value, time.monotonic() - started)
-            if not prober_lives:
+            if not goes_on:
                 return group[place + 1 :]
-        if dialogue.hear(self._within(0))[0] not in ("done", "died"):
-            raise DiedError("refused", "an answer that has no place here")
+        if session.receive(self._within(0))[0] not in ("done", "died"):
+            raise DiedError("refused", "an answer that does not fit the protocol")
         return []
 
-    def _is_hopeless(self, index: int, request: ProbeRequest) -> bool:
+    def _would_time_out(self, index: int, request: ProbeRequest) -> bool:
         """Fail a request at once where an earlier case of the same part has run out of time."""
         for observation in self.observations.values():
             same = (observation.item, observation.part) == (request.item, request.part)
@@ -309,17 +309,17 @@ class Progress:
 
 @functools.lru_cache(maxsize=1024)
 def _encoded(request: ProbeRequest) -> bytes:
-    """Encode a request once: students who share a seed are asked the same."""
+    """Encode a request once: students who share a seed share their requests."""
     fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
     return wire.encode(fields)
 
 
 def _read_answer(kind: str, content: Any) -> tuple[object, bool]:
-    """Return the value or Failure of an answer, and whether its prober goes on."""
+    """Return the value or Failure of an answer, and whether its probe process goes on."""
     if kind == "value":
         return content, True
     if kind in ("failure", "died") and type(content) is list and len(content) == 2:
         name, message = content
         if name in _FAILURE_KINDS and type(message) is str:
             return Failure(name, message[:500]), kind == "failure"
-    raise DiedError("refused", "an answer that has no place here")
+    raise DiedError("refused", "an answer that does not fit the protocol")

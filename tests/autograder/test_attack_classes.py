@@ -131,8 +131,8 @@ def test_every_class_works_on_a_naive_grader_or_is_argued():
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(limits=Limits(cell_seconds=5, submission_seconds=60)) as room:
-        yield room
+    with Sandbox(limits=Limits(cell_seconds=5, submission_seconds=60)) as sandbox:
+        yield sandbox
 
 
 def fooled(sandbox, cell):

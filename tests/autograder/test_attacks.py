@@ -34,8 +34,8 @@ def cases(classes):
 @pytest.fixture(scope="module")
 def sandbox():
     limits = Limits(cell_seconds=1.5, submission_seconds=30, memory_bytes=1 << 30, processes=32)
-    with Sandbox(limits=limits) as room:
-        yield room
+    with Sandbox(limits=limits) as sandbox:
+        yield sandbox
 
 
 def assert_next_is_unharmed(sandbox):

@@ -24,7 +24,7 @@ def test_attacks_are_stopped_where_an_ordinary_user_has_no_namespaces():
     assert "1 skipped" in printed  # the data loader with processes of its own
 
 
-def test_every_canary_is_stopped_where_an_ordinary_user_asks():
+def test_every_escape_attempt_is_stopped_where_an_ordinary_user_asks():
     run_tests(
         NOBODY,
         "tests/autograder/sandbox/test_doctor.py",

@@ -10,7 +10,7 @@ HARM: dict[str, dict[str, str]] = {
 os._exit(0)""",
         "os._exit in the call": """import os
 def gram(x): os._exit(0)""",
-        "the prober's own status": """import os
+        "the probe process's own status": """import os
 def gram(x): os._exit(77)""",
         "sys.exit": """import sys
 def gram(x): sys.exit(0)""",

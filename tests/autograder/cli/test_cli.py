@@ -84,11 +84,13 @@ def test_export_speaks_json_in_every_format(run, graded, tmp_path):
 
 
 def test_doctor_speaks_json(run, monkeypatch):
-    found = doctor.Report("tier A", (doctor.Canary("files", "read files", True),))
-    monkeypatch.setattr(doctor, "run_canaries", lambda: found)
+    found = doctor.Report("tier A", (doctor.Outcome("files", "read files", True),))
+    monkeypatch.setattr(doctor, "run_escape_attempts", lambda: found)
     plain = json.loads(run("doctor", "--json").stdout)
-    assert (plain["ok"], plain["canaries"][0]["says"]) == (True, "read files")
-    monkeypatch.setattr(doctor, "run_canaries", lambda: doctor.Report("none", (), "install it"))
+    assert (plain["ok"], plain["attempts"][0]["description"]) == (True, "read files")
+    monkeypatch.setattr(
+        doctor, "run_escape_attempts", lambda: doctor.Report("none", (), "install it")
+    )
     assert not json.loads(run("doctor", "--json", expect=NO_SANDBOX).stdout)["ok"]
 
 

@@ -55,7 +55,7 @@ def refused(*names):
 
     def call():
         process_limits.drop_capabilities()
-        seccomp.refuse(seccomp.NEEDLESS | seccomp.SHARED)
+        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
         result = libc.syscall(*names)
         return errno.errorcode[ctypes.get_errno()] if result < 0 else "done"
 
@@ -173,9 +173,9 @@ def test_kernel_without_landlock_has_version_0(monkeypatch):
 
 # ------------------------------------------------------------------ system calls
 @needs_numbers
-@pytest.mark.parametrize("name", sorted(seccomp.NEEDLESS | seccomp.SHARED))
+@pytest.mark.parametrize("name", sorted(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES))
 def test_system_call_is_refused(name):
-    number = (seccomp.NEEDLESS | seccomp.SHARED)[name][COLUMN]
+    number = (seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)[name][COLUMN]
     if number is None:
         pytest.skip("this machine has no such call")
     assert refused(number, 0, 0, 0, 0, 0, 0) == "EPERM"
@@ -187,7 +187,7 @@ def test_numbers_of_system_calls_match_the_kernels_headers(column):
         pytest.skip(f"{HEADERS[column]} is not installed")
     text = HEADERS[column].read_text()
     published = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
-    named = seccomp.NEEDLESS | seccomp.SHARED
+    named = seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES
     named |= dict(zip(("clone", "prlimit64", "socketpair"), _conditional(), strict=True))
     named["clone3"] = (seccomp._CLONE3,) * 2
     known = {name for name, pair in named.items() if name in published and pair[column]}
@@ -225,7 +225,7 @@ def test_clone3_seems_not_to_exist_so_that_libraries_do_without():
 def test_threads_and_programs_start_in_spite_of_the_filter():
     def act():
         process_limits.drop_capabilities()
-        seccomp.refuse(seccomp.NEEDLESS | seccomp.SHARED)
+        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
         thread = threading.Thread(target=int)
         thread.start()
         thread.join()
@@ -239,7 +239,7 @@ def test_descendants_are_found_even_where_their_parent_has_ended():
     reader, writer = os.pipe()
 
     def leave_an_orphan():
-        process_limits.inherit_orphans()
+        process_limits.adopt_orphans()
         child = os.fork()
         if child == 0:
             if os.fork() == 0:
@@ -269,30 +269,32 @@ def test_memory_of_a_process_is_counted_exactly_only_where_it_may_be_too_much():
     assert process_limits.private_bytes([], enough=1) == 0
 
 
-# ------------------------------------------------------------------ enclosures
+# ------------------------------------------------------------------ isolation
 @needs_numbers
-def test_where_namespaces_are_forbidden_the_room_is_used_once():
+def test_where_namespaces_are_forbidden_bubblewrap_serves_one_submission():
     def choose():
         process_limits.drop_capabilities()
-        seccomp.refuse(seccomp.NEEDLESS)
-        enclosure = isolation.build({"tier": "A"}, Limits())
-        return f"{type(enclosure).__name__} {enclosure.reusable} {enclosure.isolation}"
+        seccomp.deny(seccomp.UNNEEDED)
+        chosen = isolation.choose_isolation({"tier": "A"}, Limits())
+        return f"{type(chosen).__name__} {chosen.reusable} {chosen.description}"
 
     chosen = in_child(choose)
-    assert chosen.startswith("Fresh False tier A: bubblewrap, started afresh for each submission")
+    assert chosen.startswith(
+        "PerSubmission False tier A: bubblewrap, started afresh for each submission"
+    )
 
 
 def test_tier_b_needs_another_user_or_a_landlock_that_holds_signals_back(monkeypatch, tmp_path):
     monkeypatch.setattr(landlock, "version", lambda: landlock.SIGNALS_SINCE - 1)
     with pytest.raises(OSError, match=r"Landlock is 5 here; Linux 6\.12"):
-        isolation.Apart(Limits(), None, [], str(tmp_path))
+        isolation.UserOrLandlock(Limits(), None, [], str(tmp_path))
 
 
 def test_tier_b_needs_the_numbers_of_system_calls(monkeypatch, tmp_path):
-    monkeypatch.setattr(seccomp, "machine_is_known", lambda: False)
+    monkeypatch.setattr(seccomp, "architecture_is_known", lambda: False)
     monkeypatch.setattr(landlock, "version", lambda: 9)
     with pytest.raises(OSError, match="seccomp: the system calls of this machine are not known"):
-        isolation.Apart(Limits(), None, [], str(tmp_path))
+        isolation.UserOrLandlock(Limits(), None, [], str(tmp_path))
 
 
 def test_files_below_a_folder_are_added_up_until_it_is_enough(tmp_path):

@@ -9,8 +9,8 @@ from autograder.sandbox import doctor, escape_attempts, sandbox
 
 
 @pytest.mark.sandbox
-def test_canaries_are_all_stopped_here(capsys):
-    report = doctor.run_canaries()
+def test_all_escape_attempts_are_stopped_here(capsys):
+    report = doctor.run_escape_attempts()
     assert report.ok
     doctor.print_report(report)
     printed = capsys.readouterr().out
@@ -24,7 +24,7 @@ def test_machine_without_sandbox_is_reported(monkeypatch, capsys):
         raise SandboxUnavailable("install bubblewrap")
 
     monkeypatch.setattr(sandbox.Sandbox, "__enter__", unavailable)
-    report = doctor.run_canaries()
+    report = doctor.run_escape_attempts()
     assert not report.ok
     doctor.print_report(report)
     assert "install bubblewrap" in capsys.readouterr().out
@@ -55,13 +55,13 @@ class LeakySandbox:
         return CellResult(index, printed.getvalue())
 
 
-# What may be tried in this process: it touches nothing but the bait.
+# What may be tried in this process: it touches nothing but what is planted.
 HARMLESS = ("files", "network", "owner")
 
 
 @pytest.fixture
 def leaky(monkeypatch):
-    listed = escape_attempts.harmless
+    listed = escape_attempts.harmless_attempts
 
     def few(planted):
         return [attack for attack in listed(planted) if attack.name in HARMLESS]
@@ -70,13 +70,13 @@ def leaky(monkeypatch):
         raise AssertionError("the dangerous ones must not be tried where a harmless one succeeds")
 
     monkeypatch.setattr(doctor, "Sandbox", LeakySandbox)
-    for module in (doctor, canaries):
-        monkeypatch.setattr(module, "harmless", few)
-    monkeypatch.setattr(doctor, "dangerous", none)
+    for module in (doctor, escape_attempts):
+        monkeypatch.setattr(module, "harmless_attempts", few)
+    monkeypatch.setattr(doctor, "dangerous_attempts", none)
 
 
-def test_canary_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leaky, capsys):
-    report = doctor.run_canaries()
+def test_attempt_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leaky, capsys):
+    report = doctor.run_escape_attempts()
     assert not report.ok
     doctor.print_report(report)
     printed = capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_canary_that_gets_through_is_named_and_dangerous_ones_are_not_tried(leak
     assert "Do not grade here" in printed
     plain = json.loads(json.dumps(doctor.plain_report(report)))
     assert (plain["ok"], plain["isolation"]) == (False, "none")
-    assert [canary["stopped"] for canary in plain["canaries"]] == [False] * (len(HARMLESS) + 1)
+    assert [attempt["stopped"] for attempt in plain["attempts"]] == [False] * (len(HARMLESS) + 1)
 
 
 def test_proof_names_what_gets_through(leaky):
@@ -103,8 +103,8 @@ def test_proof_says_that_honest_code_does_not_run():
     assert escape_attempts.prove(fails) == "honest code does not run: PermissionError: os.py"
 
 
-def test_bait_knows_that_it_was_touched():
-    with escape_attempts.bait() as planted:
+def test_planted_files_show_that_they_were_touched():
+    with escape_attempts.plant_files() as planted:
         assert planted.is_intact
         planted.gradebook.write_text(planted.gradebook.read_text())
         assert not planted.is_intact  # its time tells

@@ -26,8 +26,8 @@ def values(run):
 @pytest.fixture(scope="module")
 def sandbox():
     limits = Limits(cell_seconds=2, submission_seconds=8, output_bytes=1000)
-    with Sandbox(limits=limits) as room:
-        yield room
+    with Sandbox(limits=limits) as sandbox:
+        yield sandbox
 
 
 def test_isolation_is_named(sandbox):
@@ -112,33 +112,33 @@ def test_known_answer_is_not_decoded(sandbox):
 
 def test_library_that_is_not_held_ready_can_be_imported():
     loaded = "import sys\nprint(*(name in sys.modules for name in ('torch', 'tqdm')))"
-    with Sandbox(libraries=()) as room:
-        run = room.run([loaded, "import tqdm.auto", loaded], [])
+    with Sandbox(libraries=()) as sandbox:
+        run = sandbox.run([loaded, "import tqdm.auto", loaded], [])
     assert [cell.output for cell in run.cells] == ["False False\n", "", "False True\n"]
 
 
 def test_dead_server_is_started_again_and_costs_the_student_nothing():
-    with Sandbox() as room:
-        assert room._process is not None
-        os.kill(room._process.pid, signal.SIGKILL)
-        room._process.wait()
-        run = room.run(["def f(x): return x"], [request(x=5)])
+    with Sandbox() as sandbox:
+        assert sandbox._process is not None
+        os.kill(sandbox._process.pid, signal.SIGKILL)
+        sandbox._process.wait()
+        run = sandbox.run(["def f(x): return x"], [request(x=5)])
     assert values(run) == [5]
     assert run.problems == ("the sandbox ended and was started again",)
 
 
 def test_nothing_is_left_running_or_lying_about():
-    with Sandbox() as room:
-        process, folder = room._process, Path(room._folder.name)
+    with Sandbox() as sandbox:
+        process, folder = sandbox._process, Path(sandbox._folder.name)
         assert folder.is_dir()
     assert process.poll() is not None
     assert not folder.exists()
 
 
 def test_unsandboxed_run_says_so():
-    with Sandbox(allow_unsandboxed=True) as room:
-        run = room.run(["def f(x): return x + 42"], [request(x=1)])
-        assert room.isolation.startswith("none")
+    with Sandbox(allow_unsandboxed=True) as sandbox:
+        run = sandbox.run(["def f(x): return x + 42"], [request(x=1)])
+        assert sandbox.isolation.startswith("none")
     assert values(run) == [43]
 
 
@@ -159,9 +159,9 @@ def killing(monkeypatch, n_times):
 
 def test_server_that_is_killed_while_it_starts_is_started_again(monkeypatch):
     started = killing(monkeypatch, 2)
-    with Sandbox() as room:
-        assert room.run(["print('here')"], []).cells[0].output == "here\n"
-        assert room.refused == {}, "a worse tier was chosen, or one was found to leak"
+    with Sandbox() as sandbox:
+        assert sandbox.run(["print('here')"], []).cells[0].output == "here\n"
+        assert sandbox.refused == {}, "a worse tier was chosen, or one was found to leak"
     assert len(started) == 3
 
 

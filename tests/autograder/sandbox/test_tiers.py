@@ -27,10 +27,10 @@ as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become oth
 
 WHICH_TIER = """
 from autograder.sandbox.sandbox import Sandbox
-with Sandbox() as room:
-    print(bubblewrap.isolation)
-    print(bubblewrap.refused)
-    print(bubblewrap.run(["print(6 * 7)"], []).cells[0].output)
+with Sandbox() as sandbox:
+    print(sandbox.isolation)
+    print(sandbox.refused)
+    print(sandbox.run(["print(6 * 7)"], []).cells[0].output)
 """
 
 
@@ -50,10 +50,10 @@ def test_tier_that_an_attack_gets_out_of_is_not_offered(monkeypatch):
 
 
 def test_refusal_says_what_was_tried_and_what_to_install(monkeypatch):
-    def no_room(*arguments):
+    def no_bubblewrap(*arguments):
         raise SandboxUnavailable("bubblewrap is not installed")
 
-    monkeypatch.setattr(bubblewrap, "bubblewrap_command", no_room)
+    monkeypatch.setattr(bubblewrap, "bubblewrap_command", no_bubblewrap)
     monkeypatch.setenv(FORCE_TIER, "A")
     with pytest.raises(SandboxUnavailable) as refusal, Sandbox():
         pass
@@ -67,13 +67,13 @@ def test_sandbox_without_isolation_meets_no_attack(monkeypatch):
         raise AssertionError("attacks must not meet a sandbox that isolates nothing")
 
     monkeypatch.setattr(escape_attempts, "prove", attacked)
-    with Sandbox(allow_unsandboxed=True) as open_room:
-        assert open_room.isolation.startswith("none")
+    with Sandbox(allow_unsandboxed=True) as sandbox:
+        assert sandbox.isolation.startswith("none")
 
 
 def test_two_sandboxes_of_root_run_student_code_as_two_users():
     with Sandbox() as one, Sandbox() as other:
-        uids = [bubblewrap._user.uid for room in (one, other) if bubblewrap._user is not None]
+        uids = [each._user.uid for each in (one, other) if each._user is not None]
     assert len(set(uids)) == len(uids) == (2 if os.getuid() == 0 else 0)
 
 
@@ -86,7 +86,7 @@ def fresh(monkeypatch):
 
 
 @pytest.mark.slow
-def test_room_that_is_started_afresh_holds_and_forgets(fresh):
+def test_sandbox_started_for_each_submission_isolates_and_forgets(fresh):
     assert "started afresh for each submission" in fresh.isolation
     for cell in (
         HARM["kills others"]["kill everything"],

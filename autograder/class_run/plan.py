@@ -18,7 +18,7 @@ from autograder.intake.repair import mend
 from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
 from autograder.reports import student_feedback
 from autograder.store.grade_changes import PART
-from autograder.store.input_digests import ingredients, part_digests
+from autograder.store.input_digests import input_digests, part_digests
 from autograder.store.journal import Journal, Record
 
 
@@ -102,7 +102,7 @@ def look_at(
     held: Container[Path] = (),
 ) -> Iterator[Received]:
     """Read every submission, and what an earlier run recorded of it; write nothing."""
-    decides = ingredients(course, name) | {"limits": repr(settings.confinement)}
+    decides = input_digests(course, name) | {"limits": repr(settings.confinement)}
     parts = {f"{PART}{name}": digest for name, digest in part_digests(course, name).items()}
     policy, now = read_policy(course, name), datetime.now(UTC)
     released = release.build(course.source(name)).student

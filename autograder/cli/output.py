@@ -19,7 +19,7 @@ from autograder.records import Grade, State, Timing, Verdict
 from autograder.reports.html import duration
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
-from autograder.store.grade_changes import in_words
+from autograder.store.grade_changes import describe_item_change
 
 _MOST_ROWS = 40
 _COLOURS = {
@@ -140,7 +140,7 @@ def print_changes(console: Console, result: ClassResult) -> None:
     for change in result.changes[:_MOST_ROWS]:
         words = f"changed: {change.before:g} -> {change.after:g} points"
         console.print(printable(f"{change.student}: {words}"))
-        for line in (*change.causes, *map(in_words, change.items)):
+        for line in (*change.causes, *map(describe_item_change, change.items)):
             console.print(printable(f"    {line}"))
     if len(result.changes) > _MOST_ROWS:
         page = result.page.with_name("changes.html").resolve()

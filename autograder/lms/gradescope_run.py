@@ -107,7 +107,7 @@ def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
 def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
     """Put a grade into the form of results.json."""
     from autograder.records import State
-    from autograder.store.gradebook import in_words
+    from autograder.store.gradebook import describe_verdict
 
     if grade.state is State.GRADER_FAULT and not grade.verdicts:
         print("\n".join(grade.reasons))
@@ -124,7 +124,7 @@ def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
                 "score": verdict.points,
                 "max_score": verdict.max_points,
                 "status": "passed" if verdict.points == verdict.max_points else "failed",
-                "output": in_words(verdict),
+                "output": describe_verdict(verdict),
                 "output_format": "text",
                 "visibility": visibility,
             }

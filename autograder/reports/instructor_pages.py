@@ -13,7 +13,7 @@ from typing import Any
 from autograder.records import Grade, HandGrade, State, Timing
 from autograder.reports.html import render
 from autograder.reports.student_feedback import Item, Layout
-from autograder.store.grade_changes import Change, ItemChange, in_words
+from autograder.store.grade_changes import Change, ItemChange, describe_item_change
 
 _BINS = 10
 HandGrades = Mapping[str, Mapping[str, HandGrade]]
@@ -57,7 +57,7 @@ def changes_page(layout: Layout, changes: Sequence[Mapping[str, Any]]) -> str:
         changes: as the journal keeps them.
     """
     read = [(change["at"], _change(change)) for change in reversed(changes)]
-    return render("changes.html", layout=layout, changes=read, in_words=in_words)
+    return render("changes.html", layout=layout, changes=read, describe=describe_item_change)
 
 
 def overview_page(classes: Sequence[tuple[Layout, Sequence[Grade], HandGrades]]) -> str:

@@ -29,15 +29,15 @@ class ItemChange:
 
     Attributes:
         before: its points; None where it was not graded.
-        now_hold: parts that failed, or were not asked, and hold now.
-        now_fail: parts that held, or were not asked, and fail now.
-        check_changed: parts whose questions or demands are others now.
+        now_pass: parts that failed, or were not asked, and pass now.
+        now_fail: parts that passed, or were not asked, and fail now.
+        check_changed: parts whose questions or demands have changed.
     """
 
     item: str
     before: float | None
     after: float | None
-    now_hold: tuple[str, ...] = ()
+    now_pass: tuple[str, ...] = ()
     now_fail: tuple[str, ...] = ()
     check_changed: tuple[str, ...] = ()
 
@@ -72,14 +72,13 @@ def change_between(before: Record, after: Record) -> Change | None:
     )
 
 
-def in_words(change: ItemChange) -> str:
+def describe_item_change(change: ItemChange) -> str:
     """Return what happened to an item as one line."""
     points = " -> ".join("-" if p is None else f"{p:g}" for p in (change.before, change.after))
     words = [f"{change.item} {points}"]
-    for verb, parts in (("now hold", change.now_hold), ("now fail", change.now_fail)):
+    for label, parts in (("now passed", change.now_pass), ("now failed", change.now_fail)):
         if parts:
-            one = verb.replace("hold", "holds").replace("fail", "fails")
-            words.append(f"{one if len(parts) == 1 else verb}: {', '.join(parts)}")
+            words.append(f"{label}: {', '.join(parts)}")
     return "; ".join(words)
 
 
@@ -97,7 +96,7 @@ def _item_changes(before: Record, after: Record) -> Iterator[ItemChange]:
             item,
             points_before,
             points_after,
-            now_hold=tuple(part for part in turned if parts_after[part]),
+            now_pass=tuple(part for part in turned if parts_after[part]),
             now_fail=tuple(part for part in turned if not parts_after[part]),
             check_changed=tuple(_changed_parts(before, after, item)),
         )
@@ -146,11 +145,11 @@ def _causes(before: Record, after: Record, items: tuple[ItemChange, ...]) -> Ite
 
 
 def _coarse_causes(before: Record, after: Record) -> Iterator[str]:
-    found = [words for name, words in _COARSE.items() if _differs(before, after, name)]
+    causes = [words for name, words in _COARSE.items() if _differs(before, after, name)]
     if _differs(before, after, "libraries"):
         old, new = (record.made_from.get("libraries", "unknown") for record in (before, after))
-        found.append(f"libraries changed: {old} -> {new}")
-    yield from found or ["nothing was changed: the student's code answers differently each time"]
+        causes.append(f"libraries changed: {old} -> {new}")
+    yield from causes or ["nothing was changed: the student's code answers differently each time"]
 
 
 def _causes_of_penalty(before: Record, after: Record) -> Iterator[str]:

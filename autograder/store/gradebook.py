@@ -35,7 +35,7 @@ from autograder.records import (
     Verdict,
 )
 
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 
 
 class Gradebook:
@@ -53,7 +53,7 @@ class Gradebook:
         self._book: Any = None
 
     def __enter__(self) -> Self:
-        with _said_plainly(self.url):
+        with _report_errors(self.url):
             path = self.url.removeprefix("sqlite:///")
             if path != self.url and not Path(path).exists():
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class Gradebook:
         Raises:
             GraderError: if a cell is gone for which somebody has given points by hand.
         """
-        with _said_plainly(self.url):
+        with _report_errors(self.url):
             dates = {} if due is None else {"duedate": _naive(due)}
             self._book.update_or_create_assignment(name, **dates)
             kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
@@ -108,8 +108,8 @@ class Gradebook:
                 that were left as they were released.
         """
         rest = iter(marked)
-        while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _AT_ONCE)}:
-            with _said_plainly(self.url):
+        while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
+            with _report_errors(self.url):
                 with self._book.db.no_autoflush:
                     self._record_some(name, some)
                 self._book.db.commit()
@@ -158,7 +158,7 @@ class Gradebook:
     def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
         """Return, for each student, what people gave for each cell they may or must grade."""
         found: dict[str, dict[str, HandGrade]] = {}
-        with _said_plainly(self.url):
+        with _report_errors(self.url):
             comments = {
                 (student, cell): text
                 for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment")
@@ -190,7 +190,7 @@ class Gradebook:
 
     def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
         """Return what each submission counts, as formgrader does."""
-        with _said_plainly(self.url):
+        with _report_errors(self.url):
             found = self._book.assignment_submissions(problem_set)
             scores = [_final_score(submission) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
@@ -249,9 +249,9 @@ def _new_submission(notebook: Any, student: str) -> Any:
 
 
 def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
-    """Return a mended submission as formgrader shows it: points and reasons as its only outputs.
+    """Return a repaired submission as formgrader shows it: points and reasons as its only outputs.
 
-    Whatever the student wrote outside of code is made harmless first: formgrader would render it.
+    What the student wrote outside code is made harmless first: formgrader would render it.
     Changes `notebook` in place.
     """
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
@@ -263,12 +263,12 @@ def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
         verdict = verdicts.get(grading(cell).get("grade_id", ""))
         cell.outputs = []
         if verdict is not None:
-            shown = {"output_type": "stream", "name": "stdout", "text": in_words(verdict)}
+            shown = {"output_type": "stream", "name": "stdout", "text": describe_verdict(verdict)}
             cell.outputs = [nbformat.from_dict(shown)]  # type: ignore[no-untyped-call]
     return notebook
 
 
-def in_words(verdict: Verdict) -> str:
+def describe_verdict(verdict: Verdict) -> str:
     """Return a verdict as plain text for the instructor's eyes and the student's."""
     lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
     for part in verdict.parts:
@@ -345,7 +345,7 @@ def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str |
         return "No response."
     if verdict is None or verdict.points == verdict.max_points:
         return None
-    return defused(in_words(verdict))
+    return defused(describe_verdict(verdict))
 
 
 def _final_score(submission: Any) -> FinalScore:
@@ -383,7 +383,7 @@ def _final_score(submission: Any) -> FinalScore:
 
 
 @contextlib.contextmanager
-def _said_plainly(url: str) -> Iterator[None]:
+def _report_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, api.InvalidEntry, OSError) as error:

@@ -8,12 +8,13 @@ For the question *why* a grade has changed, files are too coarse. `part_digests`
 of each part of each check instead, through everything of the course's own that it calls.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -26,11 +27,11 @@ _GRADER = Path(__file__).parents[1]
 _DECIDING = ("records.py", "inside/*", "sandbox/*", "authoring/*", "intake/repair.py", "grading/*")
 
 
-def ingredients(course: Course, name: str) -> dict[str, str]:
+def input_digests(course: Course, name: str) -> dict[str, str]:
     """Return what decides the grades of a problem set: the name of each thing and its digest."""
     grader = [path for pattern in _DECIDING for path in _GRADER.glob(pattern)]
     packages = [package.rglob("*.py") for package in reference_packages(course, name)]
-    libraries = [f"{library} {importlib.metadata.version(library)}" for library in _LIBRARIES]
+    libraries = [f"{name} {found}" for name, found in _versions(("numpy", "torch"))]
     return {
         "notebook source": _digest([course.source(name)]),
         "checks": _digest(course.check_files(name)),
@@ -40,7 +41,11 @@ def ingredients(course: Course, name: str) -> dict[str, str]:
     }
 
 
-_LIBRARIES = ("numpy", "torch")
+def _versions(libraries: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the versions of those that are installed: a course may do without torch."""
+    for library in libraries:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            yield library, importlib.metadata.version(library)
 
 
 def part_digests(course: Course, name: str) -> dict[str, str]:

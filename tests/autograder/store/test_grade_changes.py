@@ -5,7 +5,7 @@ from nbgrader import api
 
 from autograder.authoring.course import Course
 from autograder.class_run.pipeline import Settings, grade_class
-from autograder.store.grade_changes import in_words
+from autograder.store.grade_changes import describe_item_change
 from autograder.store.input_digests import part_digests
 from autograder.store.journal import Journal
 
@@ -58,8 +58,8 @@ def test_changed_check_says_which_parts_changed_and_what_turned(
     cause = "the check of toy_mean changed: values, empty"
     assert ada.causes == bo.causes == (cause,)
     (item,) = ada.items
-    assert (item.before, item.after, item.now_fail, item.now_hold) == (30, 15, ("empty",), ())
-    assert in_words(bo.items[0]) == "toy_mean 15 -> 30; now holds: empty"
+    assert (item.before, item.after, item.now_fail, item.now_pass) == (30, 15, ("empty",), ())
+    assert describe_item_change(bo.items[0]) == "toy_mean 15 -> 30; now passed: empty"
 
 
 def test_grade_that_stays_is_no_change_though_its_check_has_changed(

@@ -20,7 +20,7 @@ from autograder.records import (
     State,
     Verdict,
 )
-from autograder.store.gradebook import _AT_ONCE, Gradebook, formgrader_notebook, in_words
+from autograder.store.gradebook import _BATCH_SIZE, Gradebook, describe_verdict, formgrader_notebook
 
 TARGETS = {"toy_double": "double", "toy_mean": "mean"}
 DOUBLE = Verdict(
@@ -220,7 +220,7 @@ def test_formgrader_notebook_shows_points_and_disarms_what_a_student_wrote(toy_c
     nbformat.validate(shown)
     cells = {cell.id: cell for cell in shown.cells}
     (output,) = cells["toy_double"].outputs
-    assert output.text == in_words(DOUBLE)
+    assert output.text == describe_verdict(DOUBLE)
     assert "nbgrader_cell" not in nbformat.writes(shown)
     from nbconvert import HTMLExporter
 
@@ -230,8 +230,8 @@ def test_formgrader_notebook_shows_points_and_disarms_what_a_student_wrote(toy_c
     assert "eos&gt;</code>" in html
 
 
-def test_in_words_says_points_properties_and_hint():
-    assert in_words(DOUBLE).splitlines() == [
+def test_describe_verdict_says_points_properties_and_hint():
+    assert describe_verdict(DOUBLE).splitlines() == [
         "20 of 60 points",
         "- values: Too large.",
         "+ empty: holds",
@@ -266,7 +266,7 @@ def test_new_gradebook_says_the_version_that_nbgrader_itself_would_say():
 
 
 def test_class_of_more_than_one_transaction_is_recorded_whole_and_again(url, book):
-    students = [f"student-{number:03d}" for number in range(2 * _AT_ONCE + 1)]
+    students = [f"student-{number:03d}" for number in range(2 * _BATCH_SIZE + 1)]
     marked = [(dataclasses.replace(GRADE, student=student), frozenset()) for student in students]
     book.record("toy", marked[:3])
     for _ in range(2):

@@ -69,11 +69,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A typical wrong answer. A student whose observations equal its own reads `hint`."""
+    """A typical wrong answer. A student whose observations equal its own reads `hint`.
+
+    Attributes:
+        endless: it does not end in at least one case, and is therefore stopped there.
+    """
 
     name: str
     hint: str
     implementation: Any
+    endless: bool = False
 
 
 @dataclass(frozen=True)

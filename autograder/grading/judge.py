@@ -35,7 +35,10 @@ from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.probe import call_probe, failure_of, seed_of
 from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
 
-_MISTAKE_CPU_SECONDS = 2.0
+ENDLESS_CPU_SECONDS = 2.0
+"""For one case of a mistake that is declared endless; all that end take a small part of it."""
+LONGEST_CPU_SECONDS = 300
+"""For anything else that the course wrote: no machine is so busy that it would be reached."""
 _N_DRAWS = 32
 _SEEDS_KEPT = 2
 _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
@@ -136,7 +139,11 @@ def judge_check(check: Check, seed: int, observations: Sequence[Observation]) ->
             continue
         seen += results
         verdicts.append(_part_verdict(check, part, results))
-    misconception = _misconception(check, seen)
+    try:
+        misconception = _misconception(check, seen)
+    except CheckFault as fault:
+        misconception = None
+        faults.append(str(fault))
     points = _points(check, verdicts)
     return Verdict(
         check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
@@ -146,6 +153,17 @@ def judge_check(check: Check, seed: int, observations: Sequence[Observation]) ->
 def _digest(*words: str) -> int:
     text = "\0".join(f"{len(word)}:{word}" for word in words)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def what_is_wrong(check: Check, seed: int, observation: Observation) -> str | None:
+    """Judge one answer alone: None if it is right, else what is wrong, in words.
+
+    Raises:
+        CheckFault: if the check breaks.
+    """
+    place = (observation.part, observation.case)
+    (drawn,) = (d for d in _cases(check, seed) if (d.part.name, d.request.case) == place)
+    return _see(check, drawn, {place: observation.value}).wrong
 
 
 def _cases(check: Check, seed: int) -> list[_Drawn]:
@@ -308,11 +326,22 @@ def _explains(check: Check, number: int, seen: _Seen) -> bool:
 
 
 def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
-    """Ask a recorded mistake, once for each case; a Failure where it breaks."""
+    """Ask a recorded mistake, once for each case; a Failure where it breaks or never ends.
+
+    Raises:
+        CheckFault: if it had to be stopped and is not declared endless.
+    """
     if number not in drawn.answers:
+        mistake = check.mistakes[number]
+        seconds = ENDLESS_CPU_SECONDS if mistake.endless else LONGEST_CPU_SECONDS
         try:
-            with _cpu_limit(_MISTAKE_CPU_SECONDS):
-                value: Any = _probe(check.mistakes[number].implementation, drawn)
+            with stop_endless(seconds):
+                value: Any = _probe(mistake.implementation, drawn)
+        except Stopped as stop:
+            if not mistake.endless:
+                rule = f"mistake {mistake.name!r}: {stop}: declare it endless or fix it"
+                raise CheckFault(f"the check {check.item}: {rule}") from stop
+            value = Failure("timeout", str(stop))
         except Exception as error:
             value = failure_of(error)
         drawn.answers[number] = value
@@ -324,23 +353,33 @@ def _cause(failure: Failure) -> tuple[str, str]:
     return failure.kind, name
 
 
-@contextlib.contextmanager
-def _cpu_limit(seconds: float) -> Iterator[None]:
-    """Interrupt a mistake that never ends; only the main thread can be interrupted.
+class Stopped(BaseException):
+    """Raised inside code that never ends; no `except Exception` there catches it."""
 
-    CPU time, because a busy machine must not change which mistake is named.
+
+@contextlib.contextmanager
+def stop_endless(seconds: float) -> Iterator[threading.Event]:
+    """Stop what runs inside after so much CPU time; only the main thread can be stopped.
+
+    Yields:
+        What is set if it was stopped, for code that catches everything that is raised.
+
+    Raises:
+        Stopped: inside, after the time.
     """
+    stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stopped
         return
 
     def stop(signum: int, frame: Any) -> None:
-        raise TimeoutError(f"longer than {seconds} s")
+        stopped.set()
+        raise Stopped(f"stopped after {seconds:g} s of CPU")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        yield
+        yield stopped
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

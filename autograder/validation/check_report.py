@@ -21,7 +21,8 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
     if report.of(kind="mutant"):
         console.print(
             f"Mutants: {len(report.of(kind='mutant'))} change behaviour, "
-            f"{report.mutation_score:.1%} of them are caught; "
+            f"{report.mutation_score:.1%} of them are caught, "
+            f"{sum(t.stopped for t in report.of(kind='mutant'))} by being stopped; "
             f"{len(report.equivalent)} more are listed as equivalent."
         )
     for trial in report.survivors:

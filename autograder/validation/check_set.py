@@ -6,7 +6,10 @@
     mutants of the solution            ──►  fewer points, at least 98 % of those that differ
     visible tests                      ──►  pass on every right answer, fail on the stub
 
-The answers are the course's own, so they run in plain processes; a loop that never ends is killed.
+The answers are the course's own, so they run in plain processes. No verdict depends on time: a
+mutant that never ends is stopped by counting its steps and counts as caught; a mistake that never
+ends is declared `endless`.
+
 A mutant that changes no behaviour is listed in the checks file with the reason, as
 `EQUIVALENT_MUTANTS = {item: {change: reason}}`.
 """
@@ -24,21 +27,18 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.checks import Check, Mistake, ProblemSet
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release, build, lint
-from autograder.grading.judge import case_requests, judge_check
+from autograder.grading.judge import LONGEST_CPU_SECONDS, case_requests, judge_check
 from autograder.records import CheckFault, GraderError, Verdict
-from autograder.validation.mutants import mutants
-from autograder.validation.plain_process import Answer, observe
+from autograder.validation.mutant_fates import mutant_fates
+from autograder.validation.plain_process import Answer, Observed, observe
 
 LEAST_MISTAKES = 6
 LEAST_ALTERNATIVES = 4
 LEAST_MUTATION_SCORE = 0.98
 SEEDS = (0, 1, 2)
-# What stops a mutant that never ends is CPU time, which a busy machine does not spend faster.
-MUTANT_CPU_SECONDS = 3
-MUTANT_SECONDS = 60.0
 
 Namespace = dict[str, Any]
 
@@ -57,8 +57,10 @@ class Trial:
 
     Attributes:
         kind: "solution", "reference", "alternative", "stub", "meaningless", "mistake", "mutant".
-        share: of the item's points, the least (the most, if it should be caught) over all draws.
+        share: of the item's points, the least (the most, if it should be caught) over all draws;
+            a mutant is dropped at the first case that tells, and then has none.
         caught_by: parts that did not hold.
+        stopped: whether it did not end by itself.
         recognised: the misconception that was named.
         seen: whether the visible tests fail on it; None if they were not asked.
         problem: what is wrong with the checks; empty if they did well.
@@ -71,6 +73,7 @@ class Trial:
     caught_by: tuple[str, ...] = ()
     recognised: str = ""
     seen: bool | None = None
+    stopped: bool = False
     problem: str = ""
 
 
@@ -162,26 +165,94 @@ def check_set(
 # -- answers ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """One answer to try: what it should be, and how to make its namespace."""
+
+    kind: str
+    name: str
+    answer: Answer
+    mistake: Mistake | None = None
+
+
 def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterator[Trial]:
-    solved, blank = _notebook(release.solution), _notebook(release.student)
+    """Ask every answer once for all seeds, in one process, and judge seed by seed.
+
+    What follows from a seed, as the answers of the reference and the mistakes, is found out once.
+    """
     tests = _cell(release.student, check.item).source
-    name = check.target
+    asked = [case_requests(check, seed) for seed in seeds]
+    requests = [request for batch in asked for request in batch]
+    tried: list[tuple[int, _Candidate, Observed, list[Verdict]]] = []
+    endless: list[Mistake] = []
+    trials: dict[int, Trial] = {}
+    for place, candidate in enumerate(_candidates(check, release)):
+        mistake = candidate.mistake
+        is_endless = mistake is not None and mistake.endless
+        observed = observe(
+            requests,
+            candidate.answer,
+            tests,
+            endless=is_endless,
+            cpu_seconds=LONGEST_CPU_SECONDS,
+        )
+        problem = ""
+        if observed.killed:
+            problem = f"stopped after {LONGEST_CPU_SECONDS} s of CPU: declare it endless or fix it"
+            endless += [mistake] if mistake else []
+        elif is_endless and not observed.n_stopped:
+            problem = "is declared endless, but it ends in every case"
+        if problem:
+            stopped = observed.killed
+            trials[place] = Trial(
+                check.item, candidate.kind, candidate.name, 0.0, stopped=stopped, problem=problem
+            )
+        else:
+            tried.append((place, candidate, observed, []))
+    judged = check  # the same object, unless it has to be another one: what is known hangs on it
+    if endless:
+        kept = tuple(mistake for mistake in check.mistakes if mistake not in endless)
+        judged = dataclasses.replace(check, mistakes=kept)
+    start = 0
+    for seed, batch in zip(seeds, asked, strict=True):
+        for _, _, observed, verdicts in tried:
+            part = observed.observations[start : start + len(batch)]
+            verdicts.append(judge_check(judged, seed, part))
+        start += len(batch)
+    for place, candidate, observed, verdicts in tried:
+        outcome = {"right": _right, "nothing": _nothing, "wrong": _wrong}[_DUTY[candidate.kind]]
+        trials[place] = dataclasses.replace(
+            outcome(check, candidate.kind, candidate.name, verdicts, observed.complaint),
+            stopped=observed.n_stopped > 0,
+        )
+    yield from (trials[place] for place in sorted(trials))
+
+
+_DUTY = {
+    "solution": "right",
+    "reference": "right",
+    "alternative": "right",
+    "stub": "nothing",
+    "meaningless": "nothing",
+    "mistake": "wrong",
+}
+
+
+def _candidates(check: Check, release: Release) -> Iterator[_Candidate]:
+    solved = _notebook(release.solution)
 
     def instead(implementation: Any) -> Answer:
-        return lambda: {**solved(), name: implementation}
+        return lambda: {**solved(), check.target: implementation}
 
-    right: list[tuple[str, str, Answer]] = [("solution", "the notebook's", solved)]
-    right += [("reference", "the package's", instead(check.reference))]
-    right += [("alternative", a.name, instead(a.implementation)) for a in check.alternatives]
-    for kind, title, answer in right:
-        yield _right(check, kind, title, *_judge(check, answer, seeds, tests))
-    yield _nothing(check, "stub", "the notebook's", *_judge(check, blank, seeds, tests))
+    yield _Candidate("solution", "the notebook's", solved)
+    yield _Candidate("reference", "the package's", instead(check.reference))
+    for alternative in check.alternatives:
+        yield _Candidate("alternative", alternative.name, instead(alternative.implementation))
+    yield _Candidate("stub", "the notebook's", _notebook(release.student))
     for title, value in _MEANINGLESS.items():
-        answer = instead(lambda *_, value=value, **__: value)
-        yield _nothing(check, "meaningless", title, *_judge(check, answer, seeds[:1], tests))
+        yield _Candidate("meaningless", title, instead(lambda *_, value=value, **__: value))
     for mistake in check.mistakes:
-        answer = instead(mistake.implementation)
-        yield _wrong(check, mistake.name, *_judge(check, answer, seeds, tests))
+        yield _Candidate("mistake", mistake.name, instead(mistake.implementation), mistake)
 
 
 def _right(
@@ -209,7 +280,9 @@ def _nothing(
     )
 
 
-def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], complaint: str | None) -> Trial:
+def _wrong(
+    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
+) -> Trial:
     share = max(_share(verdict) for verdict in verdicts)
     named = sorted({v.misconception.name if v.misconception else "" for v in verdicts})
     problem = ""
@@ -218,7 +291,7 @@ def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], complaint: str
     elif named != [title]:
         problem = f"is taken for {' or '.join(map(repr, named))}"
     return Trial(
-        *(check.item, "mistake", title, share, _failed(verdicts)),
+        *(check.item, kind, title, share, _failed(verdicts)),
         recognised=" or ".join(named),
         seen=bool(complaint),
         problem=problem,
@@ -227,39 +300,12 @@ def _wrong(check: Check, title: str, verdicts: Sequence[Verdict], complaint: str
 
 def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
     """Change the solution cell of an item, one operator at a time."""
-    solved = _notebook(release.solution)
-    nameless = dataclasses.replace(check, mistakes=())  # whose mistake a mutant is does not matter
-    for mutant in mutants(_cell(release.solution, f"{check.item}_answer").source):
-
-        def answer(source: str = mutant.source) -> Namespace:
-            namespace = solved()
-            exec(compile(source, "<mutant>", "exec"), namespace)
-            return namespace
-
-        verdicts, _ = _judge(nameless, answer, [seed], is_mutant=True)
-        yield Trial(check.item, "mutant", mutant.change, _share(verdicts[0]), _failed(verdicts))
-
-
-def _judge(
-    check: Check,
-    answer: Answer,
-    seeds: Sequence[int],
-    tests: str = "",
-    *,
-    is_mutant: bool = False,
-) -> tuple[list[Verdict], str | None]:
-    """Judge an answer once for every seed, and run the visible tests, in one process."""
-    asked = [case_requests(check, seed) for seed in seeds]
-    requests = [request for batch in asked for request in batch]
-    seconds = MUTANT_SECONDS if is_mutant else check.seconds * (len(seeds) + 1)
-    cpu_seconds = MUTANT_CPU_SECONDS if is_mutant else None
-    observations, complaint = observe(requests, answer, seconds, tests, cpu_seconds)
-    waiting = iter(observations)
-    verdicts = [
-        judge_check(check, seed, tuple(next(waiting) for _ in batch))
-        for seed, batch in zip(seeds, asked, strict=True)
-    ]
-    return verdicts, complaint
+    source = _cell(release.solution, f"{check.item}_answer").source
+    for change, fate in mutant_fates(check, seed, _notebook(release.solution), source):
+        share = 0.0 if fate.is_caught else 1.0
+        yield Trial(
+            check.item, "mutant", change, share, caught_by=fate.caught_by, stopped=fate.stopped
+        )
 
 
 def _share(verdict: Verdict) -> float:

@@ -1,18 +1,23 @@
 """Probe the course's own answers: in a process each, without a sandbox.
 
 What the course wrote itself need not be kept from doing harm, only from never ending. Apart from
-the wall, everything is as in grading: the same probes, the same format of what comes out.
+the wall, everything is as in grading: the same probes, the same format of what comes out. Nothing
+here looks at a clock: only what is known never to end is stopped after a short while.
 """
 
+import contextlib
 import copy
 import dataclasses
 import resource
-import time
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+from autograder.grading import judge
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import failure_of, probe_or_failure
@@ -22,48 +27,75 @@ Answer = Callable[[], Mapping[str, Any]]
 """Makes the namespace of a submission; called in the process in which it is probed."""
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What an answer did.
+
+    Attributes:
+        observations: one for each request.
+        complaint: the first of the visible tests; None if they pass.
+        killed: whether the process was killed because it computed for too long.
+    """
+
+    observations: tuple[Observation, ...]
+    complaint: str | None
+    killed: bool
+
+    @property
+    def n_stopped(self) -> int:
+        """How many requests did not end."""
+        values = (seen.value for seen in self.observations)
+        return sum(isinstance(value, Failure) and value.kind == "timeout" for value in values)
+
+
 def observe(
     requests: Sequence[ProbeRequest],
     answer: Answer,
-    seconds: float,
     tests: str = "",
-    cpu_seconds: int | None = None,
-) -> tuple[tuple[Observation, ...], str | None]:
-    """Ask an answer every request, in a process that is killed when its time is over.
+    *,
+    endless: bool = False,
+    cpu_seconds: int = judge.LONGEST_CPU_SECONDS,
+) -> Observed:
+    """Ask an answer every request, in a process of its own.
 
     Args:
-        seconds: of wall time.
         tests: source to run in the answer's namespace after the probes.
-        cpu_seconds: of computing; None sets no limit.
-
-    Returns:
-        The observations, and the first complaint of `tests`, None if there is none.
+        endless: the answer is known not to end, so each request is stopped, and gives a "timeout".
+        cpu_seconds: after which the process is killed, whatever it does.
     """
-    *values, complaint = _in_process(
-        lambda send: _serve(send, requests, answer, tests, cpu_seconds),
-        len(requests) + 1,
-        seconds,
+    messages, killed = in_fork(
+        lambda send: _serve(lambda value: send(_pack(value)), requests, answer, tests, endless),
+        cpu_seconds,
     )
+    kind, what = ("timeout", f"stopped after {cpu_seconds} s of CPU") if killed else ("crash", "")
+    nothing = Failure(kind, what or "the process ended without an answer")
+    values = [_unpack(message) for message in messages]
+    *values, complaint = values + [nothing] * (len(requests) + 1 - len(values))
     observations = tuple(
         Observation(request.item, request.part, request.case, value)
         for request, value in zip(requests, values, strict=True)
     )
-    return observations, complaint.message if isinstance(complaint, Failure) else None
+    said = complaint.message if isinstance(complaint, Failure) else None
+    return Observed(observations, said, killed)
 
 
-def _in_process(
-    serve: Callable[[Callable[[object], None]], None], n_values: int, seconds: float
-) -> list[Any]:
-    """Return what `serve` sends from a process of its own, Failures where nothing comes."""
+def in_fork(
+    work: Callable[[Callable[[bytes], None]], None], cpu_seconds: int
+) -> tuple[list[bytes], bool]:
+    """Return what `work` sends from a process of its own, and whether its CPU time ran out."""
     # Answers are functions of a module loaded by path, which only a fork inherits.
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: serve(lambda value: _send(sender, value)), daemon=True)
+    process = context.Process(target=_limited, args=(work, sender, cpu_seconds), daemon=True)
     process.start()
     sender.close()
-    deadline = time.monotonic() + seconds
+    messages = []
     try:
-        return [_receive(receiver, deadline) for _ in range(n_values)]
+        with contextlib.suppress(EOFError):
+            while True:
+                messages.append(receiver.recv_bytes())
+        process.join()
+        return messages, process.exitcode == -signal.SIGXCPU
     finally:
         process.kill()
         process.join()
@@ -71,15 +103,21 @@ def _in_process(
         receiver.close()
 
 
+def _limited(
+    work: Callable[[Callable[[bytes], None]], None], sender: Connection, cpu_seconds: int
+) -> None:
+    # A fork starts to count at 0.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    work(sender.send_bytes)
+
+
 def _serve(
     send: Callable[[object], None],
     requests: Sequence[ProbeRequest],
     answer: Answer,
     tests: str,
-    cpu_seconds: int | None,
+    endless: bool,
 ) -> None:
-    if cpu_seconds is not None:  # a fork starts to count at 0
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     try:
         namespace = answer()
     except BaseException as error:
@@ -87,32 +125,44 @@ def _serve(
             send(failure_of(error))
         return
     for request in requests:
-        # In the sandbox every request brings inputs of its own; here cases may share them.
-        own = dataclasses.replace(request, inputs=copy.deepcopy(request.inputs))
-        send(probe_or_failure(own, namespace))
+        send(_bounded(partial(probe_once, request, namespace), endless))
+    send(_bounded(partial(_complaint, tests, namespace), endless))
+
+
+def _bounded(ask: Callable[[], Any], endless: bool) -> Any:
+    if not endless:
+        return ask()
+    try:
+        with judge.stop_endless(judge.ENDLESS_CPU_SECONDS) as stopped:
+            value = ask()
+    except judge.Stopped as stop:
+        return Failure("timeout", str(stop))
+    return Failure("timeout", "stopped") if stopped.is_set() else value
+
+
+def probe_once(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
+    """Probe as the sandbox does, where every request brings inputs of its own."""
+    own = dataclasses.replace(request, inputs=copy.deepcopy(request.inputs))
+    return probe_or_failure(own, namespace)
+
+
+def _complaint(tests: str, namespace: Mapping[str, Any]) -> Failure | None:
     try:
         exec(compile(tests, "<visible tests>", "exec"), {**namespace})
     except BaseException as error:
-        send(failure_of(error))
-    else:
-        send(None)
+        return failure_of(error)
+    return None
 
 
-def _send(sender: Connection, value: object) -> None:
+def _pack(value: object) -> bytes:
     if not isinstance(value, Failure):
         try:
-            sender.send_bytes(wire.encode(("value", value)))
-            return
+            return wire.encode(("value", value))
         except WireError as error:
             value = failure_of(error)
-    sender.send_bytes(wire.encode(("failure", value.kind, value.message)))
+    return wire.encode(("failure", value.kind, value.message))
 
 
-def _receive(receiver: Connection, deadline: float) -> Any:
-    try:
-        if not receiver.poll(max(0.0, deadline - time.monotonic())):
-            return Failure("timeout", "no answer within the time limit")
-        kind, *content = wire.decode(receiver.recv_bytes())
-    except EOFError:
-        return Failure("crash", "the process ended without an answer")
+def _unpack(message: bytes) -> Any:
+    kind, *content = wire.decode(message)
     return content[0] if kind == "value" else Failure(*content)

@@ -174,14 +174,28 @@ def test_mistake_is_recognised(implementation, name):
     assert verdict.misconception.name == name
 
 
-def test_mistake_is_recognised_past_one_that_never_ends():
-    endless = Mistake("never ends", "Stop.", never_ends)
+def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
+    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    endless = Mistake("never ends", "Stop.", never_ends, endless=True)
     check = dataclasses.replace(CHECK, mistakes=(endless, *CHECK.mistakes))
     assert judge_check(check, SEED, observe(total)).misconception.name == "sum"
+    late = [
+        dataclasses.replace(seen, value=Failure("timeout", "no answer within the time limit"))
+        for seen in observe(total)
+    ]
+    assert judge_check(check, SEED, late).misconception.name == "never ends"
+
+
+def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
+    monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
+    check = dataclasses.replace(CHECK, mistakes=(Mistake("loop", "Stop.", never_ends),))
+    verdict = judge_check(check, SEED, observe(total))
+    assert verdict.misconception is None
+    assert "'loop': stopped after 0.1 s of CPU: declare it endless or fix it" in verdict.fault
 
 
 def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
-    monkeypatch.setattr(judge, "_MISTAKE_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
 
     def total_after_others(values):
         time.sleep(0.15)  # others' turn: the clock on the wall goes on

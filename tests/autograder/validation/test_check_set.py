@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.grading import judge
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
 from autograder.validation.check_report import print_report
@@ -207,14 +208,54 @@ def test_points_that_differ_between_notebook_and_check_are_a_problem(source):
     assert any("100 points in the notebook, 90 in its check" in p for p in report.problems)
 
 
-def test_mutants_are_caught_even_if_they_never_end(source, monkeypatch):
-    monkeypatch.setattr(checking, "MUTANT_SECONDS", 0.5)  # a loop without end costs this
+def test_mutants_that_never_end_are_stopped_and_counted(source):
     report = _report(source(), with_mutants=True)
     changes = {trial.name: trial for trial in report.of(kind="mutant")}
     assert changes["place += 1  →  pass"].share < 1
+    assert changes["place += 1  →  pass"].stopped
+    assert not changes["return total  →  return None"].stopped
     assert report.survivors == []
     assert report.mutation_score == 1
     assert report.ok
+    console = Console(width=150, record=True, file=io.StringIO())
+    print_report(report, console)
+    n_stopped = sum(trial.stopped for trial in report.trials)
+    assert f"{n_stopped} by being stopped" in console.export_text()
+
+
+def test_mutant_that_takes_its_time_is_not_stopped(source):
+    """Ten times the steps of the solution are no loop without end."""
+    solution = "answer = 0\n    for n in numbers * 1:\n        answer += n\n    return answer"
+    slow = "for n in numbers * 1:  →  for n in numbers * 2:"
+    report = _report(source(solution=solution), with_mutants=True)
+    (trial,) = (trial for trial in report.of(kind="mutant") if trial.name == slow)
+    assert not trial.stopped and trial.caught_by == ("values",)
+
+
+def _endless(numbers):
+    while True:
+        pass
+
+
+def test_a_mistake_that_never_ends_must_be_declared(source, monkeypatch):
+    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    declared = Mistake("endless", "Does your loop end?", _endless, endless=True)
+    report = _report(source(), mistakes=(*WRONG, declared))
+    assert report.problems == ()
+    trial = report.of("toy_total", "mistake")[-1]
+    assert (trial.stopped, trial.recognised) == (True, "endless")
+
+    ends = Mistake("ends", "Look.", lambda numbers: sum(numbers) + 3, endless=True)
+    report = _report(source(), mistakes=(*WRONG, ends))
+    assert report.problems == (
+        "toy_total: mistake 'ends': is declared endless, but it ends in every case",
+    )
+
+    monkeypatch.setattr(checking, "LONGEST_CPU_SECONDS", 1)
+    report = _report(source(), mistakes=(replace(declared, endless=False), *WRONG))
+    assert report.problems == (
+        "toy_total: mistake 'endless': stopped after 1 s of CPU: declare it endless or fix it",
+    )
 
 
 def test_survivors_are_counted_unless_listed_with_a_reason(source):

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from autograder.grading import judge
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.validation.plain_process import observe
 
@@ -16,13 +17,13 @@ def _requests(*numbers):
     return [ProbeRequest("toy", "values", case, "f", PROBE, shared, 1.0) for case in range(2)]
 
 
-def _values(answer, seconds=20.0):
-    observations, complaint = observe(_requests(3, 5), answer, seconds)
-    assert [(seen.item, seen.part, seen.case) for seen in observations] == [
+def _values(answer, **options):
+    observed = observe(_requests(3, 5), answer, **options)
+    assert [(seen.item, seen.part, seen.case) for seen in observed.observations] == [
         ("toy", "values", 0),
         ("toy", "values", 1),
     ]
-    return [seen.value for seen in observations], complaint
+    return [seen.value for seen in observed.observations], observed.complaint
 
 
 def test_observe_returns_plain_values():
@@ -54,28 +55,36 @@ def test_observe_records_what_came_instead(answer, kind, message):
         assert message in value.message
 
 
-def test_observe_ends_what_never_ends():
-    def forever(numbers):
-        while True:
-            pass
-
-    values, complaint = _values(lambda: {"f": forever}, seconds=0.3)
-    assert [value.kind for value in values] == ["timeout", "timeout"]
-    assert complaint == "no answer within the time limit"
+def _forever(numbers):
+    while True:
+        pass
 
 
-def test_observe_ends_what_computes_too_long_but_lets_it_wait():
-    def forever(numbers):
-        while True:
-            pass
+def test_observe_stops_each_request_of_what_is_known_never_to_end(monkeypatch):
+    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
 
+    def now_and_then(numbers, calls=[]):  # noqa: B006 (it counts its calls)
+        calls.append(1)
+        return sum(numbers) if len(calls) > 1 else _forever(numbers)
+
+    for answer, kinds in ((_forever, ["timeout", "timeout"]), (now_and_then, ["timeout"])):
+        observed = observe(_requests(3), lambda f=answer: {"f": f}, endless=True)
+        values = [seen.value for seen in observed.observations]
+        assert [value.kind for value in values if isinstance(value, Failure)] == kinds
+        assert observed.n_stopped == len(kinds)
+        assert not observed.killed
+
+
+def test_observe_kills_what_computes_without_end_but_lets_anything_wait():
     def patient(numbers):
         time.sleep(1.2)
         return sum(numbers)
 
-    for f, kinds in ((forever, ["crash", "crash"]), (patient, [])):
-        observations, _ = observe(_requests(3), lambda f=f: {"f": f}, 300.0, cpu_seconds=1)
-        assert [o.value.kind for o in observations if isinstance(o.value, Failure)] == kinds
+    for f, kinds in ((_forever, ["timeout", "timeout"]), (patient, [])):
+        observed = observe(_requests(3), lambda f=f: {"f": f}, cpu_seconds=1)
+        values = [seen.value for seen in observed.observations]
+        assert [value.kind for value in values if isinstance(value, Failure)] == kinds
+        assert observed.killed == bool(kinds)
 
 
 @pytest.mark.parametrize(
@@ -83,4 +92,5 @@ def test_observe_ends_what_computes_too_long_but_lets_it_wait():
     [("assert f([1]) == 1", None), ("assert f([1]) == 2, 'not 2'", "AssertionError: not 2")],
 )
 def test_observe_reports_the_first_complaint_of_the_tests(tests, expected):
-    assert observe([], lambda: {"f": sum}, 20.0, tests) == ((), expected)
+    observed = observe([], lambda: {"f": sum}, tests)
+    assert (observed.observations, observed.complaint) == ((), expected)

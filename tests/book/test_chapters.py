@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
-from course_pkg.results import chapter_results
 from course_pkg.text.stories.grammar import StoryGrammar
 
 FOLDER = Path(__file__).parents[2] / "book" / "chapters"
@@ -67,17 +67,20 @@ def test_switch_is_the_same_in_every_chapter_and_off(page):
     assert not trains or sizes
 
 
-def test_welcome_page_names_every_chapter_and_the_best_that_it_reaches():
-    rows = re.findall(r"^\| \[\]\(chapters/(\w+)\.md\) \|.*?\|\s*([\d.]*) \|", INDEX, re.MULTILINE)
-    assert {slug for slug, _ in rows} == set(PAGES)
-    for slug, shown in rows:
-        reached = [
-            row.perplexity
-            for row in chapter_results(slug)
-            if row.corpus == "stories" and row.n_parameters and "over" not in row.model
-        ]
-        if shown:
-            assert min(reached) == pytest.approx(float(shown), abs=0.006)  # as the page rounds
-        else:
-            assert reached == []  # measured on something else
+@chapter
+def test_time_to_read_is_that_of_the_front_matter(page):
+    stated = yaml.safe_load(page[4 : page.index("\n---\n", 4)])["chapter"]["minutes"]
+    assert f"\n**Time:** {stated} minutes to read" in page
+
+
+@chapter
+def test_chapter_uses_the_words_that_it_defines(page):
+    header, text = page[4:].split("\n---\n", maxsplit=1)
+    text = text.casefold()
+    for term in yaml.safe_load(header)["terms"]:
+        stems = [word[:5] for word in re.findall(r"\w{3,}", term.casefold())]
+        assert all(stem in text for stem in stems), f"{term!r} is not in the text"
+
+
+def test_welcome_page_names_the_floor_of_the_stories():
     assert f"better than {StoryGrammar().floor_perplexity():.2f}" in INDEX

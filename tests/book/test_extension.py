@@ -9,6 +9,7 @@ import pytest
 from docutils import nodes
 
 from autograder.authoring.course import find_course
+from course_pkg.results import Result
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,3 +157,75 @@ def test_vendored_files_are_unchanged():
     command = [sys.executable, str(ROOT / "third_party" / "refresh.py")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
+
+
+CONTENTS = """\
+root: index
+parts:
+  - caption: One
+    chapters:
+      - file: chapters/second
+      - file: chapters/first
+  - caption: Back
+    chapters:
+      - file: back/glossary
+"""
+STATED = """\
+---
+chapter:
+  adds: {adds}
+  missing: nothing
+  minutes: 7
+terms:
+  {term}: >-
+    Defined
+    here.
+---
+# A chapter
+"""
+
+
+@pytest.fixture
+def two_chapters(tmp_path):
+    """A book of two chapters, listed in another order than the alphabet's."""
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "_toc.yml").write_text(CONTENTS)
+    for name, term in (("first", "zeal"), ("second", "Apt")):
+        text = STATED.format(adds=f"the {name} idea", term=term)
+        (tmp_path / "chapters" / f"{name}.md").write_text(text)
+    return tmp_path
+
+
+def test_table_and_glossary_follow_from_the_chapters(extension, two_chapters, monkeypatch):
+    module = extension("chapters")
+    of_stories = [Result("x", "m", "stories", 2.5, None, n) for n in (3, None)]
+    kept = {"second": [*of_stories, Result("x", "m over m", "stories", 1.0, None, 3)], "first": []}
+    monkeypatch.setattr(module, "chapter_results", kept.__getitem__)
+    chapters = module.read_chapters(two_chapters)
+    assert module.table_of(chapters)[2:] == [
+        "| [](/chapters/second.md) | the second idea | 7 | 2.50 | nothing |",
+        "| [](/chapters/first.md) | the first idea | 7 |  | nothing |",
+    ]
+    assert module.glossary_of(chapters)[1:4] == [
+        "Apt",
+        "  Defined here. ([](/chapters/second.md))",
+        "",
+    ]
+
+
+def test_chapters_are_refused_without_a_field_or_with_a_term_twice(extension, two_chapters):
+    module = extension("chapters")
+    path = two_chapters / "chapters" / "first.md"
+    path.write_text(path.read_text().replace("zeal", "Apt"))
+    with pytest.raises(ValueError, match=r"second\.md and .*first\.md both define 'Apt'"):
+        module.glossary_of(module.read_chapters(two_chapters))
+    path.write_text(path.read_text().replace("minutes: 7", "hours: 7"))
+    with pytest.raises(ValueError, match=r"first\.md has no 'minutes'"):
+        module.read_chapters(two_chapters)
+
+
+def test_welcome_page_shows_what_the_chapters_have_reached(extension):
+    reached = {Path(c.path).stem: c.reached() for c in extension("chapters").read_chapters()}
+    assert reached["language_models"] == pytest.approx(65.75, abs=0.005)
+    assert reached["ngrams"] == pytest.approx(1.98, abs=0.005)
+    assert reached["tokenization"] is None  # measured on something else

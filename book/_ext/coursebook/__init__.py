@@ -6,6 +6,7 @@ api         one reference page per module of course_pkg, found by looking
 docstrings  docstrings are plain text with `code`, read without surprises
 quiz        the `{quiz}` directive
 mistakes    the `{mistakes}` directive: what the checks of a problem set know
+chapters    the table of the chapters and the glossary, from the front matter of each
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
 mending     repairs to the finished pages that the theme gives no option for
@@ -14,12 +15,23 @@ execution   what `book/build.py` does first: cells of several pages run side by 
 
 from sphinx.application import Sphinx
 
-from . import api, assets, cache, code_links, docstrings, mending, mistakes, notebooks, quiz
+from . import (
+    api,
+    assets,
+    cache,
+    chapters,
+    code_links,
+    docstrings,
+    mending,
+    mistakes,
+    notebooks,
+    quiz,
+)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
-    own = (quiz, mistakes)
+    own = (quiz, mistakes, chapters)
     for part in (assets, cache, api, docstrings, *own, code_links, notebooks, mending):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

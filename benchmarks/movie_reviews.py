@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.n_train is not None:
             data = replace(data, train=sample(data.train, options.n_train))
         parts[name] = {
-            "about": list_tasks()[name],
+            "about": next(f"{t.description} ({t.size})" for t in list_tasks() if t.name == name),
             "n_train": len(data.train),
             "n_test": len(data.test),
         }

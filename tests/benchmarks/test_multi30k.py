@@ -23,7 +23,7 @@ def task() -> Task:
         Parallel(" ".join(pair.source), " ".join(pair.target))
         for pair in sample_translations(150, seed=4)
     ]
-    return Task("toy", "here", "none", "pairs", (), pairs[:120], pairs[120:130], pairs[130:])
+    return Task("toy", "here", "none", "pairs", pairs[:120], pairs[120:130], pairs[130:])
 
 
 def test_references_keep_rare_words_and_fold_case(task):

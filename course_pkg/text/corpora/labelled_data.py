@@ -7,22 +7,20 @@ Chapters: sequence to sequence and attention; fine-tuning.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from course_pkg.text.corpora.sources import (
+from course_pkg.text.corpora.catalogue import (
+    Catalogue,
+    Dataset,
+    DatasetInfo,
     Entry,
-    Splits,
     has_counts,
     has_digest,
-    load_entry,
-    local_folder,
-    read_hub,
-    read_local,
-    split_by_digest,
 )
+from course_pkg.text.corpora.sources import Splits, read_hub, read_local, split_by_digest
 
 
 @dataclass(frozen=True)
@@ -54,53 +52,27 @@ Record = Labelled | Parallel | Tagged
 
 
 @dataclass(frozen=True)
-class Task:
-    """Records in three splits, and where they come from.
+class Task(Dataset[Any]):
+    """Records in three splits, and where they come from."""
 
-    Attributes:
-        name: what the data set is called in this course.
-        source: the source that supplied it here, as "kind: origin".
-        licence: under which terms it may be used.
-        description: what it is.
-        labels: all labels or tags of the training (else validation) split, in alphabetical order.
-        train: records to learn from; may be empty where only a part is at hand.
-        valid: records to choose settings by.
-        test: records to report numbers on.
-    """
-
-    name: str
-    source: str
-    licence: str
-    description: str
-    labels: tuple[str, ...]
-    train: list[Any] = field(repr=False)
-    valid: list[Any] = field(repr=False)
-    test: list[Any] = field(repr=False)
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels or tags of the training (else validation) split, in alphabetical order."""
+        records = self.train or self.valid
+        return tuple(sorted({label for record in records for label in _labels(record)}))
 
 
 def load_task(name: str, *, source: str = "auto", folder: str | Path | None = None) -> Task:
-    """Load a labelled, parallel or tagged data set.
+    """Load a labelled, parallel or tagged data set, one of those in `list_tasks`.
 
-    Args:
-        name: one of the names that `list_tasks` gives.
-        source: "local", "hub", or "auto" for the first that works.
-        folder: local folder of standard files (plain or .gz); default: the variable COURSE_DATA.
-
-    Raises:
-        ValueError: an unknown name or source, or data that differ from the published ones.
-        SourceUnavailableError: no source can supply it here; the message says what is missing.
+    Arguments and errors are those of `Catalogue.load`.
     """
-    if name not in _TASKS:
-        raise ValueError(f"name is {name!r}; the data sets are {', '.join(_TASKS)}")
-    entry = _TASKS[name]
-    (train, valid, test), supplied = load_entry(name, entry, source, local_folder(folder))
-    labels = sorted({label for record in train or valid for label in _labels(record)})
-    return Task(name, supplied, entry.licence, entry.description, tuple(labels), train, valid, test)
+    return TASKS.load(name, source=source, folder=folder)
 
 
-def list_tasks() -> dict[str, str]:
-    """Return what each data set is, by name."""
-    return {name: f"{entry.description} ({entry.size})" for name, entry in _TASKS.items()}
+def list_tasks() -> list[DatasetInfo]:
+    """Return name, sources, size, licence and description of every data set."""
+    return TASKS.rows()
 
 
 def _labels(record: Record) -> Iterable[str]:
@@ -284,7 +256,7 @@ def _multi30k_entry(target: str) -> Entry:
     )
 
 
-_TASKS: dict[str, Entry] = {
+_ENTRIES: dict[str, Entry] = {
     "sst2": Entry(
         loaders={
             "local": partial(
@@ -402,3 +374,5 @@ _TASKS: dict[str, Entry] = {
         check=has_digest("fd09a56a3fe115881a4d3be7b5465850f9ad964b1e2adddd8fa312600be2145e"),
     ),
 }
+
+TASKS = Catalogue("data sets", Task, _ENTRIES)

@@ -9,20 +9,22 @@ Chapter: what is a language model.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from course_pkg.text.corpora.sources import (
+from course_pkg.text.corpora.catalogue import (
+    Catalogue,
+    Dataset,
+    DatasetInfo,
     Entry,
-    SourceUnavailableError,
-    Splits,
-    digest,
     has_counts,
     has_digest,
-    load_entry,
-    local_folder,
+)
+from course_pkg.text.corpora.sources import (
+    SourceUnavailableError,
+    Splits,
     read_hub,
     read_local,
     split_by_digest,
@@ -33,72 +35,23 @@ from course_pkg.text.stories.grammar import StoryGrammar
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Documents in three splits, and where they come from.
-
-    Attributes:
-        name: what the corpus is called in this course.
-        source: the source that supplied it here, as "kind: origin".
-        licence: under which terms it may be used.
-        description: what it is, and what one document is.
-        train: documents to learn from.
-        valid: documents to choose settings by.
-        test: documents to report numbers on, once.
-    """
-
-    name: str
-    source: str
-    licence: str
-    description: str
-    train: list[str] = field(repr=False)
-    valid: list[str] = field(repr=False)
-    test: list[str] = field(repr=False)
-
-    def sha256(self) -> str:
-        """Return the digest of all three splits: equal digests, equal text."""
-        return digest((self.train, self.valid, self.test))
-
-
-@dataclass(frozen=True)
-class CorpusInfo:
-    """One row of the table of corpora."""
-
-    name: str
-    sources: tuple[str, ...]
-    size: str
-    licence: str
-    description: str
+class Corpus(Dataset[str]):
+    """Documents in three splits, and where they come from."""
 
 
 def load_corpus(name: str, *, source: str = "auto", folder: str | Path | None = None) -> Corpus:
-    """Load a corpus in three splits.
-
-    Args:
-        name: one of the names that `list_corpora` lists.
-        source: "local", "package", "generated" or "hub"; "auto" takes the first that works.
-        folder: local folder of standard files (plain or .gz); default: the variable COURSE_DATA.
-
-    Raises:
-        ValueError: an unknown name or source, or a text that differs from the published one.
-        SourceUnavailableError: no source can supply it here; the message says what is missing.
+    """Load a corpus, one of those in `list_corpora`; arguments and errors: `Catalogue.load`.
 
     Example:
         >>> load_corpus("reference").source
         'package: pydoc_data.topics'
     """
-    if name not in _CORPORA:
-        raise ValueError(f"name is {name!r}; the corpora are {', '.join(_CORPORA)}")
-    entry = _CORPORA[name]
-    (train, valid, test), supplied = load_entry(name, entry, source, local_folder(folder))
-    return Corpus(name, supplied, entry.licence, entry.description, train, valid, test)
+    return CORPORA.load(name, source=source, folder=folder)
 
 
-def list_corpora() -> list[CorpusInfo]:
+def list_corpora() -> list[DatasetInfo]:
     """Return name, sources, size, licence and description of every corpus."""
-    return [
-        CorpusInfo(name, tuple(entry.loaders), entry.size, entry.licence, entry.description)
-        for name, entry in _CORPORA.items()
-    ]
+    return CORPORA.rows()
 
 
 def name_frequencies() -> dict[str, float]:
@@ -260,7 +213,7 @@ def _wikitext(number: int, size: str, check: Callable[[Splits], None]) -> Entry:
 
 _SPLITS = ("train", "valid", "test")
 
-_CORPORA: dict[str, Entry] = {
+_ENTRIES: dict[str, Entry] = {
     "stories": Entry(
         loaders={"generated": _stories},
         licence="Apache-2.0",
@@ -364,3 +317,5 @@ _CORPORA: dict[str, Entry] = {
         check=has_digest("0acf77bf46835f491ed7fd7cd025935e03c3cdab8ab9c7d75394540282fc218d"),
     ),
 }
+
+CORPORA = Catalogue("corpora", Corpus, _ENTRIES)

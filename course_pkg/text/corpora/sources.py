@@ -1,9 +1,5 @@
-"""Where text comes from: generated, shipped by a package, a local folder, or a public hub.
+"""Where text comes from: a local folder, a public hub, and the folder for what is derived.
 
-Every corpus is described by one entry: the sources that can supply it and the check that tells
-whether they did. A name means one text, so that a number computed on it means one thing: whichever
-source supplied the text, its digest or its published counts must agree, and the caller is told
-which source it was.
 Chapter: what is a language model.
 """
 
@@ -11,13 +7,10 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
-
-SOURCES = ("local", "package", "generated", "hub")
-"""The order in which `source="auto"` tries them."""
 
 Splits = tuple[list[Any], list[Any], list[Any]]
 """Training, validation and test records."""
@@ -25,63 +18,6 @@ Splits = tuple[list[Any], list[Any], list[Any]]
 
 class SourceUnavailableError(LookupError):
     """A source cannot supply a text here: a file, a package or a network is missing."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One text and all ways to get it.
-
-    Attributes:
-        loaders: for each source, a function from the local folder (or None) to the three splits.
-        check: raises ValueError unless the splits are the text that the name means.
-        licence: under which terms the text may be used.
-        size: how much text it is, for a reader.
-        description: what it is, and what one record is.
-        origin: who supplies it, by source.
-    """
-
-    loaders: Mapping[str, Callable[[Path | None], Splits]]
-    licence: str
-    size: str
-    description: str
-    origin: Mapping[str, str]
-    check: Callable[[Splits], None] | None = None
-
-
-def load_entry(name: str, entry: Entry, source: str, folder: Path | None) -> tuple[Splits, str]:
-    """Load the splits of an entry and say which source supplied them.
-
-    Args:
-        name: what the entry is called, for messages.
-        entry: what to load.
-        source: one of `SOURCES`, or "auto" for the first that works.
-        folder: local folder of standard files, or None.
-
-    Raises:
-        ValueError: an unknown source, one that this text does not have, or a text that fails
-            its check.
-        SourceUnavailableError: no source can supply it here; the message lists each reason.
-    """
-    if source != "auto" and source not in SOURCES:
-        raise ValueError(f"source is {source!r}; it must be 'auto' or one of {list(SOURCES)}")
-    if source != "auto" and source not in entry.loaders:
-        raise ValueError(f"source is {source!r}, but {name!r} comes from {sorted(entry.loaders)}")
-    reasons = []
-    for candidate in SOURCES if source == "auto" else (source,):
-        if candidate not in entry.loaders:
-            continue
-        try:
-            splits = entry.loaders[candidate](folder)
-        except SourceUnavailableError as error:
-            reasons.append(f"{candidate}: {error}")
-            continue
-        if entry.check is not None:
-            try:
-                entry.check(splits)
-            except ValueError as error:
-                raise ValueError(f"{name!r} from source {candidate!r} {error}") from error
-        return splits, f"{candidate}: {entry.origin[candidate]}"
-    raise SourceUnavailableError(f"{name!r} is not available here. " + "; ".join(reasons))
 
 
 def local_folder(folder: str | Path | None) -> Path | None:
@@ -152,33 +88,6 @@ def digest(splits: Iterable[Iterable[Any]]) -> str:
             sha.update(_as_text(record).encode() + b"\0")
         sha.update(b"\0")
     return sha.hexdigest()
-
-
-def has_digest(expected: str) -> Callable[[Splits], None]:
-    """Check the exact text."""
-
-    def check(splits: Splits) -> None:
-        found = digest(splits)
-        if found != expected:
-            raise ValueError(
-                f"has sha256 {found}, but the course's text has {expected}: the files differ from "
-                "the published ones, and numbers on them could not be compared"
-            )
-
-    return check
-
-
-def has_counts(
-    expected: tuple[int, ...], count: Callable[[list[Any]], int], unit: str
-) -> Callable[[Splits], None]:
-    """Check how much of something each split has, where only published counts are known."""
-
-    def check(splits: Splits) -> None:
-        found = tuple(count(split) for split in splits)
-        if found != expected:
-            raise ValueError(f"has {found} {unit} in its splits; {expected} are published")
-
-    return check
 
 
 def split_by_digest(records: Iterable[Any]) -> Splits:

@@ -28,8 +28,8 @@ def no_local_folder(monkeypatch):
 @pytest.fixture
 def any_text(monkeypatch):
     """Let small fixtures stand for the published data."""
-    for name, entry in labelled._TASKS.items():
-        monkeypatch.setitem(labelled._TASKS, name, replace(entry, check=None))
+    for name, entry in labelled.TASKS.entries.items():
+        monkeypatch.setitem(labelled.TASKS.entries, name, replace(entry, check=None))
 
 
 def write(folder, files: dict[str, str], encoding: str = "utf-8") -> None:
@@ -167,7 +167,7 @@ def test_unknown_or_missing_data_are_named(tmp_path):
         load_task("imdb")
     with pytest.raises(SourceUnavailableError, match=r"'ud_en_ewt'.*en_ewt-ud-train\.conllu"):
         load_task("ud_en_ewt", folder=tmp_path)
-    assert set(list_tasks()) == set(labelled._TASKS)
+    assert [info.name for info in list_tasks()] == list(labelled.TASKS.entries)
 
 
 @pytest.mark.shared_data

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_pkg.text.corpora import (
+    catalogue,
     list_corpora,
     load_corpus,
     name_frequencies,
@@ -139,8 +140,8 @@ def test_changed_local_text_is_refused(wikitext_folder):
 
 
 def allow_any_text(monkeypatch):
-    for name, entry in corpora._CORPORA.items():
-        monkeypatch.setitem(corpora._CORPORA, name, replace(entry, check=None))
+    for name, entry in corpora.CORPORA.entries.items():
+        monkeypatch.setitem(corpora.CORPORA.entries, name, replace(entry, check=None))
 
 
 def test_local_files_are_read_plain_or_packed(wikitext_folder, monkeypatch):
@@ -229,7 +230,7 @@ def test_every_corpus_states_its_terms():
     assert [row.name for row in rows][:4] == ["stories", "wikipedia", "names", "reference"]
     for row in rows:
         assert row.licence and row.size and row.description
-        assert set(row.sources) <= set(sources.SOURCES)
+        assert set(row.sources) <= set(catalogue.SOURCES)
 
 
 def test_digest_tells_splits_and_records_apart():

@@ -3,10 +3,10 @@
 A graded item has one `Check`. A check has parts; each part is one property, worth a share of
 the item's points, and consists of three pure functions:
 
-    draw(rng)                            cases   made by the judge, fresh for every student
+    inputs(rng)                          cases   drawn by the judge, fresh for every student
     probe(implementation, inputs)        value   runs on the student's object inside the sandbox,
                                                  and on the reference version in the judge
-    judge(observed, expected, inputs)    None if the property holds, else what is wrong, in words
+    judge(observed, expected, inputs)    None if the requirement is met, else what is wrong
 
 The reference version is the first submission, every `Mistake` must be caught and every
 `Alternative` accepted; `python -m autograder check` proves all three.
@@ -17,8 +17,10 @@ plain data: None, bool, int, float, str, bytes, list, tuple, dict, set, NumPy ar
 """
 
 import inspect
+import linecache
+import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,14 +34,14 @@ Judge = Callable[[Any, Any, Inputs], str | None]
 
 @dataclass(frozen=True)
 class Case:
-    """One set of inputs. `size` names it for the student ("order 3, two documents")."""
+    """One set of inputs. `label` names it for the student ("order 3, two documents")."""
 
-    size: str
+    label: str
     inputs: Inputs
 
 
 def counted(n: int, noun: str) -> str:
-    """Name a size for a `Case`: "1 row", "3 rows"."""
+    """Count something in the label of a `Case`: "1 row", "3 rows"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
@@ -48,15 +50,15 @@ class Part:
     """One property of a right answer.
 
     Attributes:
-        says: the property in the student's words, shown when it does not hold.
-        draw: makes the cases, smallest first, so that the first that fails is the smallest.
+        requirement: the property in one sentence for the student, shown when it is not met.
+        inputs: draws the cases, smallest first, so that the first that fails is the smallest.
         weight: share of the item's points, relative to the other parts.
         judge: by default `agree()`: same structure, shapes, kinds and values as the reference.
     """
 
     name: str
-    says: str
-    draw: Callable[[np.random.Generator], Sequence[Case]]
+    requirement: str
+    inputs: Callable[[np.random.Generator], Sequence[Case]]
     probe: Callable[[Any, Inputs], Any]
     judge: Judge = field(default_factory=agree)
     weight: float = 1.0
@@ -98,6 +100,8 @@ class Check:
         target: the function or class that the student defines.
         reference: the version of `course_pkg` (or one built from it) with the same contract.
         seconds: wall time that one probe may take.
+        equivalent_mutants: automatic changes of the solution that do not change what it does, each
+            with the reason.
     """
 
     item: str
@@ -108,6 +112,20 @@ class Check:
     mistakes: tuple[Mistake, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     seconds: float = 10.0
+    equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
+
+    def mistake(self, name: str) -> Mistake:
+        """Return the mistake of this name.
+
+        Raises:
+            KeyError: if the item has none of this name; the message lists those it has.
+        """
+        for mistake in self.mistakes:
+            if mistake.name == name:
+                return mistake
+        raise KeyError(
+            f"no mistake {name!r} in {self.item}; it has {[m.name for m in self.mistakes]}"
+        )
 
 
 @dataclass(frozen=True)
@@ -128,3 +146,131 @@ class ProblemSet:
             if check.item == item:
                 return check
         raise KeyError(f"no item {item!r} in {self.name}; it has {[c.item for c in self.checks]}")
+
+
+# -- how a set writes down what it knows of its answers --------------------------------------------
+
+
+def alternatives(*implementations: Callable[..., Any]) -> tuple[Alternative, ...]:
+    """Make alternatives, named by their docstrings."""
+    return tuple(Alternative(_docstring(right), right) for right in implementations)
+
+
+def mistakes(
+    base: Callable[..., Any], *made: Mistake | Callable[[Callable[..., Any]], Mistake]
+) -> tuple[Mistake, ...]:
+    """Make the mistakes of an item: changes of a right answer, and answers wrong as a whole.
+
+        MISTAKES = mistakes(
+            by_walking,
+            mistake("A merged id is used again.", replace="+= 2", by="+= 1", hint="..."),
+            merge_from_the_right,  # a function below `@mistake(hint="...")`
+        )
+
+    Args:
+        base: a right answer. Its changed copies see the names that its module has by now.
+        made: in the order in which a wrong answer is compared with them.
+    """
+    return tuple(entry if isinstance(entry, Mistake) else entry(base) for entry in made)
+
+
+def mistake(
+    name: str = "",
+    *,
+    hint: str,
+    replace: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    endless: bool = False,
+) -> Callable[[Callable[..., Any]], Mistake]:
+    """Say what is wrong with an answer, or what must be changed in a right one to make it wrong.
+
+    Args:
+        name: says in one sentence what is misunderstood; by default the answer's docstring.
+        hint: what the student reads beside the name.
+        replace: text that occurs exactly once in the answer's source, or several such texts. Whole
+            lines may be indented as is convenient.
+        by: what stands in its place, or in theirs.
+        endless: it does not end in at least one case.
+
+    Raises:
+        ValueError: where it is applied, if a text does not occur exactly once; names the mistake.
+    """
+    old, new = ([text] if isinstance(text, str) else list(text) for text in (replace, by))
+
+    def make(answer: Callable[..., Any]) -> Mistake:
+        title = name or _docstring(answer)
+        try:
+            wrong = _changed(answer, old, new, title) if old else answer
+            return Mistake(title, hint, wrong, endless)
+        except ValueError as error:
+            raise ValueError(f"{answer.__module__}, mistake {title!r}: {error}") from None
+
+    return make
+
+
+def _changed(
+    answer: Callable[..., Any], old: Sequence[str], new: Sequence[str], title: str
+) -> Callable[..., Any]:
+    """Compile an answer anew with some texts replaced; its source can be read as any other's."""
+    source = textwrap.dedent(inspect.getsource(answer))
+    for text, other in zip(old, new, strict=True):
+        found = list(re.finditer(_pattern(text), source))
+        if len(found) != 1:
+            times = f"{len(found)} times in {answer.__name__}; it must occur once"
+            raise ValueError(f"{text!r} occurs {times}")
+        if "\n" in text:
+            other = textwrap.indent(textwrap.dedent(other).strip("\n"), found[0]["indent"])
+        source = source[: found[0].start()] + other + source[found[0].end() :]
+    file = f"{answer.__code__.co_filename}: {title}"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    namespace = dict(answer.__globals__)
+    exec(compile(source, file, "exec"), namespace)
+    made: Callable[..., Any] = namespace[answer.__name__]
+    return made
+
+
+def _pattern(text: str) -> str:
+    """Return what finds a text: anywhere in a line, or as whole lines of any indentation."""
+    if "\n" not in text:
+        return re.escape(text)
+    lines = textwrap.dedent(text).strip("\n").split("\n")
+    return "(?m:^)(?P<indent> *)" + "\n(?P=indent)".join(map(re.escape, lines)) + "(?m:$)"
+
+
+def _docstring(answer: Callable[..., Any]) -> str:
+    if not answer.__doc__:
+        raise ValueError(f"{answer.__name__} has no docstring; it names the answer")
+    return answer.__doc__.strip()
+
+
+def changes_nothing_else(judge: Judge | None = None) -> Judge:
+    """Return a judge of tuples: the answer, then everything else that the probe has looked at.
+
+    Args:
+        judge: compares answers, and whatever stands beside them; by default `agree()`.
+    """
+    same = judge or agree()
+
+    def judge_all(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        if type(observed) is not tuple:
+            return same(observed, expected, inputs)
+        wrong = same(observed[0], expected[0], inputs)
+        if wrong is None and same(observed, expected, inputs) is not None:
+            return "the answer is right, but the call changes something else"
+        return wrong
+
+    return judge_all
+
+
+def nothing_else_changes(
+    requirement: str,
+    inputs: Callable[[np.random.Generator], Sequence[Case]],
+    probe: Callable[[Any, Inputs], Any],
+    judge: Judge | None = None,
+) -> Part:
+    """Make the part that almost every item has: the call leaves everything else alone.
+
+    Its probe returns a tuple: the answer, then everything that must stay as it was.
+    """
+    judge_all = changes_nothing_else(judge)
+    return Part("nothing else changes", requirement, inputs, probe, judge=judge_all)

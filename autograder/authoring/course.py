@@ -1,7 +1,8 @@
 """Find a course folder and load its problem sets.
 
-A course is a folder with `sets/<set>.py` (the notebook as text) and `checks/<set>.py` (which
-defines `PROBLEM_SET`). It is found and loaded by path, so the grader depends on no course.
+A course is a folder with one folder for each problem set. In it lie `notebook.py` (the notebook as
+text), `problem_set.py` (which defines `PROBLEM_SET`) and whatever that imports, as a rule one file
+for each graded item. A course is found and loaded by path, so the grader depends on none.
 """
 
 import hashlib
@@ -24,13 +25,13 @@ _SET_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class Course:
-    """A folder of problem sets and their checks."""
+    """A folder of problem sets."""
 
     folder: Path
 
     def sets(self) -> tuple[str, ...]:
         """Names of all problem sets, in order."""
-        names = (path.stem for path in self.folder.glob("sets/*.py"))
+        names = (path.parent.name for path in self.folder.glob("*/notebook.py"))
         return tuple(sorted(name for name in names if _SET_NAME.fullmatch(name)))
 
     def source(self, name: str) -> Path:
@@ -42,7 +43,7 @@ class Course:
         if name not in self.sets():
             known = ", ".join(self.sets()) or "none"
             raise GraderError(f"no problem set {name!r} in {self.folder}; it has: {known}")
-        return self.folder / "sets" / f"{name}.py"
+        return self.folder / name / "notebook.py"
 
     def package_address(self) -> str:
         """What `pip install` takes for the course's own package, as `course.toml` states it.
@@ -67,63 +68,44 @@ class Course:
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.
 
-        They are `checks/<set>.py`, `checks/<set>_*.py`, those in `checks/` and `answers/` that
-        belong to no set, and, if there are any, `answers/<set>/`.
+        They are those in the set's folder but its notebook and its tests, and those that lie beside
+        the folders of the sets.
         """
-        shared = [
-            path
-            for folder in ("checks", "answers")
-            for path in self.folder.glob(f"{folder}/*.py")
-            if not any(f"{path.stem}_".startswith(f"{other}_") for other in self.sets())
-        ]
-        answers = self.folder.glob(f"answers/{name}/**/*.py")
-        parts = self.folder.glob(f"checks/{name}_*.py")
-        return tuple(sorted([self.folder / "checks" / f"{name}.py", *parts, *shared, *answers]))
+        files = [*self.folder.glob(f"{name}/**/*.py"), *self.folder.glob("*.py")]
+        others = (self.source(name), self.folder / "nbgrader_config.py")
+        return tuple(sorted(p for p in files if p not in others and not p.name.startswith("test_")))
 
-    def checks(self, name: str) -> ModuleType:
-        """Load `checks/<set>.py`.
+    def problem_set(self, name: str) -> ProblemSet:
+        """Load `<set>/problem_set.py`.
 
         Raises:
             GraderError: if there is no such set or file.
-            CheckFault: if the file cannot be imported.
+            CheckFault: if the file cannot be imported or defines no `PROBLEM_SET` of that name.
         """
-        self.source(name)
-        path = self.folder / "checks" / f"{name}.py"
+        path = self.source(name).with_name("problem_set.py")
         if not path.is_file():
             raise GraderError(f"{name} has no checks: {path} does not exist")
-        package = self._package()
         try:
-            return importlib.import_module(f"{package}.{name}")
+            module = importlib.import_module(f"{self._package()}.{name}.problem_set")
         except Exception as error:
             raise CheckFault(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-
-    def problem_set(self, name: str) -> ProblemSet:
-        """Load the checks of a set.
-
-        Raises:
-            CheckFault: if `checks/<set>.py` defines no `PROBLEM_SET` of that name.
-        """
-        found = getattr(self.checks(name), "PROBLEM_SET", None)
+        found = getattr(module, "PROBLEM_SET", None)
         if not isinstance(found, ProblemSet):
-            raise CheckFault(f"checks/{name}.py must define PROBLEM_SET, a ProblemSet")
+            raise CheckFault(f"{path} must define PROBLEM_SET, a ProblemSet")
         if found.name != name:
-            raise CheckFault(f"checks/{name}.py defines the problem set {found.name!r}")
+            raise CheckFault(f"{path} defines the problem set {found.name!r}")
         return found
 
     def _package(self) -> str:
-        """Return the name of a package that stands for `checks/`, making it when first asked.
+        """Return the name of a package that stands for the folder, making it when first asked.
 
         Two courses may each have a `ps1`, so the package's name is made from the folder's path.
         """
-        folder = self.folder / "checks"
-        name = "_course_" + hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+        name = "_course_" + hashlib.sha256(str(self.folder).encode()).hexdigest()[:12]
         if name not in sys.modules:
-            package = ModuleType(name, f"The checks in {folder}.")
-            package.__path__ = [str(folder)]
+            package = ModuleType(name, f"The problem sets in {self.folder}.")
+            package.__path__ = [str(self.folder)]
             sys.modules[name] = package
-            # A course that is itself a package may import its parts by their full names.
-            if (self.folder / "__init__.py").exists() and str(self.folder.parent) not in sys.path:
-                sys.path.append(str(self.folder.parent))
         return name
 
 
@@ -139,14 +121,15 @@ def find_course(folder: Path | None = None) -> Course:
     named = folder or os.environ.get(COURSE_VARIABLE)
     if named is not None:
         path = Path(named).resolve()
-        if not (path / "sets").is_dir():
-            raise GraderError(f"{path} is no course folder: it has no folder sets/")
+        if not Course(path).sets():
+            raise GraderError(f"{path} is no course folder: no folder in it has a notebook.py")
         return Course(path)
     here = Path.cwd()
     for above in (here, *here.parents):
-        if (above / "assignments" / "sets").is_dir():
-            return Course(above / "assignments")
+        course = Course(above / "assignments")
+        if course.sets():
+            return course
     raise GraderError(
-        f"no course found: neither {here} nor a folder above it has assignments/sets/; "
+        f"no course found: neither {here} nor a folder above it has assignments/<set>/notebook.py; "
         f"name the folder with --course or {COURSE_VARIABLE}"
     )

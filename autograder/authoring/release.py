@@ -1,6 +1,6 @@
 """Make what students receive from a problem set's one source.
 
-    sets/ps1.py ──► source ──► recorded ──► student
+    ps1/notebook.py ──► source ──► recorded ──► student
                        └─────► solution
 
 The source holds everything. What nbgrader's gradebook remembers (`recorded`) holds hidden tests but
@@ -108,7 +108,7 @@ def build(path: Path) -> Release:
         raise GraderError(f"{path}: {type(error).__name__}: {error}") from error
     for cell in solution.cells:
         cell.source = _without_markers(cell.source)
-    return Release(path.stem, source, recorded, student, solution)
+    return Release(path.parent.name, source, recorded, student, solution)
 
 
 def write(release: Release, folder: Path) -> dict[str, Path]:

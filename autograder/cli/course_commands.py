@@ -91,13 +91,7 @@ def check(
 
     course, broken, plain = find_course(folder), False, []
     for name in _chosen(course, names, every):
-        listed = getattr(course.checks(name), "EQUIVALENT_MUTANTS", None)
-        report = check_set(
-            course.problem_set(name),
-            course.source(name),
-            equivalent_mutants=listed,
-            with_mutants=mutants,
-        )
+        report = check_set(course.problem_set(name), course.source(name), with_mutants=mutants)
         if as_json:
             plain.append(plain_report(report))
         else:

@@ -20,7 +20,7 @@ A course, from its first day to its last:
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
-SET is a file's name in the course's folder sets/: ps1 stands for assignments/sets/ps1.py.
+SET is a folder's name in the course's folder: ps1 stands for assignments/ps1/.
 Each command teaches itself: autograder grade --help
 Where the command is not on the path: python -m autograder
 
@@ -40,7 +40,7 @@ class _InOrder(click.Group):
     "--course",
     "folder",
     type=click.Path(path_type=Path),
-    help="Course folder with sets/ and checks/.  [default: assignments/ here or above]",
+    help="Course folder, with a folder for each set.  [default: assignments/ here or above]",
 )
 @click.pass_context
 def main(context: click.Context, folder: Path | None) -> None:

@@ -227,7 +227,7 @@ def print_verdict(
     console: Console, check: Check, verdict: Verdict, recorded: Verdict | None
 ) -> None:
     """Print one verdict with all that an instructor may see."""
-    says = {part.name: part.says for part in check.parts}
+    says = {part.name: part.requirement for part in check.parts}
     console.print(f"{verdict.item}: {verdict.points:g} of {verdict.max_points:g} points")
     if recorded is not None and recorded.points != verdict.points:
         console.print(

@@ -57,7 +57,7 @@ class _Drawn:
     """
 
     part: Part
-    size: str
+    label: str
     request: ProbeRequest
     message: bytes
     answers: dict[int | None, Any] = field(default_factory=dict)
@@ -188,7 +188,7 @@ def _draw(check: Check, seed: int) -> list[_Drawn]:
             raise CheckFault(_explain(check, part, "reading its weight", error))
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:
-            cases = list(part.draw(rng))
+            cases = list(part.inputs(rng))
             messages = [wire.encode(case.inputs) for case in cases]
             source = part.probe_source
         except Exception as error:
@@ -198,7 +198,7 @@ def _draw(check: Check, seed: int) -> list[_Drawn]:
             request = ProbeRequest(
                 check.item, part.name, index, check.target, source, inputs, check.seconds
             )
-            found.append(_Drawn(part, case.size, request, message))
+            found.append(_Drawn(part, case.label, request, message))
     return found
 
 
@@ -274,7 +274,7 @@ def _probe(implementation: Any, drawn: _Drawn) -> Any:
 def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
     for seen in results:
         if seen.wrong is not None:
-            message = f"{part.says} With {seen.drawn.size}: {seen.wrong}."
+            message = f"{part.requirement} With {seen.drawn.label}: {seen.wrong}."
             return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
     return PartVerdict(part.name, True, part.weight)
 
@@ -427,7 +427,7 @@ def _explain(check: Check, part: Part, doing: str, error: Exception) -> str:
 
 def _staff_note(seen: _Seen) -> str:
     lines = (
-        f"case {seen.drawn.request.case} ({seen.drawn.size}): {seen.wrong}",
+        f"case {seen.drawn.request.case} ({seen.drawn.label}): {seen.wrong}",
         f"inputs: {_shorten(seen.drawn.request.inputs)}",
         f"expected: {_shorten(seen.expected)}",
         f"observed: {_shorten(seen.observed)}",

@@ -56,7 +56,7 @@ class Layout:
                 continue
             name = grading(cell)["grade_id"]
             parts = checks[name].parts if name in checks else ()
-            says = {part.name: part.says for part in parts}
+            says = {part.name: part.requirement for part in parts}
             by_hand = is_answer(cell) or name not in checks
             items.append(Item(name, title or name, float(grading(cell)["points"]), by_hand, says))
         return cls(problem_set.name, problem_set.title, tuple(items))

@@ -72,7 +72,7 @@ def _in_order(files: Iterable[Path]) -> list[Path]:
 
 def reference_packages(course: Course, name: str) -> set[Path]:
     """Folders of the packages, beside the course, from which its checks import."""
-    course.checks(name)
+    course.problem_set(name)
     own = [
         module
         for module in list(sys.modules.values())
@@ -103,7 +103,7 @@ class _CodeDigest:
 
     def of(self, check: Check, part: Part) -> str:
         self._words = [repr((check.points, check.target, check.seconds, part.weight))]
-        for value in (part.draw, part.probe, part.judge, check.reference):
+        for value in (part.inputs, part.probe, part.judge, check.reference):
             self._add(value)
         return hashlib.sha256("\0".join(self._words).encode()).hexdigest()[:16]
 

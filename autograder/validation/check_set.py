@@ -8,10 +8,8 @@
 
 The answers are the course's own, so they run in plain processes. No verdict depends on time: a
 mutant that never ends is stopped by counting its steps and counts as caught; a mistake that never
-ends is declared `endless`.
-
-A mutant that changes no behaviour is listed in the checks file with the reason, as
-`EQUIVALENT_MUTANTS = {item: {change: reason}}`.
+ends is declared `endless`. A mutant that changes no behaviour is listed in its check's
+`equivalent_mutants` with the reason.
 """
 
 import builtins
@@ -128,7 +126,6 @@ def check_set(
     problem_set: ProblemSet,
     source: Path,
     *,
-    equivalent_mutants: Mapping[str, Mapping[str, str]] | None = None,
     with_mutants: bool = True,
     seeds: Sequence[int] = SEEDS,
     progress: Callable[[str], None] = lambda item: None,
@@ -136,8 +133,7 @@ def check_set(
     """Try a set's checks on everything that is known about its answers.
 
     Args:
-        source: the notebook's source, `sets/<set>.py`.
-        equivalent_mutants: `EQUIVALENT_MUTANTS` of the checks file.
+        source: the notebook's source, `<set>/notebook.py`.
         with_mutants: the longest part; leave it out for a quick look.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
         progress: called with each item before it is tried.
@@ -147,8 +143,7 @@ def check_set(
         CheckFault: if a check breaks on the reference version or while judging.
     """
     release = build(source)
-    listed = equivalent_mutants or {}
-    faults = [*lint(release, problem_set), *_unknown_items(problem_set, listed)]
+    faults = list(lint(release, problem_set))
     trials: list[Trial] = []
     with _one_torch_thread():
         for check in problem_set.checks:
@@ -157,6 +152,7 @@ def check_set(
             trials += _try_answers(check, release, seeds)
             if with_mutants:
                 trials += _try_mutants(check, release, seeds[0])
+    listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
     return SetReport(problem_set.name, points, tuple(trials), tuple(equivalent), (*faults, *stale))
@@ -393,13 +389,6 @@ def _globals_read(code: CodeType) -> set[str]:
         if isinstance(constant, CodeType):
             names |= _globals_read(constant)
     return names
-
-
-def _unknown_items(
-    problem_set: ProblemSet, listed: Mapping[str, Mapping[str, str]]
-) -> Iterator[str]:
-    for item in sorted(set(listed) - {check.item for check in problem_set.checks}):
-        yield f"{item}: equivalent mutants are listed for an item that does not exist"
 
 
 def _set_aside(

@@ -162,9 +162,9 @@ NO_EMPTY_MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
 
 
 def make_toy_course(folder: Path) -> Course:
-    for kind, text in (("sets", TOY_SOURCE), ("checks", TOY_CHECKS)):
-        (folder / kind).mkdir(parents=True)
-        (folder / kind / "toy.py").write_text(text)
+    (folder / "toy").mkdir(parents=True)
+    (folder / "toy" / "notebook.py").write_text(TOY_SOURCE)
+    (folder / "toy" / "problem_set.py").write_text(TOY_CHECKS)
     return Course(folder)
 
 

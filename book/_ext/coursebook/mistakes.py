@@ -1,19 +1,21 @@
-"""The `{mistakes}` directive: every misconception that a problem set's checks know, with its hint.
+"""The `{mistakes}` directive: every misconception that the problem sets know, with its hint.
 
-    ```{mistakes} ps1
+    ```{mistakes}
     ```
 
-The rows are read from the set itself, so that the page cannot differ from what is graded.
+The rows are read from the sets themselves, so that the page cannot differ from what is graded, and
+a new set has its tables as soon as there is one.
 """
 
 from collections.abc import Iterable
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from autograder.authoring.checks import Check
-from autograder.authoring.course import find_course
+from autograder.authoring.course import Course, find_course
 
 from .assets import ROOT
 
@@ -21,17 +23,31 @@ HEADER = ("misconception", "what the student reads")
 
 
 class MistakesDirective(SphinxDirective):
-    """Write one table for each item of a set."""
-
-    required_arguments = 1
+    """Write one table for each item, folded up by set."""
 
     def run(self) -> list[nodes.Node]:
-        """Return, for each item, its name and a table."""
+        """Return a folded box for each set: for each item, its name and a table."""
         course = find_course(ROOT / "assignments")
-        for path in course.check_files(self.arguments[0]):
+        pages = self.env.__dict__.setdefault("sets_with_mistakes", {})
+        pages[self.env.docname] = course.sets()
+        return [self._set(course, name) for name in course.sets()]
+
+    def _set(self, course: Course, name: str) -> nodes.admonition:
+        for path in course.check_files(name):
             self.env.note_dependency(str(path))
-        checks = course.problem_set(self.arguments[0]).checks
-        return [node for check in checks for node in (title(check), table(check))]
+        problem_set = course.problem_set(name)
+        box = nodes.admonition("", nodes.title("", f"{name}, {problem_set.title}"))
+        box["classes"] += ["dropdown"]
+        for check in problem_set.checks:
+            box += [title(check), table(check)]
+        return box
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Name the pages to be read again because a set was added or removed since."""
+    sets = find_course(ROOT / "assignments").sets()
+    pages: dict[str, tuple[str, ...]] = getattr(env, "sets_with_mistakes", {})
+    return [page for page, known in pages.items() if known != sets]
 
 
 def title(check: Check) -> nodes.paragraph:
@@ -56,3 +72,4 @@ def row(cells: Iterable[str]) -> nodes.row:
 def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("mistakes", MistakesDirective)
+    app.connect("env-get-outdated", outdated)

@@ -4,19 +4,22 @@ from autograder.authoring.course import COURSE_VARIABLE, find_course
 from autograder.records import CheckFault, GraderError
 
 
-def test_course_lists_its_sets_without_their_helper_files(toy_course):
-    (toy_course.folder / "sets" / "alpha.py").touch()
-    (toy_course.folder / "sets" / "_draft.py").touch()
-    (toy_course.folder / "checks" / "toy_mistakes.py").touch()
+def test_course_lists_the_folders_that_hold_a_notebook(toy_course):
+    for name in ("alpha", "_draft", "sample_class"):
+        (toy_course.folder / name).mkdir()
+    for name in ("alpha", "_draft"):
+        (toy_course.folder / name / "notebook.py").touch()
     assert toy_course.sets() == ("alpha", "toy")
-    (toy_course.folder / "answers" / "toy").mkdir(parents=True)
-    (toy_course.folder / "answers" / "toy" / "double.py").touch()
-    for name in ("alpha", "alpha_texts", "judges"):
-        (toy_course.folder / "checks" / f"{name}.py").touch()
-    names = [str(path.relative_to(toy_course.folder)) for path in toy_course.check_files("toy")]
-    shared = ["checks/judges.py"]
-    own = ["checks/toy.py", "checks/toy_mistakes.py"]
-    assert names == ["answers/toy/double.py", *shared, *own]
+    with pytest.raises(GraderError, match=r"alpha has no checks: .*problem_set\.py does not exist"):
+        toy_course.problem_set("alpha")
+
+
+def test_what_judges_a_set_is_all_code_in_its_folder_but_notebook_and_tests(toy_course):
+    (toy_course.folder / "alpha").mkdir()
+    for name in ("alpha/double", "judges", "nbgrader_config", "toy/double", "toy/test_toy"):
+        (toy_course.folder / f"{name}.py").touch()
+    names = {str(path.relative_to(toy_course.folder)) for path in toy_course.check_files("toy")}
+    assert names == {"judges.py", "toy/double.py", "toy/problem_set.py"}
 
 
 def test_course_loads_the_checks_it_holds(toy_course):
@@ -26,11 +29,11 @@ def test_course_loads_the_checks_it_holds(toy_course):
     ]
 
 
-def test_course_checks_may_import_their_neighbours(toy_course):
-    checks = toy_course.folder / "checks" / "toy.py"
-    (checks.parent / "toy_texts.py").write_text("TITLE = 'from a neighbour'\n")
+def test_set_is_made_of_files_that_import_each_other(toy_course):
+    checks = toy_course.folder / "toy" / "problem_set.py"
+    (checks.parent / "texts.py").write_text("TITLE = 'from a neighbour'\n")
     text = checks.read_text().replace('title="Toy set"', "title=TITLE")
-    checks.write_text("from .toy_texts import TITLE\n" + text)
+    checks.write_text("from .texts import TITLE\n" + text)
     assert toy_course.problem_set("toy").title == "from a neighbour"
 
 
@@ -52,7 +55,7 @@ def test_course_rejects_an_unknown_set_and_lists_what_exists(toy_course):
     ],
 )
 def test_course_rejects_checks_that_do_not_load(toy_course, text, message):
-    (toy_course.folder / "checks" / "toy.py").write_text(text)
+    (toy_course.folder / "toy" / "problem_set.py").write_text(text)
     with pytest.raises(CheckFault, match=message):
         toy_course.problem_set("toy")
 
@@ -71,7 +74,7 @@ def test_find_course_takes_the_folder_or_the_variable_or_looks_upwards(
 
 
 def test_find_course_rejects_a_folder_that_is_none(tmp_path, monkeypatch):
-    with pytest.raises(GraderError, match="it has no folder sets/"):
+    with pytest.raises(GraderError, match=r"no folder in it has a notebook\.py"):
         find_course(tmp_path)
     monkeypatch.delenv(COURSE_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ def graded(tmp_path_factory, toys):
     """One class of every kind, graded once; the tests of this file look at what came out."""
     folder = tmp_path_factory.mktemp("graded")
     course = toys.make_course(folder / "course")
-    checks = folder / "course" / "checks" / "toy.py"
+    checks = folder / "course" / "toy" / "problem_set.py"
     checks.write_text(checks.read_text().replace("target=", "seconds=2, target="))
     received = folder / "class"
     received.mkdir()
@@ -192,7 +192,7 @@ def test_only_what_has_changed_is_graded_again(toys, toy_course, hand_in, tmp_pa
 def test_changed_check_grades_everybody_again(toys, toy_course, hand_in, tmp_path):
     folder = hand_in("ada", double=toys.double, mean=toys.mean)
     grade_class(toy_course, "toy", folder, _settings(tmp_path))
-    checks = toy_course.folder / "checks" / "toy.py"
+    checks = toy_course.folder / "toy" / "problem_set.py"
     checks.write_text(checks.read_text() + "\n# a comment counts as a change\n")
     result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
     assert result.reused == 0
@@ -225,7 +225,7 @@ def test_fault_of_the_grader_is_recorded_and_tried_again(
 def test_check_that_breaks_is_the_courses_fault_and_costs_the_student_nothing(
     toys, toy_course, hand_in, tmp_path
 ):
-    checks = toy_course.folder / "checks" / "toy.py"
+    checks = toy_course.folder / "toy" / "problem_set.py"
     broken = checks.read_text().replace("def _mean(numbers):", "def _mean(numbers):\n    1 / 0")
     checks.write_text(broken)
     folder = hand_in("ada", double=toys.square, mean=toys.mean)

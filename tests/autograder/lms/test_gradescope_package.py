@@ -69,8 +69,9 @@ _METADATA = {
 def course(toys, tmp_path_factory):
     """A course with a second set, which has no place in the package of the first."""
     course = toys.make_course(tmp_path_factory.mktemp("course") / "course")
-    for kind in ("sets", "checks"):
-        (course.folder / kind / "other.py").write_text("secret = 1")
+    (course.folder / "other").mkdir()
+    for name in ("notebook", "problem_set"):
+        (course.folder / "other" / f"{name}.py").write_text("secret = 1")
     return course
 
 
@@ -148,7 +149,8 @@ def test_package_holds_what_gradescope_asks_for_and_only_this_set(package):
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
         requirements = archive.read("requirements.txt").decode()
     assert {"setup.sh", "run_autograder", "requirements.txt", "grader.json"} <= names
-    assert {"course/sets/toy.py", "course/checks/toy.py", "autograder/grading/grader.py"} <= names
+    assert {"course/toy/notebook.py", "course/toy/problem_set.py"} <= names
+    assert "autograder/grading/grader.py" in names
     assert not any("other" in name or "__pycache__" in name for name in names)
     assert modes["run_autograder"] & 0o111 and modes["setup.sh"] & 0o111
     for library in ("torch==", "numpy==", "ipython==", "nbgrader==", "jupytext=="):

@@ -71,7 +71,7 @@ def test_score_rejects_an_unknown_item_and_an_unknown_set():
 
 
 def test_broken_check_is_no_wrong_answer(toy_course):
-    checks = toy_course.folder / "checks" / "toy.py"
+    checks = toy_course.folder / "toy" / "problem_set.py"
     checks.write_text(
         checks.read_text().replace("def _double(numbers):", "def _double(numbers, x):")
     )

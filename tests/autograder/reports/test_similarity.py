@@ -270,7 +270,7 @@ def test_cost_of_a_large_class_grows_no_faster_than_its_pairs(real_set):
 def report(toys, toy_course, hand_in, tmp_path, without_sandbox):
     (tmp_path / "toy_pkg").mkdir()
     (tmp_path / "toy_pkg" / "__init__.py").write_text(ORIGINAL)
-    path = toy_course.folder / "checks" / "toy.py"
+    path = toy_course.folder / "toy" / "problem_set.py"
     path.write_text(
         f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport toy_pkg\n{path.read_text()}"
     )

@@ -20,7 +20,7 @@ def changed_course(toys, toy_course, tmp_path):
     def make(*replacements):
         folder = tmp_path / f"changed-{len(made)}"
         made.append(toys.make_course(folder / "course"))
-        path = folder / "course" / "checks" / "toy.py"
+        path = folder / "course" / "toy" / "problem_set.py"
         text = path.read_text()
         for old, new in replacements:
             assert old in text

@@ -122,11 +122,9 @@ CHECK = Check(
 )
 
 
-def _report(path, *, with_mutants=False, equivalent=None, **changes):
+def _report(path, *, with_mutants=False, **changes):
     problem_set = ProblemSet("toy", "Toy set", (replace(CHECK, **changes),))
-    return check_set(
-        problem_set, path, with_mutants=with_mutants, equivalent_mutants=equivalent, seeds=(0, 1)
-    )
+    return check_set(problem_set, path, with_mutants=with_mutants, seeds=(0, 1))
 
 
 def test_good_checks_have_no_problems(source):
@@ -265,21 +263,17 @@ def test_survivors_are_counted_unless_listed_with_a_reason(source):
     assert [trial.name for trial in report.survivors] == survivors
     assert any("of the mutants are caught; at least 98%" in p for p in report.problems)
 
-    reasons = {"toy_total": dict.fromkeys(survivors, "Nobody reads it.")}
-    report = _report(source(solution=solution), with_mutants=True, equivalent=reasons)
+    reasons = dict.fromkeys(survivors, "Nobody reads it.")
+    report = _report(source(solution=solution), with_mutants=True, equivalent_mutants=reasons)
     assert report.ok
     assert len(report.equivalent) == 3
 
 
 def test_a_stale_list_of_equivalent_mutants_is_a_problem(source):
-    listed = {
-        "toy_total": {"return sum(numbers)  →  return None": "?", "x  →  y": "?"},
-        "toy_other": {},
-    }
+    listed = {"return sum(numbers)  →  return None": "?", "x  →  y": "?"}
     solution = "return sum(numbers)"
-    report = _report(source(solution=solution), with_mutants=True, equivalent=listed)
+    report = _report(source(solution=solution), with_mutants=True, equivalent_mutants=listed)
     assert report.problems == (
-        "toy_other: equivalent mutants are listed for an item that does not exist",
         "toy_total: listed as equivalent, but caught: return sum(numbers)  →  return None",
         "toy_total: no such mutant is made: x  →  y",
     )

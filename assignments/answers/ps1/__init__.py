@@ -1,1 +1,0 @@
-"""Answers to problem set 1, n-gram models."""

@@ -1,1 +1,0 @@
-"""Answers to problem set 3, neural language models."""

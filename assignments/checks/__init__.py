@@ -1,1 +1,0 @@
-"""One module per problem set: its checks, references, mistakes and alternatives."""

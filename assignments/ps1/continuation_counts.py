@@ -1,0 +1,303 @@
+"""The task "continuation counts"."""
+
+from collections import Counter, defaultdict
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.models import ngram
+
+from .inputs import (
+    Counts,
+    Generator,
+    Ids,
+    Sizes,
+    alphabet,
+    count,
+    text,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _draw_continuations(rng: Generator, sizes: Sizes) -> list[Case]:
+    cases = []
+    for kind, order, lengths in sizes:
+        tokens, eos = alphabet(kind, 4)
+        counts = count(text(rng, tokens, lengths), order + 1, eos)
+        cases.append(
+            Case(f"order {order}, tokens that are {kind}", {"counts": counts, "order": order})
+        )
+    return cases
+
+
+def draw_continuations(rng: Generator) -> list[Case]:
+    """Counts of one long document, so that little depends on its start."""
+    sizes = [("words", 1, (9,)), ("numbers", 1, (23, 6)), ("pairs", 1, (15, 8, 4))]
+    return _draw_continuations(rng, [*sizes, ("words", 2, (31,)), ("numbers", 3, (41,))])
+
+
+def draw_start_continuations(rng: Generator) -> list[Case]:
+    """Counts of many short documents, whose starts repeat."""
+    return _draw_continuations(
+        rng, [("words", 2, (3, 2, 4, 1, 3, 2)), ("pairs", 3, (4, 1, 3, 0, 5, 4, 2))]
+    )
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def continue_once(implementation, inputs):
+    """Return the continuation counts as plain dictionaries."""
+    import operator
+    from collections import Counter
+
+    counts = {history: Counter(row) for history, row in inputs["counts"].items()}
+    result = implementation(counts, inputs["order"])
+    return {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in result.items()
+    }
+
+
+def continue_and_change(implementation, inputs):
+    """Return the result, and the counts after the call and after a change to the result."""
+    import operator
+    from collections import Counter
+
+    counts = {history: Counter(row) for history, row in inputs["counts"].items()}
+    result = implementation(counts, inputs["order"])
+    plain = {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in result.items()
+    }
+    for row in result.values():
+        row["new"] = 7
+    return plain, {history: dict(row) for history, row in counts.items()}
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def continuation_counts(counts: Counts, order: int) -> Counts:
+    """Count contexts with the package."""
+    ids = Ids()
+    return ids.back(ngram.continuation_counts(ids.of_counts(counts), order))
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "Each n-gram is counted once for every different token seen before it.",
+        draw_continuations,
+        continue_once,
+        weight=6,
+    ),
+    Part(
+        "starts",
+        "Histories at the start of a document keep their counts.",
+        draw_start_continuations,
+        continue_once,
+        weight=3,
+    ),
+    nothing_else_changes(
+        "The old counts stay as they are, even when the new ones change later.",
+        draw_start_continuations,
+        continue_and_change,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You add up how often an n-gram occurred. Kneser and Ney ask after how many different "
+    "tokens it occurred. Each pair in counts is worth one, however frequent it is.",
+)
+def continue_with_frequencies(counts, order):
+    """Occurrences are added up instead of different tokens."""
+    result = {}
+    for history, followers in counts.items():
+        shorter = history if len(history) < order else history[1:]
+        row = result.setdefault(shorter, Counter())
+        for token, n in followers.items():
+            row[token] += n
+    return result
+
+
+@mistake(
+    hint="You count what comes after. Continuation counts ask what comes before: the first token "
+    "of the history is the one to be counted away.",
+)
+def continue_forwards(counts, order):
+    """The tokens after are counted instead of the tokens before."""
+    result = {}
+    for history, followers in counts.items():
+        if len(history) < order:
+            result[history] = Counter(followers)
+        else:
+            result.setdefault(history[:-1], Counter())[history[-1]] += len(followers)
+    return result
+
+
+@mistake(
+    hint="At the start of a document, histories are shorter, and they disappear in your answer. "
+    "Nothing can stand before them, so they keep what they have.",
+)
+def continue_without_starts(counts, order):
+    """Histories at the start of a document are lost."""
+    result = {}
+    for history, followers in counts.items():
+        if len(history) == order:
+            result.setdefault(history[1:], Counter()).update(followers.keys())
+    return result
+
+
+@mistake(
+    hint="Nothing stands before the start of a document, so there is nothing different to count "
+    "there. These histories keep their plain counts.",
+)
+def continue_starts_once(counts, order):
+    """Histories at the start of a document are counted once each."""
+    result = {}
+    for history, followers in counts.items():
+        shorter = history if len(history) < order else history[1:]
+        result.setdefault(shorter, Counter()).update(followers.keys())
+    return result
+
+
+@mistake(
+    hint="You drop the first token of every history, of those at the start of a document too. "
+    "There the eos is all they have. Look at their length first.",
+)
+def continue_shorten_starts(counts, order):
+    """Histories at the start of a document lose their eos."""
+    result = {}
+    for history, followers in counts.items():
+        result.setdefault(history[1:], Counter()).update(followers.keys())
+    return result
+
+
+@mistake(
+    hint="You drop the last token of the history. That is the one nearest to the target. The "
+    "token before the n-gram is the first one.",
+)
+def continue_wrong_end(counts, order):
+    """The last token of a history is dropped instead of the first."""
+    result = {}
+    for history, followers in counts.items():
+        shorter = history if len(history) < order else history[:-1]
+        row = result.setdefault(shorter, Counter())
+        for token, n in followers.items():
+            row[token] += n if len(history) < order else 1
+    return result
+
+
+@mistake(
+    hint="Your answer fits order 1 only. At higher orders a history remains: all tokens of the "
+    "old one but the first.",
+)
+def continue_always_unigrams(counts, order):
+    """The history is forgotten: only order 1 comes out."""
+    result = {(): Counter()}
+    for followers in counts.values():
+        result[()].update(followers.keys())
+    return result
+
+
+@mistake(
+    hint="The numbers are right, but some of your counters are the very objects of the argument. "
+    "A later change of one changes the other. Make a new counter.",
+)
+def continue_shared(counts, order):
+    """The starts of the new counts are the old counters themselves."""
+    result = {}
+    for history, followers in counts.items():
+        if len(history) < order:
+            result[history] = followers
+        else:
+            result.setdefault(history[1:], Counter()).update(followers.keys())
+    return result
+
+
+MISTAKES = (
+    continue_with_frequencies,
+    continue_forwards,
+    continue_without_starts,
+    continue_starts_once,
+    continue_shorten_starts,
+    continue_wrong_end,
+    continue_always_unigrams,
+    continue_shared,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_sets(counts, order):
+    """Collects the tokens before each n-gram in sets."""
+    before = defaultdict(set)
+    result = {}
+    for history, followers in counts.items():
+        if len(history) < order:
+            result[history] = followers.copy()
+        else:
+            for token in followers:
+                before[(*history[1:], token)].add(history[0])
+    for gram, predecessors in before.items():
+        result.setdefault(gram[:-1], Counter())[gram[-1]] = len(predecessors)
+    return result
+
+
+def by_update(counts, order):
+    """Updates counters with the keys."""
+    result = defaultdict(Counter)
+    for history, followers in counts.items():
+        if len(history) == order:
+            result[history[1:]].update(list(followers))
+        else:
+            result[history].update(followers)
+    return result
+
+
+def by_two_steps(counts, order):
+    """Separates the starts from the others first."""
+    starts = {h: Counter(row) for h, row in counts.items() if len(h) < order}
+    inner = Counter((h[1:], token) for h, row in counts.items() if len(h) == order for token in row)
+    for (history, token), n in inner.items():
+        starts.setdefault(history, Counter())[token] = n
+    return starts
+
+
+def by_plain_dictionaries(counts, order):
+    """Counts in plain dictionaries, a row at a time."""
+    result = {}
+    shorter = {h if len(h) < order else h[1:] for h in counts}
+    for history in shorter:
+        longer = [row for h, row in counts.items() if len(h) == order and h[1:] == history]
+        row = dict(counts[history]) if history in counts and len(history) < order else {}
+        for token in {token for followers in longer for token in followers}:
+            row[token] = row.get(token, 0) + sum(token in followers for followers in longer)
+        result[history] = row
+    return result
+
+
+CHECK = Check(
+    item="ps1_continuation_counts",
+    points=12,
+    target="continuation_counts",
+    reference=continuation_counts,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_sets, by_update, by_two_steps, by_plain_dictionaries),
+    seconds=5.0,
+)

@@ -1,0 +1,438 @@
+"""The task "count n-grams"."""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Inputs,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from autograder.authoring.compare import agree
+from course_pkg.models import ngram
+
+from .inputs import (
+    KEEPS,
+    Counts,
+    Generator,
+    Ids,
+    Token,
+    alphabet,
+    text,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+_DOCUMENTS = [
+    ("order 2, one document of words", "words", 2, (5,)),
+    ("order 1, two documents of words", "words", 1, (4, 3)),
+    ("order 3, three documents of numbers", "numbers", 3, (7, 4, 9)),
+    ("order 4, two documents of pairs", "pairs", 4, (11, 6)),
+    ("order 2, four documents of numbers", "numbers", 2, (13, 5, 8, 7)),
+]
+
+
+_EDGE_DOCUMENTS = [
+    ("order 2, an empty document among others", "words", 2, (3, 0, 2)),
+    ("order 5, documents shorter than the history", "numbers", 5, (1, 3, 2, 6)),
+    ("order 1, an empty document among others", "pairs", 1, (0, 5, 2)),
+]
+
+
+def _draw_documents(
+    rng: Generator, sizes: Sequence[tuple[str, str, int, tuple[int, ...]]]
+) -> list[Case]:
+    cases = []
+    for size, kind, order, lengths in sizes:
+        tokens, eos = alphabet(kind, 3)
+        documents = text(rng, tokens, lengths)
+        cases.append(Case(size, {"documents": documents, "order": order, "eos": eos}))
+    return cases
+
+
+def draw_documents(rng: Generator) -> list[Case]:
+    """Documents of ordinary length."""
+    return _draw_documents(rng, _DOCUMENTS)
+
+
+def draw_edge_documents(rng: Generator) -> list[Case]:
+    """Documents that are empty or shorter than a history."""
+    return _draw_documents(rng, _EDGE_DOCUMENTS)
+
+
+def draw_growing_documents(rng: Generator) -> list[Case]:
+    """A document, of which the probe also counts the first half."""
+    length = 2 * int(rng.integers(60, 80))
+    return [Case("order 2, one long document", {"places": rng.integers(0, 40, length).tolist()})]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def count_once(implementation, inputs):
+    """Return the counts as plain dictionaries."""
+    import operator
+
+    counts = implementation(inputs["documents"], inputs["order"], inputs["eos"])
+    return {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in counts.items()
+    }
+
+
+def count_twice(implementation, inputs):
+    """Return the first counts after a second call, and what became of the documents."""
+    import operator
+
+    documents = inputs["documents"]
+    first = implementation(documents, inputs["order"], inputs["eos"])
+    implementation(documents[:1], inputs["order"], inputs["eos"])
+    counts = {
+        history: {token: operator.index(n) for token, n in row.items()}
+        for history, row in first.items()
+    }
+    return counts, documents
+
+
+def count_growing(implementation, inputs):
+    """Count a text and its first half; say whether twice the text cost over thrice the work."""
+
+    class Watched:
+        operations = 0
+
+        def __init__(self, place):
+            self.place = place
+
+        def __hash__(self):
+            Watched.operations += 1
+            return hash(self.place)
+
+        def __eq__(self, other):
+            Watched.operations += 1
+            return self.place == other.place
+
+    def work(places):
+        document, eos = [Watched(place) for place in places], Watched(-1)
+        Watched.operations = 0
+        counts = implementation([document], 2, eos)
+        spent = Watched.operations
+        plain = {
+            tuple(token.place for token in history): {t.place: n for t, n in row.items()}
+            for history, row in counts.items()
+        }
+        return plain, spent
+
+    places = inputs["places"]
+    half, spent_on_half = work(places[: len(places) // 2])
+    whole, spent_on_whole = work(places)
+    return half, whole, spent_on_whole > 3 * spent_on_half
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def count_ngrams(documents: Sequence[Sequence[Token]], order: int, eos: Token) -> Counts:
+    """Count with the package."""
+    ids = Ids()
+    return ids.back(ngram.count_ngrams([ids.of(d) for d in documents], order, ids[eos]))
+
+
+# -- judge -----------------------------------------------------------------------------------------
+
+
+_agree = agree()
+
+
+def stays_linear(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Hold where the counts agree and the work grew no faster than the text."""
+    if type(observed) is not tuple:
+        return _agree(observed, expected, inputs)
+    wrong = _agree(observed[:2], expected[:2], inputs)
+    if wrong is None and _agree(observed, expected, inputs) is not None:
+        return "twice the text takes more than three times the work"
+    return wrong
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "Every history has the right followers, each with the right count.",
+        draw_documents,
+        count_once,
+        weight=6.5,
+    ),
+    Part(
+        "short documents",
+        "Documents that are empty, or shorter than a history, are counted too.",
+        draw_edge_documents,
+        count_once,
+        weight=1.5,
+    ),
+    nothing_else_changes(KEEPS, draw_documents, count_twice),
+    Part(
+        "cost",
+        "The work grows in proportion to the length of the text.",
+        draw_growing_documents,
+        count_growing,
+        judge=stays_linear,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You count the inside of each document well. But the first token has a history too: the "
+    "eos before it. Look at what you put before the tokens of a document.",
+)
+def count_without_start(documents, order, eos):
+    """The first tokens of a document have no eos before them."""
+    counts = {}
+    for document in documents:
+        padded = [*document, eos]
+        for t in range(1, len(padded)):
+            history = tuple(padded[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="A model must also learn when to stop. Look at what you put after the last token of a "
+    "document, and whether your loop reaches it.",
+)
+def count_without_end(documents, order, eos):
+    """The end of a document is not counted as a target."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document]
+        for t in range(1, len(padded)):
+            history = tuple(padded[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="Many textbooks pad with several start symbols. In this course one eos is enough, and "
+    "the first histories are simply shorter. Look at the list you begin with.",
+)
+def count_with_full_padding(documents, order, eos):
+    """The start of a document is padded with several eos."""
+    counts = {}
+    for document in documents:
+        padded = [eos] * (order - 1) + [*document, eos]
+        for t in range(order - 1, len(padded)):
+            history = tuple(padded[t - order + 1 : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="You seem to join all documents into one text. Then a history reaches over the eos into "
+    "another document. Treat each document on its own.",
+)
+def count_across_documents(documents, order, eos):
+    """Histories reach back into the document before."""
+    counts = {}
+    stream = [eos]
+    for document in documents:
+        stream += [*document, eos]
+    for t in range(1, len(stream)):
+        history = tuple(stream[max(0, t - order + 1) : t])
+        counts.setdefault(history, Counter())[stream[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="An n-gram of order 3 is two tokens of history and one target. Count the tokens in your "
+    "history at order 2: should there be two?",
+)
+def count_one_order_too_many(documents, order, eos):
+    """Histories are one token too long."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for t in range(1, len(padded)):
+            history = tuple(padded[max(0, t - order) : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="The first targets of a document have fewer than order - 1 tokens before them, and they "
+    "count as well. Look at the position where your loop starts.",
+)
+def count_full_histories_only(documents, order, eos):
+    """Targets with a shorter history are skipped."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for t in range(max(1, order - 1), len(padded)):
+            history = tuple(padded[t - order + 1 : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="Nobody has to guess the eos at the start: it is given. Look at the first position that "
+    "your loop treats as a target.",
+)
+def count_start_as_target(documents, order, eos):
+    """The eos at the start is counted as a target."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for t in range(len(padded)):
+            history = tuple(padded[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="Your answer knows one document only. Look at the place where the empty dictionary is "
+    "made: is it inside the loop?",
+)
+def count_last_document_only(documents, order, eos):
+    """The counts start afresh with every document."""
+    for document in documents:
+        counts = {}
+        padded = [eos, *document, eos]
+        for t in range(1, len(padded)):
+            history = tuple(padded[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[padded[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="You note that a token came after a history, but not how often. Look at the line that "
+    "stores the count: does it add?",
+)
+def count_types(documents, order, eos):
+    """Each follower is counted once, however often it came."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for t in range(1, len(padded)):
+            history = tuple(padded[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[padded[t]] = 1
+    return counts
+
+
+@mistake(
+    hint="The counts are right, but the documents of the caller now contain eos. Make a new list "
+    "for the padded document, and leave the old one alone.",
+)
+def count_in_place(documents, order, eos):
+    """The caller's documents are changed."""
+    counts = {}
+    for document in documents:
+        document.insert(0, eos)
+        document.append(eos)
+        for t in range(1, len(document)):
+            history = tuple(document[max(0, t - order + 1) : t])
+            counts.setdefault(history, Counter())[document[t]] += 1
+    return counts
+
+
+@mistake(
+    hint="The counts are right, but for each n-gram you go through the whole text again. Twice "
+    "the text then takes four times as long. One walk over the text is enough.",
+)
+def count_by_searching(documents, order, eos):
+    """The whole text is searched again for every n-gram."""
+    grams = []
+    for document in documents:
+        padded = [eos, *document, eos]
+        for t in range(1, len(padded)):
+            grams.append((tuple(padded[max(0, t - order + 1) : t]), padded[t]))
+    counts = {}
+    for history, token in grams:
+        counts.setdefault(history, Counter())[token] = grams.count((history, token))
+    return counts
+
+
+MISTAKES = (
+    count_without_start,
+    count_without_end,
+    count_with_full_padding,
+    count_across_documents,
+    count_one_order_too_many,
+    count_full_histories_only,
+    count_start_as_target,
+    count_last_document_only,
+    count_types,
+    count_in_place,
+    count_by_searching,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_defaultdict(documents, order, eos):
+    """Returns a defaultdict."""
+    counts = defaultdict(Counter)
+    for document in documents:
+        history = (eos,)[: order - 1]
+        for token in [*document, eos]:
+            counts[history][token] += 1
+            history = (*history, token)[-(order - 1) :] if order > 1 else ()
+    return counts
+
+
+def by_window(documents, order, eos):
+    """Slides a window of limited length."""
+    counts = {}
+    for document in documents:
+        window = deque([eos], maxlen=max(order - 1, 1))
+        for token in (*document, eos):
+            history = tuple(window) if order > 1 else ()
+            if history not in counts:
+                counts[history] = Counter()
+            counts[history][token] += 1
+            window.append(token)
+    return counts
+
+
+def by_plain_dictionaries(documents, order, eos):
+    """Counts in plain dictionaries."""
+    counts = {}
+    for document in documents:
+        padded = (eos, *document, eos)
+        for end in range(2, len(padded) + 1):
+            *history, token = padded[max(0, end - order) : end]
+            row = counts.setdefault(tuple(history), {})
+            row[token] = row.get(token, 0) + 1
+    return counts
+
+
+def by_grams(documents, order, eos):
+    """Counts whole n-grams first and splits them afterwards."""
+    grams = Counter(
+        tuple(padded[max(0, end - order) : end])
+        for padded in ([eos, *document, eos] for document in documents)
+        for end in range(2, len(padded) + 1)
+    )
+    counts = {}
+    for gram, n in grams.items():
+        counts.setdefault(gram[:-1], Counter())[gram[-1]] = n
+    return counts
+
+
+CHECK = Check(
+    item="ps1_count_ngrams",
+    points=14,
+    target="count_ngrams",
+    reference=count_ngrams,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_defaultdict, by_window, by_plain_dictionaries, by_grams),
+    seconds=5.0,
+)

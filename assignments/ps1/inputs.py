@@ -1,0 +1,251 @@
+"""Inputs, probes and judges that several items of problem set 1 share.
+
+Four items estimate a probability from counts, and share their probes: `tables` are the counts of
+one order or of several, `settings` the keyword arguments.
+
+Sizes are small, odd and different, so that a swapped number cannot pass by luck. Tokens are words,
+numbers or pairs; among the numbers is 0, which an `if token` takes for nothing.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.authoring.checks import Case, Inputs
+from autograder.authoring.compare import agree
+from course_pkg.models import ngram
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+Token = Hashable
+History = tuple[Token, ...]
+Counts = Mapping[History, Mapping[Token, int]]
+Generator = np.random.Generator
+
+
+NEVER = {"words": "never", "numbers": 99, "pairs": ("never", 9)}
+"""A token that occurs in no drawn text, though the vocabulary has it."""
+
+
+def alphabet(kind: str, size: int) -> tuple[list[Token], Token]:
+    """Return `size` tokens of one kind and the eos that goes with them."""
+    if kind == "words":
+        return [f"w{i}" for i in range(size)], "<eos>"
+    if kind == "numbers":
+        return list(range(size)), size
+    return [("w", i) for i in range(size)], ("eos", 0)
+
+
+def text(rng: Generator, tokens: Sequence[Token], lengths: Sequence[int]) -> list[list[Token]]:
+    """Draw documents in which, as in real text, few tokens are frequent and many are rare."""
+    shares = 1 / np.arange(1, len(tokens) + 1)
+    places = [rng.choice(len(tokens), size=n, p=shares / shares.sum()) for n in lengths]
+    return [[tokens[place] for place in document] for document in places]
+
+
+def count(documents: Sequence[Sequence[Token]], order: int, eos: Token) -> Counts:
+    """Count with the package, which wants ids, and return plain dictionaries of tokens."""
+    ids = {token: number for number, token in enumerate(dict.fromkeys(sum(documents, [eos])))}
+    tokens = list(ids)
+    counts = ngram.count_ngrams([[ids[t] for t in d] for d in documents], order, ids[eos])
+    return {
+        tuple(tokens[i] for i in history): {tokens[i]: n for i, n in row.items()}
+        for history, row in counts.items()
+    }
+
+
+def continuations(documents: Sequence[Sequence[Token]], order: int, eos: Token) -> Counts:
+    """Count, from the definition, the different tokens before each n-gram of `order` tokens."""
+    before: dict[tuple[Token, ...], set[Token]] = {}
+    result: dict[History, dict[Token, int]] = {}
+    for history, row in count(documents, order + 1, eos).items():
+        if len(history) < order:
+            result[history] = dict(row)
+        for token in row:
+            if len(history) == order:
+                before.setdefault((*history[1:], token), set()).add(history[0])
+    for gram, predecessors in before.items():
+        result.setdefault(gram[:-1], {})[gram[-1]] = len(predecessors)
+    return result
+
+
+def _questions(
+    rng: Generator, counts: Counts, tokens: Sequence[Token], number: int
+) -> list[tuple[tuple[Token, ...], Token]]:
+    """Ask for tokens, seen and not, after histories that were seen."""
+    histories = list(counts)
+    asked = [histories[i] for i in rng.permutation(len(histories))[:number]]
+    seen = [(history, next(iter(counts[history]))) for history in asked]
+    return seen + [(history, tokens[rng.integers(len(tokens))]) for history in asked]
+
+
+def _inputs(
+    tables: Sequence[Counts], questions: object, everything: object, settings: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "tables": tables,
+        "several_orders": "weights" in settings or "discounts" in settings,
+        "questions": questions,
+        "everything": everything,
+        "settings": settings,
+    }
+
+
+def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
+    """Draw counts of one order, and questions about histories that they contain, or lack."""
+    cases = []
+    for kind, order, lengths in [
+        ("words", 2, (7, 5)),
+        ("numbers", 3, (11, 6, 9)),
+        ("pairs", 1, (5, 8)),
+        ("numbers", 2, (17, 13)),
+    ]:
+        tokens, eos = alphabet(kind, 5)
+        never, everything = NEVER[kind], [*tokens, eos, NEVER[kind]]
+        counts = count(text(rng, tokens, lengths), order, eos)
+        questions = _questions(rng, counts, everything, 4)
+        size = f"order {order}, tokens that are {kind}"
+        if unseen:
+            strange = [(never,) * max(order - 1, 1), (tokens[0],) * (order + 1)]
+            questions = questions[:2] + [(h, t) for h in strange for t in (tokens[0], never)]
+            size += ", a history never seen"
+        k = float(rng.choice([0.1, 0.25, 0.5, 2.0]))
+        settings = {"k": k, "vocab_size": len(everything)} if smoothed else {}
+        cases.append(Case(size, _inputs([counts], questions, everything, settings)))
+    return cases
+
+
+Sizes = Sequence[tuple[str, int, tuple[int, ...]]]
+
+
+ORDERS: Sizes = [("words", 2, (7, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 4, (13, 0, 8))]
+
+
+def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool) -> list[Case]:
+    """Draw counts of all orders up to one, and questions to a model that mixes them."""
+    cases = []
+    for kind, order, lengths in sizes:
+        tokens, eos = alphabet(kind, 4)
+        never, everything = NEVER[kind], [*tokens, eos, NEVER[kind]]
+        documents = text(rng, tokens, lengths)
+        tables = [count(documents, n, eos) for n in range(1, order + 1)]
+        settings: dict[str, Any] = {"vocab_size": len(everything)}
+        if kneser_ney:
+            tables[:-1] = [continuations(documents, n, eos) for n in range(1, order)]
+            settings["discounts"] = rng.uniform(0.2, 0.9, order).tolist()
+        else:
+            shares = 0.9 * rng.dirichlet(np.ones(order + 1)) + 0.1 / (order + 1)
+            settings["weights"] = shares.tolist()
+        long = [document for document in documents if len(document) > 3]
+        # Long enough for every order; shorter histories are asked about apart.
+        prefixes = [(eos, *d[:n]) for d in long for n in (order - 1, len(d) - 1, len(d))]
+        questions = [(h, t) for h in prefixes for t in (everything[rng.integers(6)], tokens[0])]
+        if unseen:
+            strange = [(never,), (tokens[0], never), (never, tokens[0]), (tokens[-1],) * 3]
+            strange += [(), (eos,), (eos, *long[0][:1])]
+            questions = questions[:2] + [(history, never) for history in strange]
+        size = f"order {order}, tokens that are {kind}"
+        cases.append(Case(size, _inputs(tables, questions, everything, settings)))
+    return cases
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def estimate(implementation, inputs):
+    """Return one probability a question."""
+    from collections import Counter
+
+    tables = [{h: Counter(row) for h, row in table.items()} for table in inputs["tables"]]
+    counts = tables if inputs["several_orders"] else tables[0]
+    return [
+        float(implementation(counts, *question, **inputs["settings"]))
+        for question in inputs["questions"]
+    ]
+
+
+def estimate_everything(implementation, inputs):
+    """Return the whole distribution after each history that is asked about."""
+    from collections import Counter
+
+    tables = [{h: Counter(row) for h, row in table.items()} for table in inputs["tables"]]
+    counts = tables if inputs["several_orders"] else tables[0]
+    return [
+        [
+            float(implementation(counts, history, token, **inputs["settings"]))
+            for token in inputs["everything"]
+        ]
+        for history in dict.fromkeys(history for history, _ in inputs["questions"])
+    ]
+
+
+def estimate_and_keep(implementation, inputs):
+    """Return the probabilities and the arguments after them; the counts are defaultdicts."""
+    from collections import Counter, defaultdict
+
+    tables = [
+        defaultdict(Counter, {h: Counter(row) for h, row in table.items()})
+        for table in inputs["tables"]
+    ]
+    counts = tables if inputs["several_orders"] else tables[0]
+    probs = [
+        float(implementation(counts, *question, **inputs["settings"]))
+        for question in inputs["questions"]
+    ]
+    after = [{history: dict(row) for history, row in table.items()} for table in tables]
+    return probs, after, inputs["settings"]
+
+
+# -- reference versions ----------------------------------------------------------------------------
+
+
+class Ids(dict[Token, int]):
+    """Numbers tokens in the order in which they are first asked for."""
+
+    def __missing__(self, token: Token) -> int:
+        self[token] = len(self)
+        return self[token]
+
+    def of(self, tokens: Sequence[Token]) -> tuple[int, ...]:
+        """Return the ids of tokens."""
+        return tuple(self[token] for token in tokens)
+
+    def of_counts(self, counts: Counts) -> dict[tuple[int, ...], Counter[int]]:
+        """Return the same counts of ids."""
+        return {
+            self.of(history): Counter({self[token]: n for token, n in row.items()})
+            for history, row in counts.items()
+        }
+
+    def back(self, counts: Mapping[tuple[int, ...], Counter[int]]) -> Counts:
+        """Return the same counts of tokens."""
+        tokens = list(self)
+        return {
+            tuple(tokens[i] for i in history): Counter({tokens[i]: n for i, n in row.items()})
+            for history, row in counts.items()
+        }
+
+
+# -- judges and requirements -----------------------------------------------------------------------
+
+_agree = agree()
+
+
+def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Hold where distributions agree; if not, say first whether they are distributions at all."""
+    wrong = _agree(observed, expected, inputs)
+    if wrong is None or type(observed) is not list:
+        return wrong
+    for probs in observed:
+        if type(probs) is list and all(type(prob) is float for prob in probs):
+            total = math.fsum(probs)
+            if not abs(total - 1) < 1e-9:  # rounding of a few terms; nan is caught too
+                return f"after some history the probabilities of all tokens sum to {total:.4g}"
+    return wrong
+
+
+KEEPS = "The arguments stay as they were, and a second call leaves the first answer alone."
+LOOKS_UP = "The arguments stay as they were; looking up adds no keys, to a defaultdict either."

@@ -1,0 +1,400 @@
+"""The task "Kneser–Ney"."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.models import ngram
+
+from .inputs import (
+    LOOKS_UP,
+    ORDERS,
+    Counts,
+    Generator,
+    History,
+    Ids,
+    Token,
+    draw_orders,
+    estimate,
+    estimate_and_keep,
+    estimate_everything,
+    sums_to_one,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_kneser_ney_bigrams(rng: Generator) -> list[Case]:
+    """Orders 1 and 2 only."""
+    sizes = [("words", 2, (7, 5)), ("numbers", 2, (13, 9, 4))]
+    return draw_orders(rng, sizes, unseen=False, kneser_ney=True)
+
+
+def draw_kneser_ney(rng: Generator) -> list[Case]:
+    """Order 1 alone, and orders up to 5."""
+    sizes = [("words", 1, (6, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 5, (13, 7))]
+    return draw_orders(rng, sizes, unseen=False, kneser_ney=True)
+
+
+def draw_kneser_ney_unseen(rng: Generator) -> list[Case]:
+    """Orders 2 to 4 after histories that are new, or too short for the highest order."""
+    return draw_orders(rng, ORDERS, unseen=True, kneser_ney=True)
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def kneser_ney_prob(
+    counts_by_order: Sequence[Counts],
+    history: History,
+    token: Token,
+    *,
+    discounts: Sequence[float],
+    vocab_size: int,
+) -> float:
+    """Discount with the package."""
+    ids = Ids()
+    number, tables = ids[token], [ids.of_counts(counts) for counts in counts_by_order]
+    return ngram.kneser_ney_prob(
+        tables, ids.of(history), number, discounts=discounts, vocab_size=vocab_size
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "order 2",
+        "With two orders, the probabilities after histories that were seen are right.",
+        draw_kneser_ney_bigrams,
+        estimate,
+        weight=3,
+    ),
+    Part(
+        "any order",
+        "With one order or with many, the probabilities are right.",
+        draw_kneser_ney,
+        estimate,
+        weight=3,
+    ),
+    Part(
+        "unseen",
+        "After histories never seen, or too short, the probabilities still sum to 1.",
+        draw_kneser_ney_unseen,
+        estimate_everything,
+        judge=sums_to_one,
+        weight=3,
+    ),
+    nothing_else_changes(LOOKS_UP, draw_kneser_ney_unseen, estimate_and_keep),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="A token that was never seen has nothing to give up. Your formula takes the discount off "
+    "it too, and may even go below 0. Look at the max in the formula.",
+)
+def discount_zeros(counts_by_order, history, token, *, discounts, vocab_size):
+    """The discount is taken off counts of 0 as well."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = followers[token] - discounts[length]
+            freed = discounts[length] * len(followers)
+            prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="The discount is taken once from each different follower. So what is freed depends on "
+    "how many different ones there are, compared with all.",
+)
+def free_by_total(counts_by_order, history, token, *, discounts, vocab_size):
+    """The freed share counts all followers instead of the different ones."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            prob = kept / sum(followers.values()) + discounts[length] * prob
+    return prob
+
+
+@mistake(
+    hint="Each of the different followers gives up D, not 1. Compare your second term with the "
+    "formula.",
+)
+def free_without_discount(counts_by_order, history, token, *, discounts, vocab_size):
+    """The freed share forgets the discount."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            prob = (kept + len(followers) * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="You spread what was freed evenly over the vocabulary. It should follow the shorter "
+    "history, and only order 1 falls back on the uniform.",
+)
+def free_without_lower(counts_by_order, history, token, *, discounts, vocab_size):
+    """The freed share is spread evenly, not like the shorter history."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            freed = discounts[length] * len(followers)
+            prob = (kept + freed / vocab_size) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="You take the discount, but do not spend it: the probabilities sum to less than 1. The "
+    "second term of the formula is missing.",
+)
+def discount_for_nothing(counts_by_order, history, token, *, discounts, vocab_size):
+    """What the discount frees is given to nobody."""
+    for length in range(min(len(history), len(counts_by_order) - 1), -1, -1):
+        followers = counts_by_order[length].get(history[len(history) - length :])
+        if followers:
+            return max(followers[token] - discounts[length], 0) / sum(followers.values())
+    return 1 / vocab_size
+
+
+@mistake(
+    hint="You ask the shorter history only when the token was never seen. That is back-off. Here "
+    "the second term is added for every token.",
+)
+def back_off_to_unseen(counts_by_order, history, token, *, discounts, vocab_size):
+    """The shorter history is asked only for tokens that were never seen."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            total = sum(followers.values())
+            if followers[token] > 0:
+                prob = (followers[token] - discounts[length]) / total
+            else:
+                prob = discounts[length] * len(followers) / total * prob
+    return prob
+
+
+@mistake(
+    hint="Your order 1 is a plain relative frequency. It is discounted like the others, and what "
+    "that frees goes to the uniform. Otherwise new words are impossible.",
+)
+def stop_at_unigrams(counts_by_order, history, token, *, discounts, vocab_size):
+    """Order 1 is not smoothed, so words never seen are impossible."""
+    unigrams = counts_by_order[0][()]
+    prob = unigrams[token] / sum(unigrams.values())
+    for length in range(1, len(counts_by_order)):
+        followers = counts_by_order[length].get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            freed = discounts[length] * len(followers)
+            prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="The uniform gives each of the V tokens the same, those never seen too. Look at the "
+    "number you divide by at the very bottom.",
+)
+def uniform_over_seen(counts_by_order, history, token, *, discounts, vocab_size):
+    """The uniform is spread over the words seen, not over the vocabulary."""
+    prob = 1 / len(counts_by_order[0][()])
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            freed = discounts[length] * len(followers)
+            prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="When an order has never seen the history, it steps aside: P_n is P_{n-1} then. You "
+    "return 0.",
+)
+def unseen_is_impossible(counts_by_order, history, token, *, discounts, vocab_size):
+    """After a history that was never seen, everything has probability 0."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        if length > len(history):
+            break
+        followers = counts.get(history[len(history) - length :])
+        if not followers:
+            return 0.0
+        kept = max(followers[token] - discounts[length], 0)
+        freed = discounts[length] * len(followers)
+        prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="There is one discount for each order, in the same order as the counts. You use the same "
+    "one everywhere.",
+)
+def one_discount_for_all(counts_by_order, history, token, *, discounts, vocab_size):
+    """One discount is used for all orders."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[len(history) - length :])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[-1], 0)
+            freed = discounts[-1] * len(followers)
+            prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="The shorter history h' is h without its first token. You seem to drop the last one, "
+    "which is the nearest to the target.",
+)
+def first_tokens(counts_by_order, history, token, *, discounts, vocab_size):
+    """The history is shortened at the wrong end."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        followers = counts.get(history[:length])
+        if length <= len(history) and followers:
+            kept = max(followers[token] - discounts[length], 0)
+            freed = discounts[length] * len(followers)
+            prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+@mistake(
+    hint="Your probabilities sum to 1, but this is additive smoothing: all unseen tokens get the "
+    "same. Kneser–Ney discounts what was seen and asks the shorter history.",
+)
+def additive(counts_by_order, history, token, *, discounts, vocab_size):
+    """This is add-k smoothing under another name."""
+    length = min(len(history), len(counts_by_order) - 1)
+    followers = counts_by_order[length].get(history[len(history) - length :], Counter())
+    k = discounts[-1]
+    return (followers[token] + k) / (sum(followers.values()) + k * vocab_size)
+
+
+@mistake(
+    hint="The numbers are right. But your look-up stores empty histories in the counts. Use a way "
+    "of asking that stores nothing.",
+)
+def with_square_brackets(counts_by_order, history, token, *, discounts, vocab_size):
+    """Looking up adds histories to the counts."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        if length <= len(history):
+            followers = counts.setdefault(history[len(history) - length :], Counter())
+            if followers:
+                kept = max(followers[token] - discounts[length], 0)
+                freed = discounts[length] * len(followers)
+                prob = (kept + freed * prob) / sum(followers.values())
+    return prob
+
+
+MISTAKES = (
+    discount_zeros,
+    free_by_total,
+    free_without_discount,
+    free_without_lower,
+    discount_for_nothing,
+    back_off_to_unseen,
+    stop_at_unigrams,
+    uniform_over_seen,
+    unseen_is_impossible,
+    one_discount_for_all,
+    first_tokens,
+    additive,
+    with_square_brackets,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_recursion(counts_by_order, history, token, *, discounts, vocab_size):
+    """Calls itself with one order less."""
+    if not counts_by_order:
+        return 1 / vocab_size
+    *lower_counts, counts = counts_by_order
+    *lower_discounts, discount = discounts
+    lower = by_recursion(
+        lower_counts, history, token, discounts=lower_discounts, vocab_size=vocab_size
+    )
+    length = len(lower_counts)
+    followers = counts.get(history[len(history) - length :], {})
+    if length > len(history) or not followers:
+        return lower
+    total = sum(followers.values())
+    share = discount * len(followers) / total
+    return max(followers.get(token, 0) - discount, 0) / total + share * lower
+
+
+def from_the_top(counts_by_order, history, token, *, discounts, vocab_size):
+    """Walks down from the highest order and keeps the share that is still to be spent."""
+    prob, left = 0.0, 1.0
+    for length in reversed(range(len(counts_by_order))):
+        if length > len(history):
+            continue
+        followers = counts_by_order[length].get(history[len(history) - length :])
+        if followers is None:
+            continue
+        total = followers.total()
+        if followers[token]:
+            prob += left * (followers[token] - discounts[length]) / total
+        left *= discounts[length] * len(followers) / total
+    return prob + left / vocab_size
+
+
+def by_taken(counts_by_order, history, token, *, discounts, vocab_size):
+    """Adds up what was taken off each count."""
+    prob = 1 / vocab_size
+    for order, (counts, discount) in enumerate(zip(counts_by_order, discounts, strict=True), 1):
+        suffix = tuple(history[len(history) - (order - 1) :])
+        if order - 1 <= len(history) and suffix in counts:
+            taken = {word: min(n, discount) for word, n in counts[suffix].items()}
+            kept = counts[suffix][token] - taken.get(token, 0)
+            prob = (kept + sum(taken.values()) * prob) / sum(counts[suffix].values())
+    return prob
+
+
+def by_numpy(counts_by_order, history, token, *, discounts, vocab_size):
+    """Discounts whole rows with NumPy."""
+    suffixes = [history[len(history) - n :] for n in range(len(history) + 1)]
+    prob = 1 / vocab_size
+    for counts, suffix, discount in zip(counts_by_order, suffixes, discounts, strict=False):
+        if suffix not in counts:
+            break
+        words = list(counts[suffix])
+        numbers = np.array([counts[suffix][word] for word in words], dtype=float)
+        kept = np.maximum(numbers - discount, 0)
+        own = kept[words.index(token)] if token in words else 0.0
+        prob = own / numbers.sum() + (1 - kept.sum() / numbers.sum()) * prob
+    return prob
+
+
+CHECK = Check(
+    item="ps1_kneser_ney_prob",
+    points=12,
+    target="kneser_ney_prob",
+    reference=kneser_ney_prob,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_recursion, from_the_top, by_taken, by_numpy),
+    seconds=5.0,
+)

@@ -1,0 +1,341 @@
+"""The task "draw a token"."""
+
+import random
+from collections.abc import Mapping
+
+import numpy as np
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    counted,
+    mistake,
+    nothing_else_changes,
+)
+
+from .inputs import (
+    Generator,
+    Token,
+    alphabet,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_lines(rng: Generator) -> list[Case]:
+    """Distributions, and places well inside their pieces."""
+    cases = []
+    for kind, size in [("words", 2), ("numbers", 5), ("pairs", 9)]:
+        tokens, eos = alphabet(kind, size - 1)
+        shares = rng.dirichlet(np.ones(size)).tolist()
+        ends = np.cumsum(shares)
+        starts = ends - shares
+        inside = rng.uniform(0.05, 0.95, size)
+        us = (starts + inside * (ends - starts)).tolist()
+        probs = list(zip([*tokens, eos], shares, strict=True))
+        order = rng.permutation(size).tolist()
+        inputs = {"probs": probs, "us": [us[i] for i in order]}
+        cases.append(Case(f"{counted(size, 'token')} that are {kind}", inputs))
+    return cases
+
+
+def draw_boundary_lines(rng: Generator) -> list[Case]:
+    """Places at the ends of pieces whose lengths are exact in binary, some of length 0."""
+    cases = []
+    for kind, eighths in [("words", [4, 1, 3]), ("numbers", [0, 2, 0, 5, 1, 0])]:
+        tokens, _ = alphabet(kind, len(eighths))
+        order = rng.permutation(len(eighths))
+        shares = [eighths[i] / 8 for i in order]
+        us = [0.0, *(np.cumsum(shares)[np.cumsum(shares) < 1].tolist())]
+        inputs = {"probs": list(zip(tokens, shares, strict=True)), "us": [0.97, *us]}
+        cases.append(Case(f"{len(eighths)} tokens, u at the end of a piece", inputs))
+    return cases
+
+
+def draw_uneven_lines(rng: Generator) -> list[Case]:
+    """Sums a rounding error below 1, places beyond them, and a last piece of length 0."""
+    cases = []
+    for size in (3, 7):
+        tokens, eos = alphabet("words", size)
+        shares = (rng.dirichlet(np.ones(size)) * (1 - 1e-10)).tolist()
+        middles = (np.cumsum(shares) - np.array(shares) / 2).tolist()
+        probs = [*zip(tokens, shares, strict=True), (eos, 0.0)]
+        inputs = {"probs": probs, "us": [1 - 1e-13, *middles]}
+        cases.append(Case(f"{size + 1} tokens, u beyond the sum", inputs))
+    return cases
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def draw(implementation, inputs):
+    """Return the token at each place."""
+    probs = dict(inputs["probs"])
+    drawn = [implementation(probs, u) for u in inputs["us"]]
+    return [getattr(token, "item", lambda token=token: token)() for token in drawn]
+
+
+def draw_alone(implementation, inputs):
+    """Return what is drawn, what became of the distribution, and whether chance was left alone."""
+    import random
+
+    import numpy as np
+
+    probs = dict(inputs["probs"])
+    random.seed(5)
+    np.random.seed(5)
+    drawn = [implementation(probs, u) for u in inputs["us"] * 2]
+    plain = [getattr(token, "item", lambda token=token: token)() for token in drawn]
+    next_numbers = random.random(), float(np.random.random())
+    random.seed(5)
+    np.random.seed(5)
+    untouched = next_numbers == (random.random(), float(np.random.random()))
+    return plain, list(probs.items()), untouched
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def sample(probs: Mapping[Token, float], u: float) -> Token:
+    """Invert the cumulative distribution with NumPy's binary search."""
+    tokens = [token for token, prob in probs.items() if prob > 0]
+    ends = np.cumsum([probs[token] for token in tokens])
+    return tokens[min(int(np.searchsorted(ends, u, side="right")), len(tokens) - 1)]
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "The token that owns the place u is drawn.",
+        draw_lines,
+        draw,
+        weight=6,
+    ),
+    Part(
+        "ends",
+        "Each piece owns its left end only, and a token of probability 0 owns nothing.",
+        draw_boundary_lines,
+        draw,
+        weight=2,
+    ),
+    Part(
+        "rounding",
+        "Where rounding leaves the sum below u, the last possible token is drawn.",
+        draw_uneven_lines,
+        draw,
+    ),
+    nothing_else_changes(
+        "The answer depends on the arguments only; no random generator is asked.",
+        draw_lines,
+        draw_alone,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You always take the most probable token. That is greedy choice, not drawing: u has no "
+    "influence. Each token must own a piece of the line.",
+)
+def sample_the_best(probs, u):
+    """The most probable token is taken every time."""
+    return max(probs, key=probs.get)
+
+
+@mistake(
+    hint="Look at your comparison where u falls exactly on the border of two pieces. There the "
+    "next token must win. With u = 0, a token of probability 0 must not.",
+)
+def sample_right_end(probs, u):
+    """A piece owns its right end instead of its left."""
+    total = 0.0
+    for token, prob in probs.items():
+        total += prob
+        if total >= u:
+            return token
+    return [token for token in probs if probs[token] > 0][-1]
+
+
+@mistake(
+    hint="You compare u with each probability alone. But a piece begins where the one before it "
+    "ended. What do you have to keep while you walk along the line?",
+)
+def sample_without_sum(probs, u):
+    """Each probability is compared with u by itself."""
+    for token, prob in probs.items():
+        if u < prob:
+            return token
+    return [token for token in probs if probs[token] > 0][-1]
+
+
+@mistake(
+    hint="Your pieces all have the same length. A token's piece should be as long as its "
+    "probability.",
+)
+def sample_uniformly(probs, u):
+    """All tokens get pieces of the same length."""
+    tokens = [token for token in probs if probs[token] > 0]
+    return tokens[int(u * len(tokens))]
+
+
+@mistake(
+    hint="You sort the tokens first. The contract asks for the order of the dictionary; so the "
+    "same u must lead to the same token for everyone.",
+)
+def sample_sorted(probs, u):
+    """The pieces are sorted by length."""
+    tokens = sorted((token for token in probs if probs[token] > 0), key=lambda token: -probs[token])
+    total = 0.0
+    for token in tokens:
+        total += probs[token]
+        if total > u:
+            return token
+    return tokens[-1]
+
+
+@mistake(
+    hint="You find the right piece, but return its number. The caller wants its owner, the token."
+)
+def sample_place(probs, u):
+    """The number of the token is returned instead of the token."""
+    total = 0.0
+    for place, prob in enumerate(probs.values()):
+        total += prob
+        if total > u:
+            return place
+    return len(probs) - 1
+
+
+@mistake(
+    hint="Add ten times 0.1 on a computer: it is not quite 1. If u lies beyond the sum, your loop "
+    "ends without a return. Look at what happens after it.",
+)
+def sample_beyond(probs, u):
+    """Nothing is returned where rounding leaves the sum below u."""
+    total = 0.0
+    for token, prob in probs.items():
+        total += prob
+        if total > u:
+            return token
+
+
+@mistake(
+    hint="After the loop you return the last token. That may be one of probability 0, which must "
+    "never be drawn. Remember the last token that owned anything.",
+)
+def sample_last_of_all(probs, u):
+    """Beyond the sum the last token is returned, even if its probability is 0."""
+    total = 0.0
+    for token, prob in probs.items():
+        total += prob
+        if total > u:
+            return token
+    return token
+
+
+@mistake(
+    hint="The chance is already in u. If the function asks a random generator as well, nobody can "
+    "repeat what it did. Use u instead.",
+)
+def sample_own_chance(probs, u):
+    """The place u is ignored and the random generator asked."""
+    return random.choices(list(probs), weights=list(probs.values()))[0]
+
+
+@mistake(
+    hint="You lay the pieces on the line from the other end. The first token of the dictionary "
+    "begins at 0.",
+)
+def sample_from_the_right(probs, u):
+    """The line is walked from its right end."""
+    total = 0.0
+    for token in reversed(probs):
+        total += probs[token]
+        if total > u:
+            return token
+    return next(token for token in probs if probs[token] > 0)
+
+
+MISTAKES = (
+    sample_the_best,
+    sample_right_end,
+    sample_without_sum,
+    sample_uniformly,
+    sample_sorted,
+    sample_place,
+    sample_beyond,
+    sample_last_of_all,
+    sample_own_chance,
+    sample_from_the_right,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_search(probs, u):
+    """Searches the cumulative sums with NumPy."""
+    tokens = list(probs)
+    ends = np.cumsum(list(probs.values()))
+    place = int(np.searchsorted(ends, u, side="right"))
+    last = max(i for i, token in enumerate(tokens) if probs[token] > 0)
+    return tokens[min(place, last)]
+
+
+def by_bisection(probs, u):
+    """Bisects the sums of the possible tokens."""
+    from bisect import bisect_right
+    from itertools import accumulate
+
+    possible = {token: prob for token, prob in probs.items() if prob > 0}
+    ends = list(accumulate(possible.values()))
+    ends[-1] = 1.0
+    return list(possible)[bisect_right(ends, u)]
+
+
+def by_subtraction(probs, u):
+    """Subtracts each piece from u."""
+    owner = None
+    for token in probs:
+        if probs[token] > 0:
+            owner = token
+            u -= probs[token]
+            if u < 0:
+                return token
+    return owner
+
+
+def by_next(probs, u):
+    """Takes the first of a generator, with a default."""
+    possible = [token for token in probs if probs[token] > 0]
+    ends = np.cumsum([probs[token] for token in possible])
+    return next((t for t, end in zip(possible, ends, strict=True) if end > u), possible[-1])
+
+
+def by_recursion(probs, u):
+    """Takes the first piece away and calls itself with the rest."""
+    (token, prob), *others = ((t, p) for t, p in probs.items() if p > 0)
+    if u < prob or not others:
+        return token
+    return by_recursion(dict(others), u - prob)
+
+
+CHECK = Check(
+    item="ps1_sample",
+    points=10,
+    target="sample",
+    reference=sample,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_search, by_bisection, by_subtraction, by_next, by_recursion),
+    seconds=5.0,
+    equivalent_mutants={
+        "last = None  →  pass": "Some probability is above 0, so the loop always sets `last`.",
+    },
+)

@@ -1,0 +1,287 @@
+"""The task "cut a history"."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.models import ngram
+
+from .inputs import (
+    KEEPS,
+    Generator,
+    History,
+    Ids,
+    Token,
+    alphabet,
+    text,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_histories(rng: Generator) -> list[Case]:
+    """Texts with walls in them, each asked at several orders."""
+    cases = []
+    for kind, lengths in [("words", (3, 2)), ("numbers", (5, 1, 4)), ("pairs", (2, 0, 6, 3))]:
+        tokens, eos = alphabet(kind, 4)
+        stream = [t for document in text(rng, tokens, lengths) for t in (eos, *document)]
+        texts = [stream, stream[:-1], [*stream, eos], stream[1:3], tuple(stream), [], [tokens[0]]]
+        questions = [(seen, order) for seen in texts for order in (2, 3, 4, 7)]
+        cases.append(Case(f"tokens that are {kind}", {"questions": questions, "eos": eos}))
+    return cases
+
+
+def draw_first_order(rng: Generator) -> list[Case]:
+    """The same texts at order 1, behind one question of order 3."""
+    cases = draw_histories(rng)
+    for case in cases:
+        seen = [tokens for tokens, _ in case.inputs["questions"][::4]]
+        case.inputs["questions"] = [(seen[0], 3), *((tokens, 1) for tokens in seen)]
+    return cases
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def cut(implementation, inputs):
+    """Return one history a question."""
+    return [implementation(tokens, order, inputs["eos"]) for tokens, order in inputs["questions"]]
+
+
+def cut_and_keep(implementation, inputs):
+    """Return the histories, and the texts after all of them."""
+    seen = [implementation(tokens, order, inputs["eos"]) for tokens, order in inputs["questions"]]
+    return seen, inputs["questions"]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def visible_history(tokens: Sequence[Token], order: int, eos: Token) -> History:
+    """Cut with the package."""
+    ids = Ids()
+    seen = ngram.context_of(ids.of(tokens), order, ids[eos])
+    return tuple(list(ids)[i] for i in seen)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "The last order - 1 tokens are returned as a tuple, none from before the last eos.",
+        draw_histories,
+        cut,
+        weight=6,
+    ),
+    Part(
+        "order 1",
+        "A model of order 1 sees nothing, however long the text is.",
+        draw_first_order,
+        cut,
+        weight=3,
+    ),
+    nothing_else_changes(KEEPS, draw_histories, cut_and_keep),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="The order counts the target too. So a history has one token less than the order says."
+)
+def see_order_tokens(tokens, order, eos):
+    """The history is one token too long."""
+    history = []
+    for token in list(tokens)[::-1][:order]:
+        history.insert(0, token)
+        if token == eos:
+            break
+    return tuple(history)
+
+
+@mistake(
+    hint="You are caught by a slice: minus zero is zero, so tokens[-0:] is the whole list. Look "
+    "at what your slice does at order 1.",
+)
+def see_last_zero(tokens, order, eos):
+    """A slice from minus zero takes everything."""
+    history = list(tokens)[-(order - 1) :]
+    for place in range(len(history) - 1, -1, -1):
+        if history[place] == eos:
+            return tuple(history[place:])
+    return tuple(history)
+
+
+@mistake(
+    hint="The length is right, but eos is a wall. Look for the last eos among the tokens you "
+    "keep; nothing before it may remain.",
+)
+def see_through_the_wall(tokens, order, eos):
+    """The model looks into the document before."""
+    return tuple(tokens[max(0, len(tokens) - order + 1) :])
+
+
+@mistake(
+    hint="You stop at the wall, as you should, but the eos itself belongs to the history. It "
+    "tells the model that a document has just begun.",
+)
+def see_without_eos(tokens, order, eos):
+    """The last eos is cut off as well."""
+    history = []
+    for token in reversed(tokens):
+        if len(history) == order - 1 or token == eos:
+            break
+        history.insert(0, token)
+    return tuple(history)
+
+
+@mistake(
+    hint="There may be more than one eos in sight. Only the last one counts. Which one does "
+    "list.index find?",
+)
+def see_from_first_eos(tokens, order, eos):
+    """The cut is made at the first eos, not at the last."""
+    history = list(tokens[max(0, len(tokens) - order + 1) :])
+    if eos in history:
+        history = history[history.index(eos) :]
+    return tuple(history)
+
+
+@mistake(
+    hint="The history is what stands right before the next token. You return the beginning of the "
+    "document instead of its end.",
+)
+def see_the_beginning(tokens, order, eos):
+    """The first tokens are taken instead of the last."""
+    start = 0
+    for place, token in enumerate(tokens):
+        if token == eos:
+            start = place
+    return tuple(tokens[start:][: order - 1])
+
+
+@mistake(
+    hint="You walk from the end to the front, which is a good idea. But the history must read "
+    "from left to right again when you return it.",
+)
+def see_backwards(tokens, order, eos):
+    """The history is in reverse order."""
+    history = []
+    for token in reversed(tokens):
+        if len(history) == order - 1:
+            break
+        history.append(token)
+        if token == eos:
+            break
+    return tuple(history)
+
+
+@mistake(
+    hint="A short history stays short: count_ngrams does not pad either. Return the tokens there "
+    "are.",
+)
+def see_padded(tokens, order, eos):
+    """Short histories are filled up with eos."""
+    history = []
+    for token in reversed(tokens):
+        if len(history) == order - 1:
+            break
+        history.insert(0, token)
+        if token == eos:
+            break
+    return (eos,) * (order - 1 - len(history)) + tuple(history)
+
+
+@mistake(
+    hint="The tokens are right, but this is a list. The counts are a dictionary, and its keys are "
+    "tuples.",
+)
+def see_a_list(tokens, order, eos):
+    """The history is a list, which no dictionary accepts as a key."""
+    history = []
+    for token in reversed(tokens):
+        if len(history) == order - 1:
+            break
+        history.insert(0, token)
+        if token == eos:
+            break
+    return history
+
+
+MISTAKES = (
+    see_order_tokens,
+    see_last_zero,
+    see_through_the_wall,
+    see_without_eos,
+    see_from_first_eos,
+    see_the_beginning,
+    see_backwards,
+    see_padded,
+    see_a_list,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_slice(tokens, order, eos):
+    """Slices, then looks for the wall from the right."""
+    history = tuple(tokens[max(0, len(tokens) - (order - 1)) :])
+    if eos in history:
+        history = history[len(history) - 1 - history[::-1].index(eos) :]
+    return history
+
+
+def by_restart(tokens, order, eos):
+    """Walks forward and starts again at every wall."""
+    history = ()
+    for token in tokens:
+        history = (token,) if token == eos else (*history, token)
+    return history[len(history) - order + 1 :] if len(history) >= order else history
+
+
+def by_recursion(tokens, order, eos):
+    """Takes the last token and calls itself for those before."""
+    if order == 1 or len(tokens) == 0:
+        return ()
+    if tokens[-1] == eos:
+        return (eos,)
+    return (*by_recursion(tokens[:-1], order - 1, eos), tokens[-1])
+
+
+def by_queue(tokens, order, eos):
+    """Fills a queue that forgets, and empties it at every wall."""
+    queue = deque(maxlen=order - 1)
+    for token in tokens:
+        if token == eos:
+            queue.clear()
+        queue.append(token)
+    return tuple(queue)
+
+
+def by_position(tokens, order, eos):
+    """Computes where the history starts."""
+    walls = [place for place, token in enumerate(tokens) if token == eos]
+    start = max([len(tokens) - order + 1, 0, *walls[-1:]])
+    return tuple(tokens[start:]) if order > 1 else ()
+
+
+CHECK = Check(
+    item="ps1_visible_history",
+    points=8,
+    target="visible_history",
+    reference=visible_history,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_slice, by_restart, by_recursion, by_queue, by_position),
+    seconds=5.0,
+)

@@ -1,0 +1,354 @@
+"""The task "bytes per token"."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg import evaluation
+from course_pkg.text.tokenizers import ByteTokenizer
+
+from .inputs import (
+    HOSTILE,
+    Generator,
+    draw_nonsense,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _measured(rng: Generator, size: str, texts: list[str]) -> Case:
+    """Give every text ids, fewer than it has bytes, some of them twice."""
+    ids = {
+        text: rng.integers(0, 9, rng.integers(1, max(2, len(text) // 2))).tolist() if text else []
+        for text in texts
+    }
+    return Case(size, {"texts": texts, "ids": ids})
+
+
+def draw_measured(rng: Generator) -> list[Case]:
+    """Texts of very different length."""
+    one, two, three = (" ".join(draw_nonsense(rng, n)) for n in (5, 2, 31))
+    return [
+        _measured(rng, "one text", [one]),
+        _measured(rng, "one text of one token", ["abc"]),
+        _measured(rng, "3 texts of different length", [two + ".", three, one]),
+    ]
+
+
+def draw_measured_characters(rng: Generator) -> list[Case]:
+    """Texts whose characters take more than one byte."""
+    texts = [HOSTILE[i] * 3 for i in rng.permutation(6)[:3]]
+    return [_measured(rng, "texts with accents and signs", ["naïve Ärger", *texts])]
+
+
+def draw_nothing_to_measure(rng: Generator) -> list[Case]:
+    """Texts that give no token, and some of which one does."""
+    text = " ".join(draw_nonsense(rng, 5))
+    return [
+        _measured(rng, "an empty text among others", ["", text]),
+        _measured(rng, "empty texts only", ["", ""]),
+        _measured(rng, "no texts", []),
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def measure(implementation, inputs):
+    """Return how many bytes a token covers, by a tokenizer that knows a few texts by heart."""
+
+    class Tokenizer:
+        def encode(self, text):
+            return list(inputs["ids"][text])
+
+    return float(implementation(Tokenizer(), inputs["texts"]))
+
+
+def measure_or_refuse(implementation, inputs):
+    """Do as `measure`, or say that the texts were refused."""
+
+    class Tokenizer:
+        def encode(self, text):
+            return list(inputs["ids"][text])
+
+    try:
+        return float(implementation(Tokenizer(), inputs["texts"]))
+    except ValueError:
+        return None
+
+
+def measure_and_keep(implementation, inputs):
+    """Return the measure, and what became of the texts and of the ids."""
+
+    class Tokenizer:
+        def encode(self, text):
+            return inputs["ids"][text]
+
+    return float(implementation(Tokenizer(), inputs["texts"])), inputs["texts"], inputs["ids"]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+class Encoder(Protocol):
+    """All that measuring asks of a tokenizer."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        ...
+
+
+class _Whole(ByteTokenizer):
+    """A whole tokenizer that encodes by another one."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self._encoder = encoder
+
+    def encode(self, text: str) -> list[int]:
+        return self._encoder.encode(text)
+
+
+def bytes_per_token(tokenizer: Encoder, texts: Sequence[str]) -> float:
+    """Measure with the package."""
+    return evaluation.bytes_per_token(_Whole(tokenizer), texts)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "All bytes of the texts are divided by all their tokens.",
+        draw_measured,
+        measure,
+        weight=6,
+    ),
+    Part(
+        "characters",
+        "Characters that take several bytes count as several.",
+        draw_measured_characters,
+        measure,
+        weight=2,
+    ),
+    Part(
+        "nothing to divide by",
+        "Texts that give no token raise a ValueError.",
+        draw_nothing_to_measure,
+        measure_or_refuse,
+    ),
+    nothing_else_changes(
+        "The texts, and the ids that the tokenizer returns, stay as they were.",
+        draw_measured,
+        measure_and_keep,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You count characters. In UTF-8 'é' has two bytes and an emoji four. Encode the text "
+    "before you ask for its length.",
+)
+def count_characters(tokenizer, texts):
+    """Characters are counted, not bytes."""
+    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
+    if n_tokens == 0:
+        raise ValueError("no tokens")
+    return sum(len(text) for text in texts) / n_tokens
+
+
+@mistake(
+    hint="Your fraction stands upside down: bytes per token means that you divide the bytes by "
+    "the tokens.",
+)
+def tokens_per_byte(tokenizer, texts):
+    """The fraction stands upside down."""
+    n_bytes = sum(len(text.encode()) for text in texts)
+    if n_bytes == 0:
+        raise ValueError("no bytes")
+    return sum(len(tokenizer.encode(text)) for text in texts) / n_bytes
+
+
+@mistake(
+    hint="You divide for each text and take the mean. Then a text of three words weighs as much "
+    "as a book. Sum up first, and divide once.",
+)
+def mean_of_texts(tokenizer, texts):
+    """The texts' own values are averaged, so that a short text counts as much as a long one."""
+    ids = [tokenizer.encode(text) for text in texts]
+    values = [len(t.encode()) / len(i) for t, i in zip(texts, ids, strict=True) if i]
+    if not values:
+        raise ValueError("no tokens")
+    return sum(values) / len(values)
+
+
+@mistake(
+    hint="Your values have no digits behind the point. Look at the division: // drops the rest."
+)
+def divide_whole_numbers(tokenizer, texts):
+    """The division drops everything behind the point."""
+    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
+    if n_tokens == 0:
+        raise ValueError("no tokens")
+    return float(sum(len(text.encode()) for text in texts) // n_tokens)
+
+
+@mistake(
+    hint="Texts that give no token make you divide by zero. Ask first, and raise a ValueError "
+    "that says what is missing.",
+)
+def divide_by_zero(tokenizer, texts):
+    """Texts without a token divide by zero."""
+    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
+    return sum(len(text.encode()) for text in texts) / n_tokens
+
+
+@mistake(
+    hint="Texts that give no token have no value, and 0 would look like a very bad one. Your "
+    "function should raise a ValueError.",
+)
+def say_nothing_of_nothing(tokenizer, texts):
+    """Texts without a token give 0 in silence."""
+    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
+    return sum(len(text.encode()) for text in texts) / n_tokens if n_tokens else 0.0
+
+
+@mistake(
+    hint="You seem to count different ids only. A token that occurs twice is two tokens for the "
+    "model to read.",
+)
+def count_different_tokens(tokenizer, texts):
+    """Each token counts once, however often it occurs."""
+    n_tokens = sum(len(set(tokenizer.encode(text))) for text in texts)
+    if n_tokens == 0:
+        raise ValueError("no tokens")
+    return sum(len(text.encode()) for text in texts) / n_tokens
+
+
+@mistake(
+    hint="Your answer knows one text only. Look at the place of your return: is it inside the loop?"
+)
+def first_text_only(tokenizer, texts):
+    """Only the first text is measured."""
+    for text in texts:
+        ids = tokenizer.encode(text)
+        if ids:
+            return len(text.encode()) / len(ids)
+    raise ValueError("no tokens")
+
+
+@mistake(
+    hint="You count words. How many tokens a text has, only the tokenizer can say: call its "
+    "method encode.",
+)
+def count_words(tokenizer, texts):
+    """The tokenizer is not asked: words are counted."""
+    n_words = sum(len(text.split()) for text in texts)
+    if n_words == 0:
+        raise ValueError("no words")
+    return sum(len(text.encode()) for text in texts) / n_words
+
+
+@mistake(
+    hint="You leave the spaces out of the bytes. They are part of the text, and the tokens have "
+    "to cover them too.",
+)
+def count_spaces_out(tokenizer, texts):
+    """Spaces are not counted among the bytes."""
+    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
+    if n_tokens == 0:
+        raise ValueError("no tokens")
+    return sum(len(word.encode()) for text in texts for word in text.split(" ")) / n_tokens
+
+
+@mistake(
+    hint="The value is right, but the caller's list of texts is empty afterwards. Walk over it "
+    "without taking anything out; you need no pop.",
+)
+def use_up_texts(tokenizer, texts):
+    """The texts of the caller are used up."""
+    n_bytes = n_tokens = 0
+    while texts:
+        text = texts.pop()
+        n_bytes += len(text.encode())
+        n_tokens += len(tokenizer.encode(text))
+    if n_tokens == 0:
+        raise ValueError("no tokens")
+    return n_bytes / n_tokens
+
+
+MISTAKES = (
+    count_characters,
+    tokens_per_byte,
+    mean_of_texts,
+    divide_whole_numbers,
+    divide_by_zero,
+    say_nothing_of_nothing,
+    count_different_tokens,
+    first_text_only,
+    count_words,
+    count_spaces_out,
+    use_up_texts,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_one_walk(tokenizer, texts):
+    """Counts both in one walk."""
+    n_bytes = n_tokens = 0
+    for text in texts:
+        n_bytes += len(bytes(text, "utf-8"))
+        n_tokens += len(tokenizer.encode(text))
+    if not n_tokens:
+        raise ValueError("there is no token")
+    return n_bytes / n_tokens
+
+
+def by_joining_bytes(tokenizer, texts):
+    """Joins the texts to count bytes, and the ids to count tokens."""
+    ids = [i for text in texts for i in tokenizer.encode(text)]
+    if ids:
+        return len("".join(texts).encode("utf-8")) / len(ids)
+    raise ValueError("there is no token")
+
+
+def by_catching_the_division(tokenizer, texts):
+    """Divides first and asks afterwards."""
+    n_tokens = sum(map(len, map(tokenizer.encode, texts)))
+    try:
+        return sum(len(text.encode()) for text in texts) / n_tokens
+    except ZeroDivisionError:
+        raise ValueError("there is no token") from None
+
+
+def by_pairs(tokenizer, texts):
+    """Sums up columns of pairs."""
+    table = [(len(text.encode("utf8")), len(tokenizer.encode(text))) for text in texts]
+    n_bytes, n_tokens = (sum(column) for column in zip(*table, (0, 0), strict=True))
+    if n_tokens < 1:
+        raise ValueError("there is no token")
+    return n_bytes * 1.0 / n_tokens
+
+
+CHECK = Check(
+    item="ps2_bytes_per_token",
+    points=8,
+    target="bytes_per_token",
+    reference=bytes_per_token,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs),
+    seconds=5.0,
+)

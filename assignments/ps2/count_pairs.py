@@ -1,0 +1,311 @@
+"""The task "count pairs"."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers import merges as learning
+
+from .inputs import (
+    Generator,
+    uneven,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _counted(name: str, rng: Generator, words: list[list[int]]) -> Case:
+    counts = [*rng.integers(2, 30, len(words) - 1).tolist(), 1]
+    return Case(name, {"words": words, "counts": counts})
+
+
+def draw_words(rng: Generator) -> list[Case]:
+    """Words in which no id stands beside itself."""
+    return [
+        _counted("one word of 3 ids", rng, [uneven(rng, 3, 3)]),
+        _counted("2 words", rng, [uneven(rng, n, 3) for n in (5, 2)]),
+        _counted("5 words", rng, [uneven(rng, n, 4) for n in (7, 3, 9, 4, 6)]),
+        _counted("7 words with long ids", rng, [[i + 300 for i in uneven(rng, 5, 3)]] * 7),
+    ]
+
+
+def draw_runs(rng: Generator) -> list[Case]:
+    """Words with runs of one id, and words too short for a pair."""
+    first, second = (int(i) for i in rng.permutation(5)[:2])
+    return [
+        _counted("a run of 3 equal ids", rng, [[first] * 3]),
+        _counted("runs of several lengths", rng, [[first] * 2, [second, *[first] * 5, second] * 2]),
+        _counted("words of no or one id", rng, [[], [first], [first, second], [second], []]),
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def count_once(implementation, inputs):
+    """Return the counts as a plain dictionary."""
+    import operator
+
+    pairs = implementation(inputs["words"], inputs["counts"])
+    return {pair: operator.index(n) for pair, n in pairs.items()}
+
+
+def count_twice(implementation, inputs):
+    """Return the first counts after a second call, and what became of the arguments."""
+    import operator
+
+    words, counts = inputs["words"], inputs["counts"]
+    first = implementation(words, counts)
+    implementation(words[:1], counts[:1])
+    return {pair: operator.index(n) for pair, n in first.items()}, words, counts
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+count_pairs = learning.count_pairs
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "Each pair of neighbours is counted as often as it occurs in the corpus.",
+        draw_words,
+        count_once,
+        weight=6,
+    ),
+    Part(
+        "runs",
+        "Pairs may overlap, and words of no or one id have none.",
+        draw_runs,
+        count_once,
+        weight=3,
+    ),
+    nothing_else_changes(
+        "The arguments stay as they were, and a second call leaves the first answer alone.",
+        draw_words,
+        count_twice,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You find the right pairs, but a word that occurs five times gives each of its pairs "
+    "five times. Look at what you do with the list counts.",
+)
+def count_each_word_once(words, counts):
+    """Every word counts once, however often it occurs."""
+    pairs = Counter()
+    for ids in words:
+        pairs.update(pairwise(ids))
+    return pairs
+
+
+@mistake(
+    hint="Some words have the same pair at two places. You seem to collect the pairs of a word in "
+    "something that holds each only once.",
+)
+def count_pairs_once_a_word(words, counts):
+    """A pair counts once in a word, even if the word has it twice."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for pair in set(pairwise(ids)):
+            pairs[pair] += n
+    return pairs
+
+
+@mistake(
+    hint="In a run of three equal ids there are two pairs of neighbours. Merging will use each id "
+    "once, but you are only counting here: do not skip any place.",
+)
+def count_without_overlaps(words, counts):
+    """Pairs that overlap are counted once, as if they were merged already."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        last = None
+        for pair in pairwise(ids):
+            if pair == last and pair[0] == pair[1]:
+                last = None
+                continue
+            pairs[pair] += n
+            last = pair
+    return pairs
+
+
+@mistake(
+    hint="A word of three ids has two pairs: first and second, second and third. Look at the step "
+    "of your loop: which pairs does it jump over?",
+)
+def count_every_second_pair(words, counts):
+    """The words are cut into pairs that do not touch."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for place in range(0, len(ids) - 1, 2):
+            pairs[ids[place], ids[place + 1]] += n
+    return pairs
+
+
+@mistake(
+    hint="In your answer a pair reaches from one word into the next. The words stand in a table, "
+    "not in a text. Begin afresh with every word.",
+)
+def count_across_words(words, counts):
+    """The last id of a word and the first of the next count as neighbours."""
+    pairs = Counter()
+    last = None
+    for ids, n in zip(words, counts, strict=True):
+        for i in ids:
+            if last is not None:
+                pairs[last, i] += n
+            last = i
+    return pairs
+
+
+@mistake(
+    hint="You seem to sort the two ids. But what stands left and what stands right matters: 'on' "
+    "and 'no' are different tokens.",
+)
+def count_without_order(words, counts):
+    """A pair and its reverse are taken for the same."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for first, second in pairwise(ids):
+            pairs[min(first, second), max(first, second)] += n
+    return pairs
+
+
+@mistake(
+    hint="A word of two ids has one pair, and yours has none. Look at the place where your loop "
+    "over a word ends.",
+)
+def count_without_last_pair(words, counts):
+    """The last pair of each word is forgotten."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for place in range(len(ids) - 2):
+            pairs[ids[place], ids[place + 1]] += n
+    return pairs
+
+
+@mistake(
+    hint="If two words share a pair, your answer keeps only the last count. Add to what is there "
+    "already, and do not replace it.",
+)
+def overwrite_counts(words, counts):
+    """A later word overwrites the count of an earlier one."""
+    pairs = {}
+    for ids, n in zip(words, counts, strict=True):
+        inside = Counter(pairwise(ids))
+        pairs.update({pair: times * n for pair, times in inside.items()})
+    return pairs
+
+
+@mistake(
+    hint="You count all combinations of two ids in a word. Only neighbours can be merged, so only "
+    "neighbours count.",
+)
+def count_any_two(words, counts):
+    """Any two ids of a word are counted, neighbours or not."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for place, first in enumerate(ids):
+            for second in ids[place + 1 :]:
+                pairs[first, second] += n
+    return pairs
+
+
+@mistake(
+    hint="The counts are right, but afterwards the words of the caller are empty. Walk over each "
+    "word without taking anything out of it; you need no pop for that.",
+)
+def use_up_words(words, counts):
+    """The words of the caller are used up."""
+    pairs = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        while len(ids) > 1:
+            first = ids.pop(0)
+            pairs[first, ids[0]] += n
+    return pairs
+
+
+MISTAKES = (
+    count_each_word_once,
+    count_pairs_once_a_word,
+    count_without_overlaps,
+    count_every_second_pair,
+    count_across_words,
+    count_without_order,
+    count_without_last_pair,
+    overwrite_counts,
+    count_any_two,
+    use_up_words,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_places(words, counts):
+    """Walks over places, with a plain dictionary."""
+    pairs = {}
+    for w in range(len(words)):
+        for place in range(1, len(words[w])):
+            pair = (words[w][place - 1], words[w][place])
+            pairs[pair] = pairs.get(pair, 0) + counts[w]
+    return pairs
+
+
+def by_shifted_copies(words, counts):
+    """Lays the word beside itself, one place moved."""
+    pairs = defaultdict(int)
+    for ids, n in zip(words, counts, strict=True):
+        following = ids[1:]
+        for pair in zip(ids[: len(following)], following, strict=True):
+            pairs[pair] += n
+    return pairs
+
+
+def by_counters(words, counts):
+    """Counts inside each word first."""
+    total = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for pair, times in Counter(pairwise(ids)).items():
+            total[pair] += times * n
+    return total
+
+
+def by_repeating(words, counts):
+    """Hands all occurrences to one Counter."""
+    return Counter(
+        pair
+        for ids, n in zip(words, counts, strict=True)
+        for pair in pairwise(ids)
+        for _ in range(n)
+    )
+
+
+CHECK = Check(
+    item="ps2_count_pairs",
+    points=10,
+    target="count_pairs",
+    reference=count_pairs,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_places, by_shifted_copies, by_counters, by_repeating),
+    seconds=5.0,
+    equivalent_mutants={
+        "for ids, n in zip(words, counts, strict=True):  →  "
+        "for ids, n in zip(words, counts, strict=False):": "The two lists are equally long.",
+    },
+)

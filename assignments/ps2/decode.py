@@ -1,0 +1,396 @@
+"""The task "decode"."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    counted,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
+
+from .inputs import (
+    HOSTILE,
+    SPLIT,
+    Generator,
+    draw_nonsense,
+    trained,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _ids(rng: Generator, learned: dict[str, Any], n_ids: int) -> list[int]:
+    """Draw ids of tokens that are plain ASCII."""
+    plain = [i for i, t in enumerate(learned["vocabulary"]) if isinstance(t, bytes) and t.isascii()]
+    return [plain[i] for i in rng.integers(0, len(plain), n_ids)]
+
+
+def draw_ids(rng: Generator) -> list[Case]:
+    """Ids of bytes and of merges, each plain text by itself."""
+    learned = trained([" ".join(draw_nonsense(rng, 17))], 19, SPLIT)
+    lists = [_ids(rng, learned, n) for n in (1, 5, 23)]
+    lists[1] = [256, 0, *lists[1], 257, 32]
+    return [
+        Case(counted(len(ids), "id"), {"lists": [ids], "vocabulary": learned["vocabulary"]})
+        for ids in lists
+    ]
+
+
+def draw_characters(rng: Generator) -> list[Case]:
+    """Characters of which every byte is a token of its own, among merges."""
+    strange = [HOSTILE[i] for i in rng.permutation(5)]
+    learned = trained([" ".join(draw_nonsense(rng, 9))], 9, SPLIT)
+    lists = [[*text.encode(), *_ids(rng, learned, 3)] for text in strange]
+    return [
+        Case(
+            f"{len(ids)} ids, some of them parts of a character", {"lists": [ids], **_only(learned)}
+        )
+        for ids in sorted(lists, key=len)
+    ]
+
+
+def draw_broken(rng: Generator) -> list[Case]:
+    """Bytes that are no UTF-8: characters cut off, and bytes that never stand alone."""
+    learned = trained([" ".join(draw_nonsense(rng, 9))], 9, SPLIT)
+    plain = _ids(rng, learned, 3)
+    cut = [*plain, *"日".encode()[:2], *plain]
+    return [
+        Case("a loose byte", {"lists": [[*plain, int(rng.integers(128, 192))]], **_only(learned)}),
+        Case("half a character", {"lists": [cut, [255, *cut], [*cut, 240]], **_only(learned)}),
+    ]
+
+
+def draw_other_ids(rng: Generator) -> list[Case]:
+    """Special tokens, no ids at all, and ids that no token has."""
+    learned = trained([" ".join(draw_nonsense(rng, 9))], 7, SPLIT)
+    vocabulary = [*learned["vocabulary"], "<pad>"]
+    size, plain = len(vocabulary), _ids(rng, learned, 5)
+    lists = {
+        "a special token": [[*plain, size - 2, *plain, size - 1]],
+        "no ids": [plain, []],
+        "an id that is too large": [plain, [*plain, size]],
+        "an id below 0": [plain, [-1, *plain], [*plain, -size]],
+    }
+    return [Case(name, {"lists": ids, "vocabulary": vocabulary}) for name, ids in lists.items()]
+
+
+def _only(learned: dict[str, Any]) -> dict[str, Any]:
+    return {"vocabulary": learned["vocabulary"]}
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def decode_all(implementation, inputs):
+    """Return the text of each list of ids."""
+    return [implementation(ids, inputs["vocabulary"]) for ids in inputs["lists"]]
+
+
+def decode_or_refuse(implementation, inputs):
+    """Return the text of each list of ids, or that it was refused as it should be."""
+    texts = []
+    for ids in inputs["lists"]:
+        try:
+            texts.append(implementation(ids, inputs["vocabulary"]))
+        except ValueError:
+            texts.append(None)
+    return texts
+
+
+def decode_and_keep(implementation, inputs):
+    """Return the texts, and the arguments after them."""
+    texts = [implementation(ids, inputs["vocabulary"]) for ids in inputs["lists"]]
+    return texts, inputs["lists"], inputs["vocabulary"]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def decode(ids: Sequence[int], vocabulary: Sequence[bytes | str]) -> str:
+    """Decode with the package."""
+    return BytePairTokenizer(vocabulary, []).decode(ids)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "The tokens' bytes, joined, are the text.",
+        draw_ids,
+        decode_all,
+        weight=4,
+    ),
+    Part(
+        "characters",
+        "A character whose bytes lie in several tokens comes back whole.",
+        draw_characters,
+        decode_all,
+        weight=2,
+    ),
+    Part(
+        "broken bytes",
+        "Bytes that are no UTF-8 become U+FFFD, and the rest of the text survives.",
+        draw_broken,
+        decode_all,
+        weight=1.5,
+    ),
+    Part(
+        "other ids",
+        "Special tokens are left out, and ids that no token has raise a ValueError.",
+        draw_other_ids,
+        decode_or_refuse,
+        weight=1.5,
+    ),
+    nothing_else_changes(
+        "The ids and the vocabulary stay as they were.",
+        draw_ids,
+        decode_and_keep,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You make text of each token on its own. A character may begin in one token and end in "
+    "the next: join all bytes first, and decode once.",
+)
+def decode_each_token(ids, vocabulary):
+    """Each token is made text on its own."""
+    text = ""
+    for i in ids:
+        if i < 0 or i >= len(vocabulary):
+            raise ValueError(i)
+        token = vocabulary[i]
+        text += "" if isinstance(token, str) else token.decode("utf-8", errors="replace")
+    return text
+
+
+@mistake(
+    hint="Your answer fails if the bytes are no UTF-8. A model may write such bytes at any time. "
+    "Python's decode can replace them: look at its argument errors.",
+)
+def fail_at_broken_bytes(ids, vocabulary):
+    """Bytes that are no UTF-8 raise an error."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    return b"".join(t for t in (vocabulary[i] for i in ids) if isinstance(t, bytes)).decode()
+
+
+@mistake(
+    hint="Broken bytes vanish from your text without a trace. A reader should see that something "
+    "was there: let Python replace them.",
+)
+def drop_broken_bytes(ids, vocabulary):
+    """Bytes that are no UTF-8 are dropped."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    tokens = [vocabulary[i] for i in ids]
+    data = b"".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="ignore")
+
+
+@mistake(
+    hint="You read each byte as one character. That is right for ASCII only. The bytes are UTF-8, "
+    "in which a character may have up to four.",
+)
+def read_as_latin(ids, vocabulary):
+    """The bytes are read as Latin-1, each byte a character."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    tokens = [vocabulary[i] for i in ids]
+    return b"".join(token for token in tokens if isinstance(token, bytes)).decode("latin-1")
+
+
+@mistake(
+    hint="You put spaces between the tokens. The tokens bring their own spaces: join them with "
+    "nothing between.",
+)
+def put_spaces_between(ids, vocabulary):
+    """The tokens are joined with spaces."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    tokens = [vocabulary[i] for i in ids]
+    data = b" ".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="replace")
+
+
+@mistake(
+    hint="The bytes are right, but you return them as they are. The caller wants a str: decode "
+    "them at the end.",
+)
+def return_bytes(ids, vocabulary):
+    """Bytes are returned, not text."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    return b"".join(t for t in (vocabulary[i] for i in ids) if isinstance(t, bytes))
+
+
+@mistake(
+    hint="The names of special tokens stand in your text. They mark where a document ends, and "
+    "are no part of it. Leave them out.",
+)
+def write_special_names(ids, vocabulary):
+    """The names of special tokens are written into the text."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    tokens = [vocabulary[i] for i in ids]
+    data = b"".join(token.encode() if isinstance(token, str) else token for token in tokens)
+    return data.decode("utf-8", errors="replace")
+
+
+@mistake(
+    hint="For an id below 0 you take a token from the end of the vocabulary, as Python's lists "
+    "do. There is no such id: raise a ValueError.",
+)
+def count_from_the_end(ids, vocabulary):
+    """An id below 0 is read as a place from the end."""
+    if any(i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is too large")
+    tokens = [vocabulary[i] for i in ids]
+    data = b"".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="replace")
+
+
+@mistake(
+    hint="An id that is too large raises an IndexError in your answer, by accident. Check it "
+    "yourself and raise a ValueError that names the id.",
+)
+def fail_with_another_error(ids, vocabulary):
+    """An id that is too large raises an IndexError."""
+    if any(i < 0 for i in ids):
+        raise ValueError("an id is below 0")
+    tokens = [vocabulary[i] for i in ids]
+    data = b"".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="replace")
+
+
+@mistake(
+    hint="You skip ids that no token has. Then a mistake somewhere else would never be noticed. "
+    "Your function should raise a ValueError.",
+)
+def skip_unknown_ids(ids, vocabulary):
+    """Ids that no token has are skipped in silence."""
+    tokens = [vocabulary[i] for i in ids if 0 <= i < len(vocabulary)]
+    data = b"".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="replace")
+
+
+@mistake(
+    hint="Spaces at the start and at the end are missing from your text. They were in the tokens, "
+    "so they belong to it.",
+)
+def strip_the_text(ids, vocabulary):
+    """Spaces at both ends are cut off."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    tokens = [vocabulary[i] for i in ids]
+    data = b"".join(token for token in tokens if isinstance(token, bytes))
+    return data.decode("utf-8", errors="replace").strip()
+
+
+@mistake(
+    hint="You take an id for the number of a character. This works by luck for ASCII only. Look "
+    "the id up in the vocabulary.",
+)
+def take_ids_for_characters(ids, vocabulary):
+    """An id is taken for the number of a character."""
+    if any(i < 0 or i >= len(vocabulary) for i in ids):
+        raise ValueError("an id is outside")
+    return "".join(chr(i) for i in ids if isinstance(vocabulary[i], bytes))
+
+
+@mistake(
+    hint="The text is right, but the caller's list of ids is empty afterwards. Walk over it "
+    "without taking anything out; you need no pop.",
+)
+def use_up_ids(ids, vocabulary):
+    """The ids of the caller are used up."""
+    data = b""
+    while ids:
+        i = ids.pop(0)
+        if i < 0 or i >= len(vocabulary):
+            raise ValueError("an id is outside")
+        if isinstance(vocabulary[i], bytes):
+            data += vocabulary[i]
+    return data.decode("utf-8", errors="replace")
+
+
+MISTAKES = (
+    decode_each_token,
+    fail_at_broken_bytes,
+    drop_broken_bytes,
+    read_as_latin,
+    put_spaces_between,
+    return_bytes,
+    write_special_names,
+    count_from_the_end,
+    fail_with_another_error,
+    skip_unknown_ids,
+    strip_the_text,
+    take_ids_for_characters,
+    use_up_ids,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_bytearray(ids, vocabulary):
+    """Fills a bytearray and asks range whether an id exists."""
+    data = bytearray()
+    for i in ids:
+        if i not in range(len(vocabulary)):
+            raise ValueError(f"there is no id {i}")
+        token = vocabulary[i]
+        if not isinstance(token, str):
+            data.extend(token)
+    return data.decode(errors="replace")
+
+
+def by_adding(ids, vocabulary):
+    """Adds up bytes objects."""
+    data, size = b"", len(vocabulary)
+    for i in ids:
+        if i < 0 or i >= size:
+            raise ValueError(f"{i} is not below {size}")
+        data += vocabulary[i] if type(vocabulary[i]) is bytes else b""
+    return str(data, "utf-8", "replace")
+
+
+def by_dictionary(ids, vocabulary):
+    """Looks ids up in a dictionary."""
+    token_of = {i: b"" if isinstance(t, str) else t for i, t in enumerate(vocabulary)}
+    try:
+        tokens = [token_of[i] for i in ids]
+    except KeyError as error:
+        raise ValueError(f"no token has the id {error}") from None
+    return b"".join(tokens).decode("utf-8", "replace")
+
+
+def by_checking_first(ids, vocabulary):
+    """Checks the smallest and the largest id before anything else."""
+    if ids and not (min(ids) >= 0 and max(ids) < len(vocabulary)):
+        raise ValueError(f"ids are {min(ids)} to {max(ids)}; there are {len(vocabulary)}")
+    tokens = (vocabulary[i] for i in ids)
+    return b"".join(t for t in tokens if isinstance(t, bytes)).decode("utf-8", errors="replace")
+
+
+CHECK = Check(
+    item="ps2_decode",
+    points=10,
+    target="decode",
+    reference=decode,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_bytearray, by_adding, by_dictionary, by_checking_first),
+    seconds=5.0,
+)

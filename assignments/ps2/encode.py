@@ -1,0 +1,417 @@
+"""The task "encode a text"."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
+
+from .encode_word import by_replaying as encode_word
+from .encode_word import distinguishes_encoders, words_and_merges
+from .inputs import (
+    HOSTILE,
+    SPLIT,
+    WHOLE,
+    Generator,
+    Pair,
+    draw_letters,
+    draw_nonsense,
+    trained,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _text_case(size: str, texts: list[str], pattern: str, learned: dict[str, Any]) -> Case:
+    return Case(size, {"texts": texts, "pattern": pattern, **learned})
+
+
+def draw_texts(rng: Generator) -> list[Case]:
+    """Words with one space between, and merges that know no border."""
+    cases = []
+    for n_words, n_merges in [(2, 5), (7, 11), (19, 29)]:
+        learned = trained([" ".join(draw_nonsense(rng, 23))], n_merges, SPLIT)
+        texts = [" ".join(draw_nonsense(rng, n_words)) for _ in range(2)]
+        cases.append(_text_case(f"texts of {n_words} words", texts, SPLIT, learned))
+    return [*cases, _distinguishing_text(rng)]
+
+
+def _distinguishing_text(rng: Generator) -> Case:
+    """A text of which some word shows each wrong way to merge."""
+    while True:
+        inputs = words_and_merges(rng, "abcd", 21, (13, 8, 17, 5))
+        if distinguishes_encoders(**inputs):
+            break
+    text = " " + " ".join(word.decode() for word in inputs.pop("words"))
+    return _text_case("words of few letters", [text], SPLIT, inputs)
+
+
+def draw_borders(rng: Generator) -> list[Case]:
+    """Merges that would cross a border if they were let; cuts at other places than spaces."""
+    first, second = draw_nonsense(rng, 2)
+    phrase = f"{first} {second}, {first} {second}"
+    learned = trained([phrase] * 3, 13, WHOLE)
+    halves, lines = draw_letters(rng, "almnoz", 15), f"{first}\n{second}"
+    return [
+        _text_case("two words", [f"{first} {second}"], SPLIT, learned),
+        _text_case("two words and a comma", [phrase], SPLIT, learned),
+        _text_case("another pattern", [halves], r"[a-m]+|[^a-m]+", trained([halves] * 2, 9, WHOLE)),
+        _text_case("a pattern for lines", [lines], r".+|\n", trained([lines], 99, WHOLE)),
+    ]
+
+
+def draw_spaces(rng: Generator) -> list[Case]:
+    """Spaces at both ends, in a row, and of other kinds."""
+    first, second, third = draw_nonsense(rng, 3)
+    learned = trained([f"{first} {second}  {third}\n\n    {first}"] * 2, 17, SPLIT)
+    texts = {
+        "a space at the start": f" {first} {second}",
+        "a space at the end": f"{second} {first} ",
+        "spaces in a row": f"{first}  {second}   {third}",
+        "lines and tabs": f"{first}\n\n    {second}\t{third}\r\n",
+    }
+    return [_text_case(size, [text], SPLIT, learned) for size, text in texts.items()]
+
+
+def draw_any_text(rng: Generator) -> list[Case]:
+    """Characters of several bytes, a text of none, and the name of a special token."""
+    first, second = draw_nonsense(rng, 2)
+    strange = [HOSTILE[i] for i in rng.permutation(len(HOSTILE))]
+    learned = trained([f"{first} {strange[0]} {strange[1]}", "<eos>" + strange[2]] * 2, 15, SPLIT)
+    accents = f"{first} Ärger {second} naïve"
+    return [
+        _text_case("a text with accents", [accents], SPLIT, trained([accents], 99, SPLIT)),
+        _text_case("an empty text", [first, ""], SPLIT, learned),
+        _text_case("characters of all kinds", [first.join(strange), *strange], SPLIT, learned),
+        _text_case("capital letters", [f"{first} {second.upper()}"], SPLIT, learned),
+        _text_case(
+            "the name of a special token", [f"{first}<eos>{second}", "<eos>"], SPLIT, learned
+        ),
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def encode_texts(implementation, inputs):
+    """Return the ids of each text."""
+    import operator
+
+    vocabulary, merges, pattern = inputs["vocabulary"], inputs["merges"], inputs["pattern"]
+    return [
+        [operator.index(i) for i in implementation(text, vocabulary, merges, pattern)]
+        for text in inputs["texts"]
+    ]
+
+
+def encode_texts_and_keep(implementation, inputs):
+    """Return the ids of each text, and the vocabulary and the merges after that."""
+    import operator
+
+    vocabulary, merges, pattern = inputs["vocabulary"], inputs["merges"], inputs["pattern"]
+    ids = [
+        [operator.index(i) for i in implementation(text, vocabulary, merges, pattern)]
+        for text in inputs["texts"]
+    ]
+    return ids, vocabulary, merges
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def encode(
+    text: str, vocabulary: Sequence[bytes | str], merges: Sequence[Pair], pattern: str
+) -> list[int]:
+    """Cut with Python's `re`, as the task asks, and encode each piece with the package.
+
+    The package cuts with `regex`, which takes a loose accent for part of a word; `re` does not.
+    """
+    tokenizer = BytePairTokenizer(vocabulary, merges, pattern=WHOLE)
+    return [i for piece in re.findall(pattern, text) for i in tokenizer.encode(piece)]
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "Texts with one space between words get the right ids.",
+        draw_texts,
+        encode_texts,
+        weight=4,
+    ),
+    Part(
+        "borders",
+        "The pattern alone decides where a text is cut, and no merge crosses a cut.",
+        draw_borders,
+        encode_texts,
+        weight=2,
+    ),
+    Part(
+        "spaces",
+        "Spaces at the start, at the end, in a row, and of other kinds survive.",
+        draw_spaces,
+        encode_texts,
+        weight=1.5,
+    ),
+    Part(
+        "any text",
+        "Every text has ids: empty, in any script, or spelling a special token.",
+        draw_any_text,
+        encode_texts,
+        weight=1.5,
+    ),
+    nothing_else_changes(
+        "The vocabulary and the merges stay as they were.",
+        draw_texts,
+        encode_texts_and_keep,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You encode the text as if it were one word. Then merges run across borders. Cut it by "
+    "the pattern first.",
+)
+def encode_without_cutting(text, vocabulary, merges, pattern):
+    """The text is not cut, and merges run across the borders."""
+    return encode_word(text.encode(), vocabulary, merges)
+
+
+@mistake(
+    hint="You seem to use str.split, which throws all spaces away. They are bytes of the text "
+    "like any other. Let the pattern cut.",
+)
+def cut_at_spaces_and_lose_them(text, vocabulary, merges, pattern):
+    """The text is split at its spaces, and they are lost."""
+    return [i for word in text.split() for i in encode_word(word.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="You put one space before each word. But the text may have two, a tab, or one at its "
+    "end. Do not rebuild what you can keep: let the pattern cut.",
+)
+def one_space_before_each_word(text, vocabulary, merges, pattern):
+    """The text is split at its spaces, and each word but the first is given one."""
+    words = text.split()
+    pieces = [word if place == 0 else " " + word for place, word in enumerate(words)]
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="You cut well at spaces, but the pattern that you were given may cut elsewhere: before a "
+    "comma, or by quite another rule. Use it.",
+)
+def ignore_the_pattern(text, vocabulary, merges, pattern):
+    """The text is always cut before spaces, and the pattern is not read."""
+    pieces = re.findall(r"\s?\S+|\s+(?!\S)|\s", text)
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="Spaces at the start and at the end of the text are missing from your ids. Nothing may "
+    "be cut off.",
+)
+def strip_the_text(text, vocabulary, merges, pattern):
+    """Spaces at both ends of the text are cut off."""
+    pieces = re.findall(pattern, text.strip())
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="The pieces come with the spaces before them, and you cut these off. A space is part of "
+    "the piece, and often of the token.",
+)
+def strip_the_pieces(text, vocabulary, merges, pattern):
+    """Spaces are cut off every piece."""
+    pieces = [piece.strip() for piece in re.findall(pattern, text)]
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="You put a space before the text. Some tokenizers do, but then the text does not come "
+    "back as it was. Leave it as it is.",
+)
+def add_a_space_in_front(text, vocabulary, merges, pattern):
+    """A space is put before the text."""
+    pieces = re.findall(pattern, " " + text)
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="You make all letters small. Then decoding cannot bring the text back. Encode the text "
+    "as it is.",
+)
+def make_letters_small(text, vocabulary, merges, pattern):
+    """Capital letters become small ones."""
+    pieces = re.findall(pattern, text.lower())
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="Characters outside ASCII are missing from your ids. In UTF-8 every character has bytes, "
+    "so no text needs to lose any.",
+)
+def encode_as_ascii(text, vocabulary, merges, pattern):
+    """Characters outside ASCII are dropped."""
+    pieces = [piece.encode("ascii", errors="ignore") for piece in re.findall(pattern, text)]
+    return [i for piece in pieces for i in encode_word(piece, vocabulary, merges)]
+
+
+@mistake(
+    hint="You turn text into Latin-1 bytes, which has only 256 characters. Look at the encoding "
+    "that you name: it should be UTF-8.",
+)
+def encode_as_latin(text, vocabulary, merges, pattern):
+    """The text becomes bytes of Latin-1, not of UTF-8."""
+    pieces = [piece.encode("latin-1", errors="replace") for piece in re.findall(pattern, text)]
+    return [i for piece in pieces for i in encode_word(piece, vocabulary, merges)]
+
+
+@mistake(
+    hint="A text that spells the name of a special token gives that token in your answer. Then "
+    "any stranger could end your document. Treat it as ordinary text.",
+)
+def read_special_names(text, vocabulary, merges, pattern):
+    """The name of a special token in the text becomes that token."""
+    ids = []
+    for part in re.split("(<eos>)", text):
+        if part in vocabulary:
+            ids.append(vocabulary.index(part))
+            continue
+        for piece in re.findall(pattern, part):
+            ids += encode_word(piece.encode(), vocabulary, merges)
+    return ids
+
+
+@mistake(
+    hint="You put letters and accents together before encoding. The text looks the same, but its "
+    "bytes are others, and decoding cannot bring the first ones back.",
+)
+def compose_accents(text, vocabulary, merges, pattern):
+    """A letter and its accent are put together before encoding."""
+    pieces = re.findall(pattern, unicodedata.normalize("NFC", text))
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="You return a list of lists. The ids of all your pieces should stand in one list; extend "
+    "it piece by piece.",
+)
+def one_list_for_each_piece(text, vocabulary, merges, pattern):
+    """Every piece has a list of its own."""
+    pieces = re.findall(pattern, text)
+    return [encode_word(piece.encode(), vocabulary, merges) for piece in pieces]
+
+
+@mistake(
+    hint="You encode character by character, so there are never neighbours to merge. The pattern "
+    "says what you should encode together.",
+)
+def encode_each_character(text, vocabulary, merges, pattern):
+    """Each character is encoded apart, so that nothing is merged."""
+    return [i for character in text for i in encode_word(character.encode(), vocabulary, merges)]
+
+
+@mistake(
+    hint="The ids are right, but merges are missing from the caller's list afterwards, and the "
+    "next text may need them. Leave your arguments as they are.",
+)
+def use_up_merges(text, vocabulary, merges, pattern):
+    """Merges of which the text has no bytes are thrown away."""
+    used = set(text.encode())
+    for pair in list(merges):
+        if not set(b"".join(pair)) <= used:
+            merges.remove(pair)
+    pieces = re.findall(pattern, text)
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+MISTAKES = (
+    encode_without_cutting,
+    cut_at_spaces_and_lose_them,
+    one_space_before_each_word,
+    ignore_the_pattern,
+    strip_the_text,
+    strip_the_pieces,
+    add_a_space_in_front,
+    make_letters_small,
+    encode_as_ascii,
+    encode_as_latin,
+    read_special_names,
+    compose_accents,
+    one_list_for_each_piece,
+    encode_each_character,
+    use_up_merges,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_findall(text, vocabulary, merges, pattern):
+    """Takes all pieces at once."""
+    pieces = re.findall(pattern, text)
+    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
+
+
+def by_memory(text, vocabulary, merges, pattern):
+    """Encodes each different piece once."""
+    known, ids = {}, []
+    for match in re.compile(pattern).finditer(text):
+        piece = match[0]
+        if piece not in known:
+            known[piece] = encode_word(bytes(piece, "utf-8"), vocabulary, merges)
+        ids += known[piece]
+    return ids
+
+
+def by_cutting_the_front(text, vocabulary, merges, pattern):
+    """Walks from match to match by their ends."""
+    ids, place, find = [], 0, re.compile(pattern)
+    while place < len(text):
+        match = find.search(text, place)
+        ids = ids + encode_word(text[place : match.end()].encode("utf8"), vocabulary, merges)
+        place = match.end()
+    return ids
+
+
+def by_merging_here(text, vocabulary, merges, pattern):
+    """Merges without the function of task 4."""
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    ids = []
+    for piece in re.findall(pattern, text):
+        parts = [bytes([b]) for b in piece.encode()]
+        while True:
+            ranked = [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]
+            if not ranked:
+                break
+            i = min(ranked)[1]
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        ids += [vocabulary.index(part) for part in parts]
+    return ids
+
+
+CHECK = Check(
+    item="ps2_encode",
+    points=12,
+    target="encode",
+    reference=encode,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_findall, by_memory, by_cutting_the_front, by_merging_here),
+    seconds=5.0,
+)

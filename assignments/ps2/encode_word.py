@@ -1,0 +1,418 @@
+"""The task "encode a word"."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
+
+from .inputs import (
+    WHOLE,
+    Generator,
+    Pair,
+    draw_letters,
+    trained,
+)
+from .merge_pair import WRONG_MERGES, Merge, merge_first_only
+from .merge_pair import by_skipping as merge_pair
+
+Encode = Callable[[bytes, Sequence[bytes | str], Sequence[Pair]], list[int]]
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def words_and_merges(
+    rng: Generator, letters: str, n_merges: int, lengths: Sequence[int]
+) -> dict[str, Any]:
+    """Draw words, one of them a run of one letter and one of them learned from."""
+    run = draw_letters(rng, letters, 1) * int(rng.integers(5, 8))
+    seen = [
+        run[:4] + draw_letters(rng, letters, 5),
+        *(draw_letters(rng, letters, 9) for _ in range(6)),
+    ]
+    words = [seen[1][:7], *(draw_letters(rng, letters, n) for n in lengths), run]
+    return {"words": [word.encode() for word in words], **trained(seen, n_merges, WHOLE)}
+
+
+def distinguishes_encoders(
+    words: Sequence[bytes], vocabulary: Sequence[bytes | str], merges: Sequence[Pair]
+) -> bool:
+    """Whether some word gets other ids by each wrong order of merges, and wrong way to merge."""
+    right = [encode_word(word, vocabulary, merges) for word in words]
+    wrong_orders = (
+        longest_match,
+        leftmost_pair_first,
+        largest_rank_first,
+        merge_each_pair_once,
+    )
+    for encode in (*(m.implementation for m in wrong_orders), *_encoders_by_wrong_merges()):
+        with contextlib.suppress(IndexError):
+            if [encode(word, vocabulary, merges) for word in words] == right:
+                return False
+    return True
+
+
+def _encoders_by_wrong_merges() -> Iterator[Encode]:
+    for merge in WRONG_MERGES:
+        if merge is merge_first_only.implementation:
+            continue  # whoever merges as long as there is a known pair gets them all in the end
+
+        def encode(
+            word: bytes,
+            vocabulary: Sequence[bytes | str],
+            merges: Sequence[Pair],
+            merge: Merge = merge,
+        ) -> list[int]:
+            pieces = [bytes([i]) for i in word]
+            for _ in word:  # a wrong merge may leave the same pair for ever
+                known = [pair for pair in pairwise(pieces) if pair in merges]
+                if known:
+                    best = min(known, key=merges.index)
+                    pieces = merge(pieces, best, b"".join(best))
+            return [vocabulary.index(piece) for piece in pieces]
+
+        yield encode
+
+
+def draw_encodings(rng: Generator) -> list[Case]:
+    """Words of the letters from which merges were learned; the last ones tell wrong encoders."""
+    cases = []
+    for letters, n_merges, lengths in [
+        ("ab", 2, (3, 5)),
+        ("abc", 7, (6, 9, 4)),
+        ("abcdé", 23, (13, 8, 17, 5)),
+    ]:
+        inputs = words_and_merges(rng, letters, n_merges, lengths)
+        while n_merges > 20 and not distinguishes_encoders(**inputs):
+            inputs = words_and_merges(rng, letters, n_merges, lengths)
+        cases.append(Case(f"{n_merges} merges, {len(inputs['words'])} words", inputs))
+    return cases
+
+
+def draw_ranks(rng: Generator) -> list[Case]:
+    """Merges that compete for the same byte: the longest token is not always the right one."""
+    a, b, c, d, e = (bytes([i]) for i in rng.permutation(np.arange(97, 123))[:5].tolist())
+    merges = [(b, c), (a, b), (d, e), (bc := b + c, d), (c, d), (a, bc), (e, a)]
+    vocabulary = [*(bytes([i]) for i in range(256)), *(x + y for x, y in merges), "<eos>"]
+    words = [a + b + c, b + c + d + e, a + b + d, d + e + a + b + c, (a + b + c + d + e) * 2]
+    words += [a + b + d + b + a]  # with the reverse of a pair, and the beginning of one at the end
+    words += [b"".join([a, b, c, d, e][i] for i in rng.integers(0, 5, n)) for n in (7, 11)]
+    return [
+        Case("one word", {"words": words[:1], "vocabulary": vocabulary, "merges": merges}),
+        Case("7 words", {"words": words[1:], "vocabulary": vocabulary, "merges": merges}),
+    ]
+
+
+def draw_word_edges(rng: Generator) -> list[Case]:
+    """Words without a merge, of one byte, of none; long runs; long characters."""
+    letter, other = draw_letters(rng, "pqrst", 1), draw_letters(rng, "uvwxyz", 1)
+    inputs = trained([letter * 8 + other, "日本日本", "\x00" + letter], 7, WHOLE)
+    texts = [letter * 7, other, "", letter, "#" + other, "日" + other + "本日本", "\x00é"]
+    words = [text.encode() for text in texts]
+    return [
+        Case(f"{len(words)} words, some very short", {"words": words, **inputs}),
+        Case("no merges", {"words": words[:2], **trained([], 0, WHOLE)}),
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def encode_words(implementation, inputs):
+    """Return the ids of each word."""
+    import operator
+
+    vocabulary, merges = inputs["vocabulary"], inputs["merges"]
+    return [
+        [operator.index(i) for i in implementation(word, vocabulary, merges)]
+        for word in inputs["words"]
+    ]
+
+
+def encode_words_and_keep(implementation, inputs):
+    """Return the ids of each word, and the vocabulary and the merges after that."""
+    import operator
+
+    vocabulary, merges = inputs["vocabulary"], inputs["merges"]
+    ids = [
+        [operator.index(i) for i in implementation(word, vocabulary, merges)]
+        for word in inputs["words"]
+    ]
+    return ids, vocabulary, merges
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def encode_word(
+    word: bytes, vocabulary: Sequence[bytes | str], merges: Sequence[Pair]
+) -> list[int]:
+    """Encode with the package, as a text that is not cut."""
+    return BytePairTokenizer(vocabulary, merges, pattern=WHOLE).encode(word.decode())
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "A word is cut by the learned merges, and its tokens become ids.",
+        draw_encodings,
+        encode_words,
+        weight=6,
+    ),
+    Part(
+        "ranks",
+        "Of the pairs in a word, the one that was learned first is merged first.",
+        draw_ranks,
+        encode_words,
+        weight=2,
+    ),
+    Part(
+        "short and strange words",
+        "Empty words, single bytes, repeats and characters of several bytes have ids too.",
+        draw_word_edges,
+        encode_words,
+    ),
+    nothing_else_changes(
+        "The vocabulary and the merges stay as they were.",
+        draw_encodings,
+        encode_words_and_keep,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You look for the longest token that fits. Training did not work like that: it merged "
+    "pairs in the order of their ranks, and so must you.",
+)
+def longest_match(word, vocabulary, merges):
+    """The longest known token is taken, from left to right."""
+    ids, place = [], 0
+    while place < len(word):
+        end = next(e for e in range(len(word), place, -1) if word[place:e] in vocabulary)
+        ids.append(vocabulary.index(word[place:end]))
+        place = end
+    return ids
+
+
+@mistake(
+    hint="You merge the first known pair that you meet from the left. But of all known pairs in "
+    "the word, the one with the smallest rank comes first.",
+)
+def leftmost_pair_first(word, vocabulary, merges):
+    """The leftmost known pair is merged first, whatever its rank."""
+    pieces = [bytes([b]) for b in word]
+    while True:
+        known = [pair for pair in pairwise(pieces) if pair in merges]
+        if not known:
+            return [vocabulary.index(piece) for piece in pieces]
+        pieces = merge_pair(pieces, known[0], b"".join(known[0]))
+
+
+@mistake(
+    hint="You prefer the merges that were learned last. A small rank means early, and what was "
+    "learned early is merged first.",
+)
+def largest_rank_first(word, vocabulary, merges):
+    """The pair that was learned last is merged first."""
+    pieces = [bytes([b]) for b in word]
+    while True:
+        known = [pair for pair in pairwise(pieces) if pair in merges]
+        if not known:
+            return [vocabulary.index(piece) for piece in pieces]
+        best = max(known, key=merges.index)
+        pieces = merge_pair(pieces, best, b"".join(best))
+
+
+@mistake(
+    hint="Your first merge is right, and then you stop. A merge makes new neighbours: go on as "
+    "long as some of them are a known pair.",
+)
+def merge_once(word, vocabulary, merges):
+    """Only one merge is made."""
+    pieces = [bytes([b]) for b in word]
+    known = [pair for pair in pairwise(pieces) if pair in merges]
+    if known:
+        best = min(known, key=merges.index)
+        pieces = merge_pair(pieces, best, b"".join(best))
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+@mistake(
+    hint="A pair may stand at several places of a word, and you merge only the first. Look at "
+    "what happens after a merge was found.",
+)
+def merge_each_pair_once(word, vocabulary, merges):
+    """Each pair is merged at one place of the word only."""
+    pieces = [bytes([b]) for b in word]
+    for pair in merges:
+        for place in range(len(pieces) - 1):
+            if (pieces[place], pieces[place + 1]) == pair:
+                pieces[place : place + 2] = [b"".join(pair)]
+                break
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+@mistake(
+    hint="The word is cut well, but you return the tokens. A model wants their ids: their places "
+    "in the vocabulary.",
+)
+def return_tokens(word, vocabulary, merges):
+    """The tokens are returned, not their ids."""
+    pieces = [bytes([b]) for b in word]
+    for pair in merges:
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    return pieces
+
+
+@mistake(
+    hint="You give a merge its place in the list of merges as id. But ids count from the start of "
+    "the vocabulary, where the 256 bytes stand.",
+)
+def return_ranks(word, vocabulary, merges):
+    """The rank of a merge is returned as its id."""
+    pieces = [bytes([b]) for b in word]
+    for pair in merges:
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    made = [first + second for first, second in merges]
+    return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]
+
+
+@mistake(
+    hint="Some bytes of the word are missing from your ids. A byte that no merge has touched is a "
+    "token too.",
+)
+def drop_what_was_not_merged(word, vocabulary, merges):
+    """Bytes that are in no merge are lost."""
+    pieces = [bytes([b]) for b in word]
+    for pair in merges:
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    made = {first + second for first, second in merges}
+    return [vocabulary.index(piece) for piece in pieces if piece in made]
+
+
+@mistake(
+    hint="You start from characters. A character such as 'é' has two bytes and need not be in the "
+    "vocabulary. Start from the single bytes.",
+)
+def start_from_characters(word, vocabulary, merges):
+    """The word is cut into characters, not into bytes."""
+    pieces = [character.encode() for character in word.decode()]
+    for pair in merges:
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+@mistake(
+    hint="You know whole words and single bytes, and nothing between. Most words are made of "
+    "several longer tokens: merge step by step.",
+)
+def whole_word_or_bytes(word, vocabulary, merges):
+    """A word is one token or nothing but bytes."""
+    return [vocabulary.index(word)] if word in vocabulary else list(word)
+
+
+@mistake(
+    hint="The ids are right, but you have emptied the caller's list of merges, and the next word "
+    "will find none. Walk over it without taking anything out.",
+)
+def use_up_merges(word, vocabulary, merges):
+    """The merges of the caller are used up."""
+    pieces = [bytes([b]) for b in word]
+    for _ in range(len(merges)):
+        pair = merges.pop(0)
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+MISTAKES = (
+    longest_match,
+    leftmost_pair_first,
+    largest_rank_first,
+    merge_once,
+    merge_each_pair_once,
+    return_tokens,
+    return_ranks,
+    drop_what_was_not_merged,
+    start_from_characters,
+    whole_word_or_bytes,
+    use_up_merges,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_replaying(word, vocabulary, merges):
+    """Replays every merge in order."""
+    pieces = [bytes([b]) for b in word]
+    for first, second in merges:
+        pieces = merge_pair(pieces, (first, second), first + second)
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+def by_ids(word, vocabulary, merges):
+    """Works with ids throughout."""
+    id_of = {token: i for i, token in enumerate(vocabulary)}
+    made = {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(merges)}
+    ids = list(word)
+    while len(ids) > 1:
+        pair = min(pairwise(ids), key=lambda pair: made.get(pair, (len(merges), 0)))
+        if pair not in made:
+            break
+        ids = merge_pair(ids, pair, made[pair][1])
+    return ids
+
+
+def by_one_place_at_a_time(word, vocabulary, merges):
+    """Merges one place at a time, the leftmost of the smallest rank."""
+    pieces = [word[i : i + 1] for i in range(len(word))]
+    while True:
+        ranked = [
+            (merges.index((pieces[i], pieces[i + 1])), i)
+            for i in range(len(pieces) - 1)
+            if (pieces[i], pieces[i + 1]) in merges
+        ]
+        if not ranked:
+            return list(map(vocabulary.index, pieces))
+        _, i = min(ranked)
+        pieces = [*pieces[:i], pieces[i] + pieces[i + 1], *pieces[i + 2 :]]
+
+
+def by_recursion(word, vocabulary, merges, pieces=None):
+    """Calls itself after each merge."""
+    if pieces is None:
+        pieces = tuple(bytes([b]) for b in word)
+    present = set(pairwise(pieces))
+    for first, second in merges:
+        if (first, second) in present:
+            merged = merge_pair(pieces, (first, second), first + second)
+            return by_recursion(word, vocabulary, merges, merged)
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+CHECK = Check(
+    item="ps2_encode_word",
+    points=16,
+    target="encode_word",
+    reference=encode_word,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_replaying, by_ids, by_one_place_at_a_time, by_recursion),
+    seconds=5.0,
+)

@@ -1,0 +1,568 @@
+"""The task "learn the merges".
+
+Learning stands on two answers that come before it, counting and merging pairs. Where few merges are
+made, a mistake in those shows with some inputs and not with others. What a student's answer earns
+may not hang on luck, so a corpus is drawn again until each typical mistake in those shows.
+"""
+
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    counted,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers import merges as learning
+
+from .count_pairs import MISTAKES as COUNTING_MISTAKES
+from .count_pairs import by_places as count_pairs
+from .inputs import (
+    Generator,
+)
+from .merge_pair import WRONG_MERGES, Merge
+from .merge_pair import by_skipping as merge_pair
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+Count = Callable[[list[list[int]], list[int]], Mapping[tuple[int, int], int]]
+
+WRONG_COUNTS: tuple[Count, ...] = tuple(m.implementation for m in COUNTING_MISTAKES)
+
+
+def learning_steps(
+    words: Mapping[bytes, int],
+    n_merges: int,
+    count: Count = learning.count_pairs,
+    merge: Merge = learning.merge_pair,
+) -> list[tuple[tuple[int, int], int, int]]:
+    """Learn as the task says; return each merged pair, its count and how many pairs share it."""
+    spelled, counts, steps = [list(word) for word in words], list(words.values()), []
+    while len(steps) < n_merges and (pairs := count(spelled, counts)):
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        steps.append((best, pairs[best], list(pairs.values()).count(pairs[best])))
+        spelled = [merge(ids, best, 255 + len(steps)) for ids in spelled]
+    return steps
+
+
+def distinguishes_learners(words: Mapping[bytes, int], n_merges: int) -> bool:
+    """Whether learning goes another way with each wrong way to count, and to merge."""
+    right = [step[0] for step in learning_steps(words, n_merges)]
+    tools = [(count, learning.merge_pair) for count in WRONG_COUNTS]
+    tools += [(learning.count_pairs, merge) for merge in WRONG_MERGES]
+    for count, merge in tools:
+        with contextlib.suppress(IndexError):
+            if [step[0] for step in learning_steps(words, n_merges, count, merge)] == right:
+                return False
+    return True
+
+
+def _corpus(
+    rng: Generator, letters: bytes, lengths: Sequence[int], least: int, most: int
+) -> dict[bytes, int]:
+    """Draw counted words, two of them with runs of one letter; two words may fall together."""
+    spelled = [bytes(rng.choice(list(letters), n).tolist()) for n in lengths]
+    first, second = (bytes([letters[i]]) for i in rng.permutation(len(letters))[:2])
+    spelled += [first * 3, second + first * int(rng.integers(5, 8))]
+    return {word: int(rng.integers(least, most)) for word in spelled}
+
+
+def _without_ties(
+    rng: Generator, letters: bytes, lengths: Sequence[int], n_merges: int
+) -> dict[bytes, int]:
+    """Draw counted words in which every step has one best pair, and which tell wrong tools."""
+    while True:
+        words = _corpus(rng, letters, lengths, 1, 10_000)
+        ties = [n_best > 1 for _, _, n_best in learning_steps(words, n_merges)]
+        if len(ties) == n_merges and not any(ties) and _distinguishes(words, n_merges):
+            return words
+
+
+def _with_ties(
+    rng: Generator, letters: bytes, lengths: Sequence[int], n_merges: int
+) -> dict[bytes, int]:
+    """Draw words of small counts, at least 2, with a tie somewhere, which tell wrong tools."""
+    while True:
+        words = _corpus(rng, letters, lengths, 2, 4)
+        ties = [n_best > 1 for _, _, n_best in learning_steps(words, n_merges)]
+        if len(ties) == n_merges and any(ties) and _distinguishes(words, n_merges):
+            return words
+
+
+def _distinguishes(words: dict[bytes, int], n_merges: int) -> bool:
+    """Whether all wrong ways show; cases with fewer merges are there to be read at a glance."""
+    return n_merges < 6 or distinguishes_learners(words, n_merges)
+
+
+def _training(size: str, words: dict[bytes, int], n_tokens: int, min_count: int) -> Case:
+    return Case(size, {"words": words, "n_tokens": n_tokens, "min_count": min_count})
+
+
+_LEARNED = [(b"ab", (4, 3, 5), 1), (b"abc", (5, 3, 7, 4), 3), (b"\x00ab\xff", (6, 9, 5, 8, 7), 9)]
+
+
+def draw_corpora(rng: Generator) -> list[Case]:
+    """Counted words in which no two pairs are ever equally frequent at the top."""
+    cases = []
+    for letters, lengths, n_merges in _LEARNED:
+        words = _without_ties(rng, letters, lengths, n_merges)
+        name = f"{len(words)} words, {counted(n_merges, 'merge')}"
+        cases.append(_training(name, words, 256 + n_merges, 1))
+    return cases
+
+
+def draw_ties(rng: Generator) -> list[Case]:
+    """Words of small counts, where ties between letters, and between letters and merges, abound."""
+    a, b, c, d, e = sorted(rng.choice(np.arange(97, 123), 5, replace=False).tolist())
+    # After (a, b), a merge ties with letters: the merge is younger, though `a` comes before `c`.
+    young = {bytes([a, b, e]): 5, bytes([c, d]): 5, bytes([a, b]): 2}
+    cases = [
+        _training("2 words that begin alike", {bytes([a, d]): 3, bytes([a, b]): 3}, 257, 1),
+        _training("3 words, 2 merges", young, 258, 1),
+    ]
+    for lengths, n_merges in [((5, 4, 6), 4), ((7, 5, 3, 8, 6), 9)]:
+        words = _with_ties(rng, bytes([e, c, a, d, b]), lengths, n_merges)
+        cases.append(_training(f"{len(words)} words, {n_merges} merges", words, 256 + n_merges, 1))
+    return cases
+
+
+def draw_stops(rng: Generator) -> list[Case]:
+    """A pair as frequent as asked and one less frequent; no pair left; no room for a merge."""
+    while True:
+        words = _without_ties(rng, b"abc", (5, 9, 7, 4), 7)
+        counts = [count for _, count, _ in learning_steps(words, 7)]
+        if counts[6] < counts[5] and distinguishes_learners(
+            words, 6
+        ):  # else learning goes on to where ties may be
+            break
+    few = {b"xy": 1, b"yz": int(rng.integers(2, 9)), b"u": 1}
+    return [
+        _training("a pair that is just frequent enough", words, 999, counts[5]),
+        _training("a pair that is just too rare", words, 999, counts[5] + 1),
+        _training("3 words, until no pair is left", few, 999, 1),
+        _training("room for the bytes only", words, 256, 1),
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def learn(implementation, inputs):
+    """Return tokens and merges."""
+    tokens, merges = implementation(inputs["words"], inputs["n_tokens"], inputs["min_count"])
+    return list(tokens), [tuple(pair) for pair in merges]
+
+
+def learn_twice(implementation, inputs):
+    """Return what was learned first, after a second call, and what became of the words."""
+    words = inputs["words"]
+    tokens, merges = implementation(words, inputs["n_tokens"], inputs["min_count"])
+    implementation(dict(list(words.items())[:1]), 257, 1)
+    return (list(tokens), [tuple(pair) for pair in merges]), list(words.items())
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+learn_merges = learning.learn_merges
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "In each step the most frequent pair is merged and becomes the next token.",
+        draw_corpora,
+        learn,
+        weight=6,
+    ),
+    Part(
+        "ties",
+        "Of equally frequent pairs, the one with the smaller first, then second id wins.",
+        draw_ties,
+        learn,
+        weight=1.5,
+    ),
+    Part(
+        "stopping",
+        "Learning stops at n_tokens, below min_count, and when no pair is left.",
+        draw_stops,
+        learn,
+        weight=1.5,
+    ),
+    nothing_else_changes(
+        "The words stay as they were, and a second call leaves the first answer alone.",
+        draw_corpora,
+        learn_twice,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="Your merges are right as long as one pair is the most frequent. Of equals, the smaller "
+    "ids should win. A max over (count, pair) prefers the larger ones.",
+)
+def ties_to_the_largest(words, n_tokens, min_count):
+    """Of equally frequent pairs, the one with the largest ids is merged."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="Your merges are right as long as one pair is the most frequent. Of equals you take the "
+    "one that was counted first, which depends on the order of the words.",
+)
+def ties_to_the_first_seen(words, n_tokens, min_count):
+    """Of equally frequent pairs, the one that was counted first is merged."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = max(pairs, key=pairs.get, default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You decide ties by the alphabet. The rule asks for ids: a single byte is older than any "
+    "merge, and so it comes first, whatever its letter.",
+)
+def ties_by_spelling(words, n_tokens, min_count):
+    """Equally frequent pairs are compared by their bytes, not by their ids."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda p: (-pairs[p], tokens[p[0]], tokens[p[1]]), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="A pair that occurs exactly min_count times is frequent enough. Look at the comparison "
+    "with which you stop.",
+)
+def stop_at_min_count(words, n_tokens, min_count):
+    """A pair that occurs exactly min_count times is not merged any more."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] <= min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You learn merges from pairs that are too rare: nothing in your answer seems to read "
+    "min_count. Compare it with the count of the best pair.",
+)
+def ignore_min_count(words, n_tokens, min_count):
+    """Rare pairs are merged as well: min_count is not read."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="If every word is one token, no pair is left, and then your search for the best one "
+    "fails. Ask first whether there is any.",
+)
+def fail_without_pairs(words, n_tokens, min_count):
+    """It fails when no pair is left."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        if pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You seem to count each word once. A word that occurs six times gives each of its pairs "
+    "six times. Look at what you do with the values of the dict.",
+)
+def ignore_word_counts(words, n_tokens, min_count):
+    """Every word counts once, however often it occurs."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled = [list(word) for word in words]
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, [1] * len(spelled))
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You learn n_tokens merges. But the 256 bytes are tokens as well, and n_tokens includes "
+    "them. Which length do you compare with it?",
+)
+def count_merges_only(words, n_tokens, min_count):
+    """The 256 bytes are not counted among the tokens."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(merges) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You learn one merge more than there is room for. Look at the condition of your loop "
+    "when the vocabulary is just full.",
+)
+def one_merge_too_many(words, n_tokens, min_count):
+    """One merge too many is learned."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) <= n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="You count the pairs once, at the start. But a merge makes new pairs and destroys old "
+    "ones, so the counts must be renewed after each.",
+)
+def count_once(words, n_tokens, min_count):
+    """The pairs are counted once, and never again after a merge."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    pairs = count_pairs([list(word) for word in words], list(words.values()))
+    for pair in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
+        if len(tokens) >= n_tokens or pairs[pair] < min_count:
+            break
+        merges.append((tokens[pair[0]], tokens[pair[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="The right pairs, but you return their ids. A merge is written down as two bytes "
+    "objects: look up the two tokens.",
+)
+def return_ids(words, n_tokens, min_count):
+    """The merges are pairs of ids, not of bytes."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append(best)
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+    return tokens, merges
+
+
+@mistake(
+    hint="You seem to join the words to one text. Then the end of a word and the start of the "
+    "next become a pair. Keep one list of ids for each word.",
+)
+def learn_across_words(words, n_tokens, min_count):
+    """The words are joined to one text, and merges cross their borders."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    ids = [b for word, n in words.items() for b in word * n]
+    while len(tokens) < n_tokens:
+        pairs = Counter(pairwise(ids))
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        ids = merge_pair(ids, best, len(tokens))
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+@mistake(
+    hint="The merges are right, but the dict of the caller is empty afterwards. Read the words "
+    "without taking them out.",
+)
+def use_up_words(words, n_tokens, min_count):
+    """The words of the caller are used up."""
+    tokens, merges, spelled, counts = [bytes([b]) for b in range(256)], [], [], []
+    while words:
+        word, n = words.popitem()
+        spelled.append(list(word))
+        counts.append(n)
+    while len(tokens) < n_tokens:
+        pairs = count_pairs(spelled, counts)
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+        if best is None or pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(b"".join(merges[-1]))
+    return tokens, merges
+
+
+MISTAKES = (
+    ties_to_the_largest,
+    ties_to_the_first_seen,
+    ties_by_spelling,
+    stop_at_min_count,
+    ignore_min_count,
+    fail_without_pairs,
+    ignore_word_counts,
+    count_merges_only,
+    one_merge_too_many,
+    count_once,
+    return_ids,
+    learn_across_words,
+    use_up_words,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_pieces(words, n_tokens, min_count):
+    """Trains on bytes objects and asks for ids only where a tie must be decided."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    table = {tuple(bytes([b]) for b in word): n for word, n in words.items()}
+    while len(tokens) < n_tokens:
+        pairs = Counter()
+        for pieces, n in table.items():
+            for pair in pairwise(pieces):
+                pairs[pair] += n
+        frequent = [pair for pair, n in pairs.items() if n == max(pairs.values()) >= min_count]
+        if not frequent:
+            break
+        first, second = min(frequent, key=lambda p: (tokens.index(p[0]), tokens.index(p[1])))
+        made = first + second
+        table = {tuple(merge_pair(p, (first, second), made)): n for p, n in table.items()}
+        tokens.append(made)
+        merges.append((first, second))
+    return tokens, merges
+
+
+def by_sorting(words, n_tokens, min_count):
+    """Sorts all pairs and takes the first, for a fixed number of steps."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled = {word: list(word) for word in words}
+    for made in range(256, n_tokens):
+        pairs = count_pairs(list(spelled.values()), [words[word] for word in spelled])
+        ranked = sorted((-n, first, second) for (first, second), n in pairs.items())
+        if not ranked or -ranked[0][0] < min_count:
+            return tokens, merges
+        _, first, second = ranked[0]
+        for word, ids in spelled.items():
+            spelled[word] = merge_pair(ids, (first, second), made)
+        merges.append((tokens[first], tokens[second]))
+        tokens.append(tokens[first] + tokens[second])
+    return tokens, merges
+
+
+def by_scanning(words, n_tokens, min_count):
+    """Compares each pair with the best one so far."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled = [(list(word), n) for word, n in words.items()]
+    while len(tokens) < n_tokens:
+        pairs = defaultdict(int)
+        for ids, n in spelled:
+            for place in range(len(ids) - 1):
+                pairs[ids[place], ids[place + 1]] += n
+        best, most = None, 0
+        for pair, n in pairs.items():
+            if n > most or (n == most and pair < best):
+                best, most = pair, n
+        if best is None or most < min_count:
+            break
+        spelled = [(merge_pair(ids, best, len(tokens)), n) for ids, n in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+    return tokens, merges
+
+
+def by_mending_counts(words, n_tokens, min_count):
+    """Counts once, and then mends the counts of the words that a merge has changed."""
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    pairs = Counter(count_pairs(spelled, counts))
+    while len(tokens) < n_tokens and pairs:
+        best = max(pairs, key=lambda pair: (pairs[pair], -pair[0], -pair[1]))
+        if pairs[best] < min_count:
+            break
+        for w, ids in enumerate(spelled):
+            after = merge_pair(ids, best, len(tokens))
+            if after != ids:
+                pairs.subtract(count_pairs([ids], [counts[w]]))
+                pairs.update(count_pairs([after], [counts[w]]))
+                spelled[w] = after
+        pairs = +pairs  # without those that have fallen to 0
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+        merges.append((tokens[best[0]], tokens[best[1]]))
+    return tokens, merges
+
+
+CHECK = Check(
+    item="ps2_learn_merges",
+    points=24,
+    target="learn_merges",
+    reference=learn_merges,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_mending_counts),
+    seconds=5.0,
+)

@@ -1,0 +1,418 @@
+"""The task "merge a pair"."""
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from course_pkg.text.tokenizers import merges as learning
+
+from .inputs import (
+    Generator,
+    uneven,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_merges(rng: Generator) -> list[Case]:
+    """A pair of two different ids, in lists that hold it several times."""
+    cases = []
+    for name, n_kinds, size in [("5 ids", 2, 5), ("9 ids", 3, 9), ("31 ids", 4, 31)]:
+        ids = uneven(rng, size, n_kinds)
+        pairs = list(dict.fromkeys(pairwise(ids)))
+        cases.append(Case(name, {"questions": [(ids, pair, 300) for pair in pairs]}))
+    pieces = [[b"d", b"\x00", b"ab", b"c"][i] for i in uneven(rng, 17, 4)]
+    question = (pieces, (pieces[0], pieces[1]), pieces[0] + pieces[1] + b"+")
+    return [*cases, Case("17 bytes objects", {"questions": [question]})]
+
+
+def draw_merge_runs(rng: Generator) -> list[Case]:
+    """A pair of twice the same id, in runs."""
+    first, second = (int(i) for i in rng.permutation(5)[:2])
+    runs = [[first] * 3, [first] * 4, [second, *[first] * 7, second, first, first]]
+    return [
+        Case(f"runs among {len(ids)} ids", {"questions": [(ids, (first, first), 7)]})
+        for ids in runs
+    ]
+
+
+def draw_merge_edges(rng: Generator) -> list[Case]:
+    """Nothing to merge, or a pair at the very start or end."""
+    a, b, c = (int(i) for i in rng.permutation(5)[:3])
+    lists = [[a, b], [b, c, a, b], [a, b, c], [], [a], [b], [b, a], [a, c, b], [c, b, a]]
+    name = "lists of 0 to 4 ids"
+    return [Case(name, {"questions": [(ids, (a, b), 9) for ids in lists]})]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def merge_all(implementation, inputs):
+    """Return one list a question."""
+    return [implementation(*question) for question in inputs["questions"]]
+
+
+def merge_and_change(implementation, inputs):
+    """Return the results, and the arguments after the results have been changed."""
+    results = [implementation(*question) for question in inputs["questions"]]
+    copies = [list(ids) for ids in results]
+    for ids in results:
+        ids.append(7)
+    return copies, inputs["questions"]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def merge_pair(
+    ids: Sequence[Hashable], pair: tuple[Hashable, Hashable], merged: Hashable
+) -> list[Hashable]:
+    """Merge with the package."""
+    tokens = list(dict.fromkeys([*ids, *pair, merged]))
+    number = {token: i for i, token in enumerate(tokens)}
+    numbered = learning.merge_pair(
+        [number[i] for i in ids], (number[pair[0]], number[pair[1]]), number[merged]
+    )
+    return [tokens[i] for i in numbered]
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "values",
+        "Every occurrence of the pair becomes one token, and all others stay.",
+        draw_merges,
+        merge_all,
+        weight=6,
+    ),
+    Part(
+        "runs",
+        "In a run of equal ids the merges go from left to right and never overlap.",
+        draw_merge_runs,
+        merge_all,
+        weight=1.5,
+    ),
+    Part(
+        "edges",
+        "The first and the last id are treated like all others, and short lists work.",
+        draw_merge_edges,
+        merge_all,
+        weight=1.5,
+    ),
+    nothing_else_changes(
+        "The list that was given stays as it was, even when the result changes later.",
+        draw_merge_edges,
+        merge_and_change,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="Most of it is right. But in a run of three equal ids, the first two are to be merged, "
+    "and you merge the last two. Look at the direction of your walk.",
+)
+def merge_from_the_right(ids, pair, merged):
+    """The merges go from right to left."""
+    result = []
+    place = len(ids) - 1
+    while place >= 0:
+        if place > 0 and (ids[place - 1], ids[place]) == pair:
+            result.insert(0, merged)
+            place -= 2
+        else:
+            result.insert(0, ids[place])
+            place -= 1
+    return result
+
+
+@mistake(
+    hint="The first occurrence is merged well, but then you stop. A pair may stand at several "
+    "places: go on behind the merge.",
+)
+def merge_first_only(ids, pair, merged):
+    """Only the first occurrence is merged."""
+    for place in range(len(ids) - 1):
+        if (ids[place], ids[place + 1]) == pair:
+            return [*ids[:place], merged, *ids[place + 2 :]]
+    return list(ids)
+
+
+@mistake(
+    hint="The result is right, but you have changed the list of the caller. Write the result into "
+    "a new list.",
+)
+def merge_in_place(ids, pair, merged):
+    """The caller's list is changed."""
+    place = 0
+    while place < len(ids) - 1:
+        if (ids[place], ids[place + 1]) == pair:
+            ids[place : place + 2] = [merged]
+        place += 1
+    return ids
+
+
+@mistake(
+    hint="Two ids become one, but in your result the second of the two is still there. After a "
+    "merge you must move on by two places.",
+)
+def keep_the_second(ids, pair, merged):
+    """The second id of a merged pair stays."""
+    result = []
+    for place in range(len(ids)):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(merged)
+        else:
+            result.append(ids[place])
+    return result
+
+
+@mistake(
+    hint="If the last id is in no pair, your result lacks it. Your loop ends one place too early "
+    "for ids that have no right neighbour.",
+)
+def lose_the_last(ids, pair, merged):
+    """The last id is lost if it is in no pair."""
+    result = []
+    place = 0
+    while place < len(ids) - 1:
+        if (ids[place], ids[place + 1]) == pair:
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result
+
+
+@mistake(
+    hint="You ask for the right neighbour of the last id, and there is none. What should you "
+    "check before you look there? A slice would not complain.",
+)
+def read_beyond_the_end(ids, pair, merged):
+    """At the last id a right neighbour is looked up that does not exist."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if ids[place] == pair[0] and ids[place + 1] == pair[1]:
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result
+
+
+@mistake(
+    hint="In a run of three equal ids you merge twice, and use the one in the middle both times. "
+    "An id that is merged is used up.",
+)
+def merge_overlaps(ids, pair, merged):
+    """An id is used for two merges."""
+    result = []
+    used = False
+    for place in range(len(ids)):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(merged)
+            used = True
+        elif used:
+            used = False
+        else:
+            result.append(ids[place])
+    return result
+
+
+@mistake(
+    hint="You merge the pair and its reverse. Compare the left id with the first of the pair, and "
+    "the right one with the second.",
+)
+def merge_either_order(ids, pair, merged):
+    """The reverse of the pair is merged as well."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if sorted(ids[place : place + 2]) == sorted(pair):
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result
+
+
+@mistake(
+    hint="You merge wherever the first id of the pair stands, whatever comes after it. Both ids "
+    "must agree.",
+)
+def compare_first_only(ids, pair, merged):
+    """Only the first id of the pair is compared."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if ids[place] == pair[0] and place + 1 < len(ids):
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result
+
+
+@mistake(
+    hint="Your result holds the merges and nothing else. Ids that are in no pair must be copied; "
+    "look at the branch in which nothing is merged.",
+)
+def leave_out_others(ids, pair, merged):
+    """Ids that are not merged are left out."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(merged)
+            place += 2
+        else:
+            place += 1
+    return result
+
+
+@mistake(
+    hint="You look at the places 0 and 1, then 2 and 3. But a pair may also stand at 1 and 2. "
+    "Move by two only after a merge.",
+)
+def step_by_two(ids, pair, merged):
+    """The list is cut into blocks of two."""
+    result = []
+    for place in range(0, len(ids), 2):
+        block = list(ids[place : place + 2])
+        result += [merged] if tuple(block) == pair else block
+    return result
+
+
+@mistake(
+    hint="The result is right. But where nothing is merged you give back the very list that you "
+    "were given. If the caller changes one, the other changes with it: copy it.",
+)
+def return_argument_if_absent(ids, pair, merged):
+    """Where nothing is to be merged, the caller's own list is returned."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result if len(result) < len(ids) else ids
+
+
+MISTAKES = (
+    merge_from_the_right,
+    merge_first_only,
+    merge_in_place,
+    keep_the_second,
+    lose_the_last,
+    read_beyond_the_end,
+    merge_overlaps,
+    merge_either_order,
+    compare_first_only,
+    leave_out_others,
+    step_by_two,
+    return_argument_if_absent,
+)
+
+
+Merge = Callable[[list, tuple, object], list]
+
+# Where all callers keep lists of their own, as they must, these two do no harm.
+_HARMLESS = (merge_in_place, return_argument_if_absent)
+WRONG_MERGES: tuple[Merge, ...] = tuple(m.implementation for m in MISTAKES if m not in _HARMLESS)
+"""What the inputs of later items must distinguish from a right merge."""
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_skipping(ids, pair, merged):
+    """Walks over all places and skips the one after a merge."""
+    result, skip = [], False
+    for place, current in enumerate(ids):
+        if skip:
+            skip = False
+        elif current == pair[0] and place + 1 < len(ids) and ids[place + 1] == pair[1]:
+            result.append(merged)
+            skip = True
+        else:
+            result.append(current)
+    return result
+
+
+def by_looking_back(ids, pair, merged):
+    """Looks back at what was written last."""
+    result, fresh = [], False
+    for current in ids:
+        if result and not fresh and result[-1] == pair[0] and current == pair[1]:
+            result[-1], fresh = merged, True
+        else:
+            result.append(current)
+            fresh = False
+    return result
+
+
+def by_recursion(ids, pair, merged):
+    """Merges at the front and calls itself for the rest."""
+    for place in range(len(ids) - 1):
+        if ids[place] == pair[0] and ids[place + 1] == pair[1]:
+            return [*ids[:place], merged, *by_recursion(ids[place + 2 :], pair, merged)]
+    return list(ids)
+
+
+def by_copy_and_delete(ids, pair, merged):
+    """Changes a copy from left to right."""
+    result, place = list(ids), 0
+    while place + 1 < len(result):
+        if (result[place], result[place + 1]) == pair:
+            result[place] = merged
+            del result[place + 1]
+        place += 1
+    return result
+
+
+def by_iterator(ids, pair, merged):
+    """Asks an iterator for one id after the other."""
+    waiting = iter(ids)
+    result, missing = [], object()
+    current = next(waiting, missing)
+    while current is not missing:
+        following = next(waiting, missing)
+        if following is not missing and (current, following) == pair:
+            result.append(merged)
+            current = next(waiting, missing)
+        else:
+            result.append(current)
+            current = following
+    return result
+
+
+CHECK = Check(
+    item="ps2_merge_pair",
+    points=12,
+    target="merge_pair",
+    reference=merge_pair,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator
+    ),
+    seconds=5.0,
+)

@@ -1,0 +1,1 @@
+"""Problem set 3, neural language models."""

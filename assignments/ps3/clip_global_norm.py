@@ -1,0 +1,464 @@
+"""The task "clip the gradient"."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    counted,
+    mistake,
+)
+from course_pkg.training import optim
+
+from .inputs import (
+    Generator,
+    keeps,
+    near_part,
+    normal,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+_SHAPES = [
+    ([(2,)], "float64"),
+    ([(2, 3), (4,)], "float64"),
+    ([(3,), (2, 5), (1, 2, 4)], "float32"),
+    ([(4, 3), (), (5,), (2, 2)], "float64"),
+]
+
+
+def _draw_gradients(rng: Generator, shares: Sequence[float]) -> list[Case]:
+    """Draw gradients of which `max_norm` is the given share of the joint norm."""
+    cases = []
+    for (shapes, dtype), share in zip(_SHAPES, shares, strict=True):
+        scale = float(rng.choice([0.3, 4.0]))
+        # Some tensors are much longer than others, so that clipping each alone shows.
+        gradients = [
+            normal(rng, dtype, *shape, scale=scale * (1 + 2 * place))
+            for place, shape in enumerate(shapes)
+        ]
+        norm = sum(float(gradient.double().square().sum()) for gradient in gradients) ** 0.5
+        size = f"{counted(len(shapes), 'tensor')}, {dtype}, max_norm at {share:g} of the norm"
+        inputs = {"dtype": dtype, "gradients": gradients, "max_norm": share * norm}
+        cases.append(Case(size, {**inputs, "forbidden": []}))
+    return cases
+
+
+def draw_long_gradients(rng: Generator) -> list[Case]:
+    """Gradients that must be shortened."""
+    return _draw_gradients(rng, [0.5, 0.25, 0.8, 0.1])
+
+
+def draw_short_gradients(rng: Generator) -> list[Case]:
+    """Gradients that are short enough; alone and joint, by a little or by much."""
+    return _draw_gradients(rng, [2.0, 1.05, 7.0, 1.3])
+
+
+def draw_any_gradients(rng: Generator) -> list[Case]:
+    """Long ones and short ones."""
+    return _draw_gradients(rng, [0.5, 3.0, 0.3, 0.7])
+
+
+def draw_missing_gradients(rng: Generator) -> list[Case]:
+    """Gradients among which some are missing, or zero; or none at all."""
+    first, second, third, fourth = draw_any_gradients(rng)
+    first.inputs["gradients"].insert(0, None)
+    second.inputs["gradients"].append(None)
+    third.inputs["gradients"][1].zero_()
+    for gradient in fourth.inputs["gradients"]:
+        gradient.zero_()
+    none = Case("only missing gradients", {**first.inputs, "gradients": [None, None]})
+    names = ("a missing one first", "a missing one last", "one of zeros", "all zeros")
+    cases = zip((first, second, third, fourth), names, strict=True)
+    return [*(Case(f"{case.label}, {name}", case.inputs) for case, name in cases), none]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def measure_norm(implementation, inputs):
+    """Return what is returned, as a float."""
+    return float(implementation(inputs["gradients"], inputs["max_norm"]))
+
+
+def clip(implementation, inputs):
+    """Return what became of the tensors that were handed in."""
+    handed_in = list(inputs["gradients"])
+    implementation(inputs["gradients"], inputs["max_norm"])
+    return handed_in
+
+
+def clip_and_measure(implementation, inputs):
+    """Return the norm, what became of the tensors, and where the list has none."""
+    gradients = inputs["gradients"]
+    handed_in = list(gradients)
+    norm = float(implementation(gradients, inputs["max_norm"]))
+    return norm, handed_in, [gradient is None for gradient in gradients]
+
+
+def clip_elsewhere(implementation, inputs):
+    """Return norm and tensors, and whether the list still holds the same ones; other dtype."""
+    import torch
+
+    gradients = inputs["gradients"]
+    handed_in = list(gradients)
+    before = torch.get_default_dtype()
+    other = torch.float32 if inputs["dtype"] == "float64" else torch.float64
+    state = torch.get_rng_state()
+    torch.set_default_dtype(other)
+    try:
+        norm = float(implementation(gradients, inputs["max_norm"]))
+    finally:
+        torch.set_default_dtype(before)
+    same = len(gradients) == len(handed_in) and all(
+        now is then for now, then in zip(gradients, handed_in, strict=True)
+    )
+    return (norm, handed_in), same, torch.equal(state, torch.get_rng_state())
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def clip_global_norm(gradients: Sequence[Tensor | None], max_norm: float) -> float:
+    """Clip with the package, which finds gradients at their parameters."""
+    params = []
+    for gradient in gradients:
+        if gradient is not None:
+            params.append(nn.Parameter(torch.empty_like(gradient)))
+            params[-1].grad = gradient
+    return float(optim.clip_global_norm(params, max_norm))
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "long gradients",
+        "Gradients that are too long, jointly, are all shortened by one factor, in place.",
+        draw_long_gradients,
+        clip,
+        4,
+    ),
+    near_part(
+        "short gradients",
+        "Gradients that are short enough stay as they are, and their norm is returned.",
+        draw_short_gradients,
+        clip_and_measure,
+        1.5,
+    ),
+    near_part(
+        "norm",
+        "The joint norm before clipping is returned.",
+        draw_any_gradients,
+        measure_norm,
+        2,
+    ),
+    near_part(
+        "missing gradients",
+        "Gradients that are None are passed over, and zeros stay zeros.",
+        draw_missing_gradients,
+        clip_and_measure,
+        1,
+    ),
+    keeps(
+        draw_any_gradients,
+        clip_elsewhere,
+        "The list holds the same tensors as before; nothing else changes.",
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You clip each tensor on its own. That turns the step into another direction: compute "
+    "one norm of everything, and one factor for all.",
+)
+def each_on_its_own(gradients, max_norm):
+    """Each tensor is clipped on its own."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    for gradient in present:
+        own = gradient.norm().item()
+        if own > max_norm:
+            gradient *= max_norm / own
+    return norm
+
+
+@mistake(
+    hint="You scale short gradients too, and so make them longer. Where the model is nearly done, "
+    "it would jump away again: clip only what is above max_norm.",
+)
+def always_scaled(gradients, max_norm):
+    """Short gradients are made longer."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > 0:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="The gradients are right, but you return the norm after clipping. The one before is "
+    "worth watching: it shows when training is about to explode.",
+)
+def norm_after_clipping(gradients, max_norm):
+    """The norm after clipping is returned."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return min(norm, max_norm)
+
+
+@mistake(
+    hint="Your norm has no square root. So it is far too large for long gradients, and too small "
+    "for short ones.",
+)
+def without_root(gradients, max_norm):
+    """The root is missing: the squared norm is compared and returned."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = sum(gradient.square().sum().item() for gradient in present)
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You add up the norms of the tensors. The joint norm is that of one long vector: sum the "
+    "squares of all numbers, and take the root once.",
+)
+def sum_of_norms(gradients, max_norm):
+    """The norms of the tensors are added up."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = sum(gradient.square().sum().sqrt().item() for gradient in present)
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You take the longest tensor for the whole. All tensors together are one vector, and it "
+    "is longer than each: sum all squares.",
+)
+def largest_norm(gradients, max_norm):
+    """The norm of the longest tensor stands for the joint norm."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = max((gradient.square().sum().sqrt().item() for gradient in present), default=0.0)
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You cut off single numbers. That changes the direction of the step, and leaves many "
+    "small numbers as long as they were. Multiply everything by one factor.",
+)
+def numbers_cut_off(gradients, max_norm):
+    """Each number is cut off at max_norm."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    for gradient in present:
+        gradient.clamp_(-max_norm, max_norm)
+    return norm
+
+
+@mistake(
+    hint="You put new tensors into the list. The caller's tensors, which the optimizer reads, "
+    "stay as they were: multiply them in place.",
+)
+def new_tensors(gradients, max_norm):
+    """New tensors are put into the list; the caller's own stay as they are."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > max_norm:
+        for place, gradient in enumerate(gradients):
+            if gradient is not None:
+                gradients[place] = gradient * (max_norm / norm)
+    return norm
+
+
+@mistake(
+    hint="You compute the shorter gradient, but give it only a name of your own. The tensor "
+    "itself does not change: multiply in place.",
+)
+def name_rebound(gradients, max_norm):
+    """The scaled tensor is given a name and lost."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > max_norm:
+        for gradient in present:
+            gradient = gradient * (max_norm / norm)
+    return norm
+
+
+@mistake(
+    hint="You treat None like a tensor. A weight that took no part in the loss has no gradient: "
+    "pass over it.",
+)
+def fail_at_none(gradients, max_norm):
+    """A missing gradient is treated like the others."""
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="At the first None you stop, and all gradients after it are forgotten. Pass over it and "
+    "go on.",
+)
+def stop_at_none(gradients, max_norm):
+    """Everything after a missing gradient is left out."""
+    present = []
+    for gradient in gradients:
+        if gradient is None:
+            break
+        present.append(gradient)
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You take every None out of the caller's list, so its places no longer fit the weights. "
+    "Pass over None, and leave the list as it is.",
+)
+def drop_none(gradients, max_norm):
+    """Missing gradients are taken out of the caller's list."""
+    gradients[:] = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You add up absolute values. The norm that is meant is the length of a vector: the root "
+    "of the sum of squares.",
+)
+def sum_of_absolute_values(gradients, max_norm):
+    """Absolute values are summed up instead of squares."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = sum(gradient.abs().sum().item() for gradient in present)
+    if norm > max_norm:
+        for gradient in present:
+            gradient *= max_norm / norm
+    return norm
+
+
+@mistake(
+    hint="You make long gradients as long as 1. They should be as long as max_norm: what must the "
+    "factor be?",
+)
+def scaled_to_one(gradients, max_norm):
+    """Long gradients are shortened to the norm 1, whatever max_norm is."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+    if norm > max_norm:
+        for gradient in present:
+            gradient /= norm
+    return norm
+
+
+MISTAKES = (
+    each_on_its_own,
+    always_scaled,
+    norm_after_clipping,
+    without_root,
+    sum_of_norms,
+    largest_norm,
+    numbers_cut_off,
+    new_tensors,
+    name_rebound,
+    fail_at_none,
+    stop_at_none,
+    drop_none,
+    sum_of_absolute_values,
+    scaled_to_one,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_one_vector(gradients, max_norm):
+    """Puts all numbers into one vector and asks for its norm."""
+    kept = [gradient for gradient in gradients if gradient is not None]
+    if not kept:
+        return 0.0
+    norm = torch.cat([gradient.flatten() for gradient in kept]).norm().item()
+    factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
+    for gradient in kept:
+        gradient.mul_(factor)
+    return norm
+
+
+def by_norm_of_norms(gradients, max_norm):
+    """The joint norm is the norm of the tensors' norms; the factor stays a tensor."""
+    norms = [torch.linalg.vector_norm(g) for g in gradients if g is not None]
+    if not norms:
+        return 0.0
+    norm = torch.linalg.vector_norm(torch.stack(norms))
+    factor = torch.clamp(max_norm / norm, max=1.0)
+    for g in gradients:
+        if g is not None:
+            g.copy_(g * factor)
+    return float(norm)
+
+
+def by_hypot(gradients, max_norm):
+    """Python's `hypot` of all numbers."""
+    norm = math.hypot(*(x for g in gradients if g is not None for x in g.flatten().tolist()))
+    if norm <= max_norm:
+        return norm
+    for gradient in gradients:
+        if gradient is not None:
+            gradient.div_(norm / max_norm)
+    return norm
+
+
+def by_running_sum(gradients, max_norm):
+    """Adds up squares in a loop, in double precision."""
+    total = 0.0
+    for gradient in gradients:
+        if gradient is None:
+            continue
+        flat = gradient.double().reshape(-1)
+        total += (flat @ flat).item()
+    norm = total**0.5
+    if norm > max_norm:
+        factor = max_norm / norm
+        for gradient in filter(lambda g: g is not None, gradients):
+            gradient[...] = gradient * factor
+    return norm
+
+
+CHECK = Check(
+    item="ps3_clip_global_norm",
+    points=8,
+    target="clip_global_norm",
+    reference=clip_global_norm,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_one_vector, by_norm_of_norms, by_hypot, by_running_sum),
+    seconds=5.0,
+    equivalent_mutants={
+        "if norm > max_norm:  →  if norm >= max_norm:": "At equality the factor is 1.",
+    },
+)

@@ -1,0 +1,374 @@
+"""The task "cross-entropy"."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    mistake,
+)
+
+from .inputs import (
+    FLOWS,
+    Generator,
+    call,
+    differentiate,
+    draw_extremes,
+    draw_ignored,
+    draw_losses,
+    keeps,
+    near_part,
+    package_cross_entropy,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_all_losses(rng: Generator) -> list[Case]:
+    """A few of each kind."""
+    return [*draw_losses(rng)[1:3], *draw_ignored(rng)[:3], *draw_extremes(rng)[-3:]]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, ignore_index: int) -> Tensor:
+    """Ask the package, in a thread of its own.
+
+    The probes watch which functions of torch an answer calls, in their own thread. The package may
+    call some that students are to write out.
+    """
+    with ThreadPoolExecutor(1) as other_thread:
+        return other_thread.submit(package_cross_entropy, logits, targets, ignore_index).result()
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "values",
+        "The loss is the mean of minus the log-probability of each target.",
+        draw_losses,
+        call,
+        9,
+    ),
+    near_part(
+        "ignored",
+        "Ignored rows do not count, neither in the sum nor in the number to divide by.",
+        draw_ignored,
+        call,
+        2,
+    ),
+    near_part(
+        "extremes",
+        "Logits far from 0, or far from each other, give a finite and right loss.",
+        draw_extremes,
+        call,
+        2,
+    ),
+    near_part("gradients", FLOWS, draw_all_losses, differentiate, 1),
+    keeps(draw_ignored),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="For ordinary scores you are right. But the exponential of a large score is infinite, "
+    "and that of a very small one is 0: subtract the largest score of the row first.",
+)
+def without_maximum(logits, targets, ignore_index):
+    """The largest score is not subtracted, so exponentials overflow."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    chosen = logits[torch.arange(len(targets)), targets]
+    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="You compute a probability and then its logarithm. An unlikely target has a probability "
+    "that rounds to 0, and the logarithm of 0 is infinite. Stay in the logarithm.",
+)
+def log_of_softmax(logits, targets, ignore_index):
+    """The logarithm is taken of a probability that has been rounded to 0."""
+    counts = targets != ignore_index
+    probs = torch.softmax(logits[counts], dim=-1)
+    targets = targets[counts]
+    chosen = probs[torch.arange(len(targets)), targets]
+    return -chosen.log().sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="You add a small number before the logarithm. So no loss exceeds about 20, and what the "
+    "model gets most wrong teaches it least. Stay in the logarithm instead.",
+)
+def log_with_floor(logits, targets, ignore_index):
+    """A small number is added to the probability, so that no loss is large."""
+    counts = targets != ignore_index
+    probs = torch.softmax(logits[counts], dim=-1)
+    targets = targets[counts]
+    chosen = probs[torch.arange(len(targets)), targets]
+    return -(chosen + 1e-9).log().sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="You subtract one maximum from all rows. A row far below it still becomes all zeros: "
+    "each row needs its own maximum. What does keepdim do?",
+)
+def one_maximum_for_all(logits, targets, ignore_index):
+    """One maximum for all rows is subtracted, instead of each row's own."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max() if len(targets) else logits
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="You add up the right rows, but divide by the number of all rows. With much padding the "
+    "loss looks small for no reason: divide by the rows that count.",
+)
+def mean_over_all_rows(logits, targets, ignore_index):
+    """The sum is divided by the number of all rows."""
+    counts = targets != ignore_index
+    kept, wanted = logits[counts], targets[counts]
+    shifted = kept - kept.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(wanted)), wanted]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / len(targets)
+
+
+@mistake(
+    hint="You return the sum. The loss is a mean, or it would grow with the size of the batch."
+)
+def sum_over_rows(logits, targets, ignore_index):
+    """The losses are summed up, not averaged."""
+    counts = targets != ignore_index
+    kept, wanted = logits[counts], targets[counts]
+    shifted = kept - kept.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(wanted)), wanted]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum()
+
+
+@mistake(
+    hint="Rows whose target is ignore_index count in your loss, or break it. Leave them out "
+    "before you look up any target.",
+)
+def nothing_ignored(logits, targets, ignore_index):
+    """Every row counts, also those to be ignored."""
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
+
+
+@mistake(
+    hint="You ignore targets below 0. But ignore_index may be any id, for example that of "
+    "padding: compare with ignore_index itself.",
+)
+def ignore_negative_targets(logits, targets, ignore_index):
+    """Negative targets are ignored, whatever ignore_index is."""
+    counts = targets >= 0
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="If no row counts, you divide 0 by 0 and return nan. One such batch would spoil all "
+    "weights: the loss is 0 then.",
+)
+def nan_without_targets(logits, targets, ignore_index):
+    """Without any row that counts the loss is 0 / 0."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
+
+
+@mistake(
+    hint="Your loss is in bits: it is larger by the factor 1 / ln 2. The contract asks for nats, "
+    "so use the natural logarithm alone.",
+)
+def in_bits(logits, targets, ignore_index):
+    """The loss is in bits, not in nats."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    total = (shifted.exp().sum(dim=-1).log() - chosen).sum()
+    return total / math.log(2) / max(len(targets), 1)
+
+
+@mistake(
+    hint="You normalise over the rows. The scores of one row compete with each other: sum over "
+    "the last axis, which is the vocabulary.",
+)
+def softmax_over_rows(logits, targets, ignore_index):
+    """The scores are normalised over the rows instead of over the vocabulary."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    if len(targets) == 0:
+        return logits.sum()
+    shifted = logits - logits.max(dim=0).values
+    log_probs = shifted - shifted.exp().sum(dim=0).log()
+    return -log_probs[torch.arange(len(targets)), targets].mean()
+
+
+@mistake(
+    hint="You return the mean log-probability itself, which is negative. The loss is minus that: "
+    "training makes it small.",
+)
+def positive_log_probability(logits, targets, ignore_index):
+    """The sign is wrong: the mean log-probability is returned."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (chosen - shifted.exp().sum(dim=-1).log()).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="The number is right, but no gradient flows through your loss, so nothing can be learned "
+    "from it. Do not detach, and do not turn tensors into Python's numbers.",
+)
+def without_a_graph(logits, targets, ignore_index):
+    """The loss is cut from its graph, so that nothing can be learned from it."""
+    logits = logits.detach()
+    counts = targets != ignore_index
+    logits, targets = logits[counts], targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="You call torch's own loss. It is right, of course; but this task is to write it. Start "
+    "from `exp`, `sum` and `log`.",
+)
+def library_loss(logits, targets, ignore_index):
+    """Torch's own function is called."""
+    if not (targets != ignore_index).any():
+        return 0 * logits.sum()
+    return F.cross_entropy(logits, targets, ignore_index=ignore_index)
+
+
+@mistake(
+    hint="The loss is right, but you subtract the maximum from the caller's own tensor. Make a "
+    "new one: `a - b` instead of `a -= b`.",
+)
+def shift_in_place(logits, targets, ignore_index):
+    """The largest score is subtracted from the caller's own tensor."""
+    counts = targets != ignore_index
+    with torch.no_grad():
+        logits -= logits.max(dim=-1, keepdim=True).values
+    logits, targets = logits[counts], targets[counts]
+    chosen = logits[torch.arange(len(targets)), targets]
+    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+@mistake(
+    hint="The loss is right, but it is float64 where the scores are float32. You may compute in "
+    "any dtype: return to that of the scores at the end.",
+)
+def stay_in_float64(logits, targets, ignore_index):
+    """The loss is float64, whatever the dtype of the scores."""
+    counts = targets != ignore_index
+    logits, targets = logits[counts].double(), targets[counts]
+    shifted = logits - logits.max(dim=-1, keepdim=True).values
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
+
+
+MISTAKES = (
+    without_maximum,
+    log_of_softmax,
+    log_with_floor,
+    one_maximum_for_all,
+    mean_over_all_rows,
+    sum_over_rows,
+    nothing_ignored,
+    ignore_negative_targets,
+    nan_without_targets,
+    in_bits,
+    softmax_over_rows,
+    positive_log_probability,
+    without_a_graph,
+    library_loss,
+    shift_in_place,
+    stay_in_float64,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_gather(logits, targets, ignore_index):
+    """Gathers a harmless id where nothing counts, and masks afterwards."""
+    counts = targets != ignore_index
+    top = logits.amax(dim=-1, keepdim=True)
+    log_probs = logits - top - (logits - top).exp().sum(dim=-1, keepdim=True).log()
+    safe = targets.masked_fill(~counts, 0).unsqueeze(-1)
+    surprise = -log_probs.gather(-1, safe).squeeze(-1)
+    return surprise.masked_fill(~counts, 0).sum() / counts.sum().clamp(min=1)
+
+
+def by_differences(logits, targets, ignore_index):
+    """The surprise is the logarithm of a sum of differences to the target's score."""
+    rows = torch.nonzero(targets != ignore_index).flatten()
+    if len(rows) == 0:
+        return (logits * 0).sum()
+    kept = logits[rows]
+    behind = kept - kept[torch.arange(len(rows)), targets[rows]].unsqueeze(1)
+    top = behind.max(dim=1).values.detach()
+    return (top + torch.log(torch.exp(behind - top[:, None]).sum(dim=1))).mean()
+
+
+def by_one_hot(logits, targets, ignore_index):
+    """Multiplies by a one-hot matrix; rows that do not count have no one in it."""
+    ids = torch.arange(logits.shape[1])
+    is_target = (targets[:, None] == ids) & (targets[:, None] != ignore_index)
+    top = logits.max(dim=1, keepdim=True)[0].detach()
+    log_probs = (logits - top) - torch.log(torch.sum(torch.exp(logits - top), 1, keepdim=True))
+    n = is_target.sum()
+    return -torch.where(is_target, log_probs, torch.zeros_like(logits)).sum() / n.clamp(min=1)
+
+
+def by_logaddexp(logits, targets, ignore_index):
+    """Adds up the row in the logarithm, one score after the other."""
+    counts = targets != ignore_index
+    total = logits[:, 0]
+    for column in logits.unbind(1)[1:]:
+        total = torch.logaddexp(total, column)
+    chosen = logits.gather(1, torch.where(counts, targets, 0)[:, None])[:, 0]
+    surprise = (total - chosen)[counts]
+    return surprise.mean() if len(surprise) else surprise.sum()
+
+
+def by_loop(logits, targets, ignore_index):
+    """Goes from row to row."""
+    losses = []
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        if target != ignore_index:
+            top = row.max()
+            losses.append(top + (row - top).exp().sum().log() - row[target])
+    return torch.stack(losses).mean() if losses else logits.new_zeros(()) * logits.sum()
+
+
+CHECK = Check(
+    item="ps3_cross_entropy",
+    points=14,
+    target="cross_entropy",
+    reference=cross_entropy,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_gather, by_differences, by_one_hot, by_logaddexp, by_loop),
+    seconds=5.0,
+)

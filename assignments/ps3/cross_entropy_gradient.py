@@ -1,0 +1,360 @@
+"""The task "the gradient of the loss"."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from autograder.authoring.checks import (
+    Check,
+    alternatives,
+    mistake,
+)
+
+from .inputs import (
+    draw_extremes,
+    draw_ignored,
+    draw_losses,
+    keeps,
+    near_part,
+    package_cross_entropy,
+)
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def derive(implementation, inputs):
+    """Return a gradient made without autograd, which does not run here, nor torch.func."""
+    import torch
+
+    used = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.append(getattr(function, "__name__", ""))
+            if any(repr(arg).startswith("GradTracking") for arg in args):
+                used.append("autograd")
+            return function(*args, **(kwargs or {}))
+
+    with torch.inference_mode(), Watch():
+        result = implementation(*inputs["arguments"]).clone()
+    forbidden = [name for name in used if name in ("cross_entropy", "nll_loss", "autograd")]
+    return forbidden[0] if forbidden else result
+
+
+def derive_elsewhere(implementation, inputs):
+    """Do as `derive` where torch makes tensors of another dtype; look at everything else too."""
+    import torch
+
+    before = torch.get_default_dtype()
+    other = torch.float32 if inputs["dtype"] == "float64" else torch.float64
+    state = torch.get_rng_state()
+    torch.set_default_dtype(other)
+    try:
+        with torch.inference_mode():
+            result = implementation(*inputs["arguments"]).clone()
+    finally:
+        torch.set_default_dtype(before)
+    return result, inputs["arguments"], torch.equal(state, torch.get_rng_state())
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def cross_entropy_gradient(logits: Tensor, targets: Tensor, ignore_index: int) -> Tensor:
+    """Differentiate the package's loss, also where the probe has switched gradients off."""
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = logits.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(
+            package_cross_entropy(leaf, targets.clone(), ignore_index), leaf
+        )
+    return gradient
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "values",
+        "The gradient is that of the mean loss, in every logit.",
+        draw_losses,
+        derive,
+        6,
+    ),
+    near_part(
+        "ignored",
+        "Ignored rows have a gradient of 0, and do not count in the mean.",
+        draw_ignored,
+        derive,
+        2,
+    ),
+    near_part(
+        "extremes",
+        "Logits far from 0, or far from each other, give a finite and right gradient.",
+        draw_extremes,
+        derive,
+        1,
+    ),
+    keeps(draw_ignored, derive_elsewhere),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="This is the gradient of the sum. The loss is a mean, so its gradient is smaller: divide "
+    "by the number of rows that count.",
+)
+def not_divided(logits, targets, ignore_index):
+    """The gradient of the sum is returned, not of the mean."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=-1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient
+
+
+@mistake(
+    hint="You divide by the number of all rows. The loss of task 3 is a mean over the rows that "
+    "count, and so its gradient is divided by their number.",
+)
+def divided_by_all_rows(logits, targets, ignore_index):
+    """The sum is divided by the number of all rows."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=-1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / len(targets)
+
+
+@mistake(
+    hint="Your signs are reversed. If a score grows that is not the target's, the loss grows too: "
+    "its gradient is positive.",
+)
+def wrong_sign(logits, targets, ignore_index):
+    """The sign is wrong: target minus probability."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = -torch.softmax(logits[rows], dim=-1)
+    gradient[rows, targets[rows]] += 1
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="Your gradient is the probability alone. At the target 1 has to be subtracted: its score "
+    "should rise, and so its gradient is negative.",
+)
+def probabilities_only(logits, targets, ignore_index):
+    """The target is not subtracted."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=-1)
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="Only the target's score has a gradient in your answer. But all other scores stand in "
+    "the sum below the fraction: each has its probability as gradient.",
+)
+def target_only(logits, targets, ignore_index):
+    """Only the target's own logit has a gradient."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    probs = torch.softmax(logits, dim=-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows, targets[rows]] = probs[rows, targets[rows]] - 1
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="In rows that do not count you leave the probabilities. Their gradient must be 0, or "
+    "they would still be learned from.",
+)
+def ignored_rows_keep_probabilities(logits, targets, ignore_index):
+    """Ignored rows keep their probabilities as gradient."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.softmax(logits, dim=-1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="You treat every row as one that counts. Look at ignore_index: those rows have a "
+    "gradient of 0, and are not part of the mean.",
+)
+def nothing_ignored(logits, targets, ignore_index):
+    """Every row counts, also those to be ignored."""
+    gradient = torch.softmax(logits, dim=-1)
+    gradient[torch.arange(len(targets)), targets] -= 1
+    return gradient / len(targets)
+
+
+@mistake(
+    hint="You normalise over the rows. The scores of one row compete with each other: softmax "
+    "belongs on the last axis.",
+)
+def softmax_over_rows(logits, targets, ignore_index):
+    """The scores are normalised over the rows instead of over the vocabulary."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=0)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="You subtract 1 in whole columns, in rows of other targets too. Name the row of each "
+    "target as well: two lists of indices, of the same length.",
+)
+def subtract_from_whole_columns(logits, targets, ignore_index):
+    """1 is subtracted in whole columns, because the rows are not named."""
+    counts = targets != ignore_index
+    gradient = torch.softmax(logits, dim=-1)
+    gradient[:, targets[counts]] -= 1
+    return gradient * counts.unsqueeze(-1) / max(int(counts.sum()), 1)
+
+
+@mistake(
+    hint="For ordinary scores you are right, but the exponential of a large one is infinite. Use "
+    "torch.softmax, or subtract the largest score of the row.",
+)
+def exponentials_overflow(logits, targets, ignore_index):
+    """The largest score is not subtracted, so exponentials overflow."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    powers = logits[rows].exp()
+    gradient[rows] = powers / powers.sum(dim=-1, keepdim=True)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)
+
+
+@mistake(
+    hint="You ask autograd for the derivative. The task is to write down the formula, and the "
+    "grader calls you where autograd does not run.",
+)
+def by_autograd(logits, targets, ignore_index):
+    """The derivative is asked of autograd."""
+    leaf = logits.clone().requires_grad_()
+    counts = targets != ignore_index
+    loss = F.cross_entropy(leaf, targets, ignore_index=ignore_index, reduction="sum")
+    loss.backward()
+    return leaf.grad / max(int(counts.sum()), 1)
+
+
+@mistake(
+    hint="You let torch.func find the derivative. It is right, of course; but the task is to "
+    "write down the formula: the probabilities, minus 1 at the target.",
+)
+def by_transform(logits, targets, ignore_index):
+    """The derivative is asked of torch.func."""
+
+    def loss(scores):
+        return F.cross_entropy(scores, targets, ignore_index=ignore_index, reduction="sum")
+
+    counts = targets != ignore_index
+    return torch.func.grad(loss)(logits) / max(int(counts.sum()), 1)
+
+
+@mistake(
+    hint="If no row counts you divide by 0, and every number becomes nan. The gradient is 0 then."
+)
+def nan_without_targets(logits, targets, ignore_index):
+    """Without any row that counts all gradients are 0 / 0."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=-1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / len(rows)
+
+
+@mistake(
+    hint="The numbers are right, up to their dtype: you make the result in torch's default dtype. "
+    "Make it like the logits that you are given.",
+)
+def default_dtype(logits, targets, ignore_index):
+    """The gradient is made in torch's default dtype, not in that of the logits."""
+    rows = (targets != ignore_index).nonzero().squeeze(-1)
+    gradient = torch.zeros(logits.shape)
+    gradient[rows] = torch.softmax(logits[rows], dim=-1).to(gradient.dtype)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)
+
+
+MISTAKES = (
+    not_divided,
+    divided_by_all_rows,
+    wrong_sign,
+    probabilities_only,
+    target_only,
+    ignored_rows_keep_probabilities,
+    nothing_ignored,
+    softmax_over_rows,
+    subtract_from_whole_columns,
+    exponentials_overflow,
+    by_autograd,
+    by_transform,
+    nan_without_targets,
+    default_dtype,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_one_hot(logits, targets, ignore_index):
+    """Subtracts a one-hot matrix and masks the rows that do not count."""
+    counts = (targets != ignore_index).unsqueeze(1)
+    one_hot = F.one_hot(targets.masked_fill(~counts[:, 0], 0), logits.shape[1])
+    difference = torch.softmax(logits, dim=1) - one_hot
+    return torch.where(counts, difference, 0.0) / counts.sum().clamp(min=1)
+
+
+def by_comparison(logits, targets, ignore_index):
+    """Compares each column's number with the target; softmax is written out."""
+    powers = torch.exp(logits - logits.amax(dim=1, keepdim=True))
+    probs = powers / powers.sum(dim=1, keepdim=True)
+    counts = (targets != ignore_index).to(logits.dtype)
+    is_target = (torch.arange(logits.shape[1])[None, :] == targets[:, None]).to(logits.dtype)
+    return (probs - is_target) * counts[:, None] / max(counts.sum().item(), 1.0)
+
+
+def by_scatter(logits, targets, ignore_index):
+    """Adds -1 at the targets by scattering, and weighs each row."""
+    counts = targets.ne(ignore_index)
+    weights = counts.to(logits.dtype) / counts.sum().clamp(min=1)
+    places = targets.where(counts, torch.zeros_like(targets)).unsqueeze(-1)
+    minus_one = torch.full_like(logits[:, :1], -1.0)
+    return logits.softmax(dim=-1).scatter_add(1, places, minus_one) * weights.unsqueeze(-1)
+
+
+def by_loop(logits, targets, ignore_index):
+    """Goes from row to row."""
+    rows, n = [], sum(target != ignore_index for target in targets.tolist())
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        if target == ignore_index:
+            rows.append(torch.zeros_like(row))
+        else:
+            change = torch.zeros_like(row)
+            change[target] = 1
+            rows.append((torch.softmax(row, dim=0) - change) / n)
+    return torch.stack(rows)
+
+
+def by_log_probabilities(logits, targets, ignore_index):
+    """Goes through log-probabilities, and forgives itself what does not count."""
+    probs = torch.exp(torch.log_softmax(logits, dim=-1))
+    keep = targets != ignore_index
+    probs[keep, targets[keep]] -= 1
+    probs[~keep] = 0
+    return probs.div_(max(keep.count_nonzero().item(), 1))
+
+
+CHECK = Check(
+    item="ps3_cross_entropy_gradient",
+    points=12,
+    target="cross_entropy_gradient",
+    reference=cross_entropy_gradient,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_one_hot, by_comparison, by_scatter, by_loop, by_log_probabilities),
+    seconds=5.0,
+)

@@ -1,0 +1,401 @@
+"""The task "one step of an LSTM"."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    mistake,
+)
+from course_pkg.layers.recurrent import LSTMCell, State
+
+from .inputs import (
+    CELLS,
+    FLOWS,
+    Generator,
+    call,
+    differentiate,
+    draw_cells,
+    keeps,
+    near_part,
+    package_step,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def draw_lstm(rng: Generator) -> list[Case]:
+    """One step of an LSTM."""
+    return draw_cells(rng, 4, CELLS)
+
+
+def draw_lstm_memory(rng: Generator) -> list[Case]:
+    """One step, of which the memory is looked at."""
+    return draw_cells(rng, 4, CELLS, take=1)
+
+
+def draw_lstm_hidden(rng: Generator) -> list[Case]:
+    """One step, of which the hidden state is looked at."""
+    return draw_cells(rng, 4, CELLS, take=0)
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def lstm_step(
+    inputs: Tensor,
+    state: State,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor,
+    bias_hh: Tensor,
+) -> State:
+    """Run the package's cell on the given weights."""
+    return package_step(LSTMCell, inputs, state, (weight_ih, weight_hh, bias_ih, bias_hh))
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "memory",
+        "The memory keeps what the forget gate lets through, and gains the candidate.",
+        draw_lstm_memory,
+        call,
+        4,
+    ),
+    near_part(
+        "hidden",
+        "The hidden state is what the output gate shows of the new memory.",
+        draw_lstm_hidden,
+        call,
+        3,
+    ),
+    near_part("gradients", FLOWS, draw_lstm, differentiate, 1),
+    keeps(draw_lstm),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="Your first block is the forget gate, and the second the input gate. In torch's order "
+    "the input gate comes first. Everything would run, with weights from elsewhere misread.",
+)
+def input_and_forget_swapped(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Input gate and forget gate are swapped."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    forget, into, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="Your third block is the output gate, and the last the candidate. In torch's order the "
+    "candidate comes before the output gate.",
+)
+def candidate_and_output_swapped(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Candidate and output gate are swapped."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, out, candidate = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="Your candidate is a sigmoid. So the memory can only be raised, never lowered: the "
+    "candidate is a tanh, between -1 and 1.",
+)
+def sigmoid_candidate(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The candidate is a sigmoid instead of a tanh."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = torch.sigmoid(gates).chunk(4, dim=-1)
+    memory = forget * memory + into * candidate
+    return out * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="Your hidden state shows the memory as it is. The memory may grow beyond all bounds, so "
+    "it goes through a tanh before the output gate.",
+)
+def memory_shown_raw(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The memory is shown without a tanh."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * memory, memory
+
+
+@mistake(
+    hint="Your memory is right, but the hidden state shows the memory from before the step. Use "
+    "the new one.",
+)
+def old_memory_shown(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The hidden state shows the memory from before the step."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    after = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), after
+
+
+@mistake(
+    hint="Both results are right, but you return the memory first. The hidden state comes first, "
+    "as in the state that you are given.",
+)
+def memory_first(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Memory and hidden state are returned in the wrong order."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return memory, torch.sigmoid(out) * torch.tanh(memory)
+
+
+@mistake(
+    hint="You unpack the state as memory, hidden state. It is the other way round: the hidden "
+    "state comes first.",
+)
+def state_taken_the_wrong_way(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The state that is given is read as memory, hidden state."""
+    memory, hidden = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="In your step the old memory is lost. What the forget gate lets through of it is added "
+    "to what is new; this sum is the whole point.",
+)
+def memory_replaced(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The old memory is lost: the candidate replaces it."""
+    hidden, _ = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, _, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="You add the whole old memory. That was the network of 1997; here the forget gate "
+    "decides, number by number, how much of it stays.",
+)
+def nothing_forgotten(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The forget gate is left out, as in 1997: nothing is ever forgotten."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, _, candidate, out = gates.chunk(4, dim=-1)
+    memory = memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="You make the input gate out of the forget gate, as a GRU does. In an LSTM it is a gate "
+    "of its own: the first block.",
+)
+def one_gate_for_both(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The input gate is one minus the forget gate."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    _, forget, candidate, out = gates.chunk(4, dim=-1)
+    keep = torch.sigmoid(forget)
+    memory = keep * memory + (1 - keep) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="Your gates are numbers of any size. A gate says which share is let through: it needs a "
+    "sigmoid, which is between 0 and 1.",
+)
+def gates_without_sigmoid(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The gates do not go through a sigmoid."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = forget * memory + into * torch.tanh(candidate)
+    return out * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="You leave out bias_hh. With torch's weights there are two biases, and both are learned: "
+    "add both.",
+)
+def without_second_bias(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The bias of the hidden state is missing."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="You return a memory that has gone through the output gate. The gate decides what is "
+    "shown; the memory itself is carried on whole.",
+)
+def gated_memory_carried(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The memory that is carried on has gone through the output gate."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), torch.sigmoid(out) * memory
+
+
+@mistake(
+    hint="You take every fourth number for a gate. The blocks stand one after the other: the "
+    "first R numbers are the input gate.",
+)
+def every_fourth_number(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """A gate is made of every fourth number instead of one block."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.unflatten(-1, (-1, 4)).unbind(-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    return torch.sigmoid(out) * torch.tanh(memory), memory
+
+
+@mistake(
+    hint="You carry the memory on after its tanh. The tanh belongs only to what is shown: a "
+    "memory that is squashed at every step fades, and so does its gradient.",
+)
+def squashed_memory_carried(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The memory that is carried on has gone through the tanh."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    memory = torch.tanh(memory)
+    return torch.sigmoid(out) * memory, memory
+
+
+@mistake(
+    hint="You call torch's own cell. This task is to write it: two products, three sigmoids, two "
+    "tanhs.",
+)
+def library_cell(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Torch's own cell is called."""
+    cell = nn.LSTMCell(inputs.shape[1], state[0].shape[1], device="meta")
+    weights = {
+        "weight_ih": weight_ih,
+        "weight_hh": weight_hh,
+        "bias_ih": bias_ih,
+        "bias_hh": bias_hh,
+    }
+    return torch.func.functional_call(cell, weights, (inputs, state))
+
+
+@mistake(
+    hint="The results are right, but you have changed the memory that you were given. The caller "
+    "still needs it: make a new tensor.",
+)
+def memory_changed_in_place(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The caller's memory is changed."""
+    hidden, memory = state
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    into, forget, candidate, out = gates.chunk(4, dim=-1)
+    after = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
+    with torch.no_grad():
+        memory.copy_(after)
+    return torch.sigmoid(out) * torch.tanh(after), after
+
+
+MISTAKES = (
+    input_and_forget_swapped,
+    candidate_and_output_swapped,
+    sigmoid_candidate,
+    memory_shown_raw,
+    old_memory_shown,
+    memory_first,
+    state_taken_the_wrong_way,
+    memory_replaced,
+    nothing_forgotten,
+    one_gate_for_both,
+    gates_without_sigmoid,
+    without_second_bias,
+    gated_memory_carried,
+    squashed_memory_carried,
+    every_fourth_number,
+    library_cell,
+    memory_changed_in_place,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_linear(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Two linear layers of torch, split into blocks."""
+    hidden, memory = state
+    total = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)
+    i, f, g, o = total.split(hidden.shape[-1], dim=1)
+    c = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def by_gate(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Computes each gate with its own rows of the weights."""
+    hidden, memory = state
+    d_hidden = hidden.shape[1]
+
+    def gate(number, squash):
+        rows = slice(number * d_hidden, (number + 1) * d_hidden)
+        from_inputs = inputs @ weight_ih[rows].T + bias_ih[rows]
+        return squash(from_inputs + hidden @ weight_hh[rows].T + bias_hh[rows])
+
+    new = gate(0, torch.sigmoid) * gate(2, torch.tanh)
+    memory = gate(1, torch.sigmoid) * memory + new
+    return gate(3, torch.sigmoid) * torch.tanh(memory), memory
+
+
+def by_one_product(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """One product of everything side by side, seen as four matrices."""
+    hidden, memory = state
+    weight = torch.cat([weight_ih, weight_hh], dim=1)
+    total = torch.cat([inputs, hidden], dim=1) @ weight.mT + (bias_ih + bias_hh)
+    total = total.view(len(inputs), 4, -1)
+    gates = torch.sigmoid(total[:, [0, 1, 3]])
+    memory = torch.addcmul(gates[:, 1] * memory, gates[:, 0], torch.tanh(total[:, 2]))
+    return gates[:, 2] * torch.tanh(memory), memory
+
+
+def by_columns(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Works with columns, as the formulas do, and transposes at the end."""
+    h, c = (part.T for part in state)
+    a = weight_ih @ inputs.T + weight_hh @ h + (bias_ih + bias_hh).unsqueeze(1)
+    i, f, g, o = torch.tensor_split(a, 4, dim=0)
+    c = torch.sigmoid(f).mul(c).add(torch.sigmoid(i).mul(torch.tanh(g)))
+    return torch.sigmoid(o).mul(torch.tanh(c)).T, c.T
+
+
+def by_rows(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Treats each row as a vector of its own; sigmoids are written as tanhs."""
+    hiddens, memories = [], []
+    for x, h, c in zip(inputs, *state, strict=True):
+        a = (weight_ih @ x + bias_ih + weight_hh @ h + bias_hh).reshape(4, -1)
+        i, f, o = (0.5 + 0.5 * torch.tanh(a[number] / 2) for number in (0, 1, 3))
+        memories.append(f * c + i * torch.tanh(a[2]))
+        hiddens.append(o * torch.tanh(memories[-1]))
+    return torch.stack(hiddens), torch.stack(memories)
+
+
+CHECK = Check(
+    item="ps3_lstm_step",
+    points=14,
+    target="lstm_step",
+    reference=lstm_step,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_linear, by_gate, by_one_product, by_columns, by_rows),
+    seconds=5.0,
+)

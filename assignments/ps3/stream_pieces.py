@@ -1,0 +1,362 @@
+"""The task "pieces of a stream"."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Part,
+    alternatives,
+    mistake,
+    nothing_else_changes,
+)
+from autograder.authoring.compare import agree
+from course_pkg.text.batches import stream_batches
+
+from .inputs import (
+    Generator,
+    whole,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _draw_streams(rng: Generator, sizes: Sequence[tuple[str, int, int, int]]) -> list[Case]:
+    return [
+        Case(size, {"arguments": [whole(rng, 90, n_ids), batch_size, length]})
+        for size, n_ids, batch_size, length in sizes
+    ]
+
+
+def draw_streams(rng: Generator) -> list[Case]:
+    """Streams that come out even: nothing is left over, and every piece is full."""
+    sizes = [
+        ("1 stream, 2 pieces of 3", 7, 1, 3),
+        ("2 streams, 2 pieces of 3", 13, 2, 3),
+        ("3 streams, 4 pieces of 5", 61, 3, 5),
+        ("5 streams, 3 pieces of 2", 31, 5, 2),
+    ]
+    return _draw_streams(rng, sizes)
+
+
+def draw_uneven_streams(rng: Generator) -> list[Case]:
+    """Streams with a shorter last piece, with ids left over, or shorter than one piece."""
+    sizes = [
+        ("1 stream of 7 steps in pieces of 3", 8, 1, 3),
+        ("2 streams of 4 steps in pieces of 3", 9, 2, 3),
+        ("3 streams, 2 ids left over", 3 * 7 + 3, 3, 7),
+        ("2 streams, 1 id left over, the last piece shorter", 2 * 8 + 2, 2, 5),
+        ("4 streams of 3 steps in pieces of 9", 4 * 3 + 2, 4, 9),
+        ("5 streams of 1 step in pieces of 1", 6, 5, 1),
+    ]
+    return _draw_streams(rng, sizes)
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def cut_inputs(implementation, inputs):
+    """Return what is read, piece by piece."""
+    return [piece[0] for piece in implementation(*inputs["arguments"])]
+
+
+def cut_targets(implementation, inputs):
+    """Return what is predicted, piece by piece."""
+    return [piece[1] for piece in implementation(*inputs["arguments"])]
+
+
+def cut(implementation, inputs):
+    """Return all pieces."""
+    return [tuple(piece) for piece in implementation(*inputs["arguments"])]
+
+
+def cut_and_keep(implementation, inputs):
+    """Return all pieces after a second call, and the arguments after both."""
+    import torch
+
+    ids, batch_size, length = inputs["arguments"]
+    state = torch.get_rng_state()
+    first = implementation(ids, batch_size, length)
+    implementation(ids.flip(0), 1, length + 1)
+    return [tuple(piece) for piece in first], ids, torch.equal(state, torch.get_rng_state())
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def stream_pieces(ids: Tensor, batch_size: int, length: int) -> list[tuple[Tensor, Tensor]]:
+    """Cut with the package, after dropping what would make its streams unequal."""
+    n_steps = (len(ids) - 1) // batch_size
+    batches = stream_batches(ids[: n_steps * batch_size + 1], length, batch_size)
+    return [(batch["ids"], batch["targets"]) for batch in batches]
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    Part(
+        "inputs",
+        "Each row reads its own stretch of the text, and goes on in the next piece.",
+        draw_streams,
+        cut_inputs,
+        weight=3,
+    ),
+    Part(
+        "targets",
+        "The target of each place is the id that comes after it in the text.",
+        draw_streams,
+        cut_targets,
+        weight=3,
+    ),
+    Part(
+        "ends",
+        "The last piece may be shorter, and ids that fill no whole step are left out.",
+        draw_uneven_streams,
+        cut,
+        weight=3,
+    ),
+    nothing_else_changes(
+        "The ids stay as they were, and a second call leaves the first answer alone.",
+        draw_uneven_streams,
+        cut_and_keep,
+        agree(exact_dtype=True),
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="Your targets are the inputs themselves. A model that copies would win. The target of a "
+    "place is the id after it: shift the text by one before you cut it.",
+)
+def targets_are_inputs(ids, batch_size, length):
+    """The targets are not shifted."""
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
+    starts = range(0, n_steps, length)
+    return [(inputs[:, i : i + length], inputs[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="You add 1 to the id. But ids are names, not quantities: the target is the id that "
+    "stands one place further in the text.",
+)
+def targets_are_inputs_plus_one(ids, batch_size, length):
+    """The target is the id plus one, not the id one place on."""
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
+    starts = range(0, n_steps, length)
+    return [(inputs[:, i : i + length], inputs[:, i : i + length] + 1) for i in starts]
+
+
+@mistake(
+    hint="Your targets are two places ahead of the inputs. Did you shift twice, perhaps once in "
+    "the slice and once more where you cut it?",
+)
+def targets_two_ahead(ids, batch_size, length):
+    """The targets are shifted by two places."""
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
+    later = torch.cat([ids[2:], ids[:2]])[: n_steps * batch_size]
+    targets = later.reshape(batch_size, n_steps)
+    starts = range(0, n_steps, length)
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="Inside a row your targets are right. But the last target of a row is not its own first "
+    "id: it is the next id of the text, which is the first input of the next row.",
+)
+def targets_wrap_around(ids, batch_size, length):
+    """The last target of each row is the first input of the same row."""
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
+    targets = inputs.roll(-1, dims=1)
+    starts = range(0, n_steps, length)
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="You leave out the last piece if it is not full. These steps would never be learned: let "
+    "the last piece be shorter.",
+)
+def lose_the_last_piece(ids, batch_size, length):
+    """The last piece is lost if it is shorter than the others."""
+    n_steps = (len(ids) - 1) // batch_size
+    n_inputs = n_steps * batch_size
+    inputs = ids[:n_inputs].reshape(batch_size, n_steps)
+    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
+    starts = range(0, n_steps - length + 1, length)
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="You deal out the ids to the rows like cards, so that neighbours in the text are in "
+    "different rows. Each row must be one stretch of the text.",
+)
+def deal_out_like_cards(ids, batch_size, length):
+    """Neighbouring ids are dealt out to different rows."""
+    n_steps = (len(ids) - 1) // batch_size
+    n_inputs = n_steps * batch_size
+    inputs = ids[:n_inputs].reshape(n_steps, batch_size).T
+    targets = ids[1 : n_inputs + 1].reshape(n_steps, batch_size).T
+    starts = range(0, n_steps, length)
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="You cut the text into pieces first, and each piece into rows. Then row 0 of the next "
+    "piece does not go on where row 0 ended. Make the rows first, and cut them together.",
+)
+def rows_follow_each_other(ids, batch_size, length):
+    """Row after row is filled within a piece, so that no row goes on in the next piece."""
+    n_steps = (len(ids) - 1) // batch_size
+    pieces = []
+    for start in range(0, n_steps, length):
+        width = min(length, n_steps - start)
+        first = start * batch_size
+        last = first + width * batch_size
+        inputs = ids[first:last].reshape(batch_size, width)
+        pieces.append((inputs, ids[first + 1 : last + 1].reshape(batch_size, width)))
+    return pieces
+
+
+@mistake(
+    hint="Your pieces share one place. As inputs and targets are two tensors, nothing is lost at "
+    "a border: the next piece begins where the last one ended.",
+)
+def pieces_overlap(ids, batch_size, length):
+    """Each piece begins with the last place of the piece before."""
+    n_steps = (len(ids) - 1) // batch_size
+    n_inputs = n_steps * batch_size
+    inputs = ids[:n_inputs].reshape(batch_size, n_steps)
+    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
+    starts = range(0, n_steps, max(length - 1, 1))
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="You divide the number of ids among the rows. But a step needs a target, and the last id "
+    "has none: divide the number of targets, which is one less.",
+)
+def count_ids_not_steps(ids, batch_size, length):
+    """The number of steps is taken from the number of ids, not of targets."""
+    n_steps = len(ids) // batch_size
+    rows = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
+    starts = range(0, n_steps - 1, length)
+    return [
+        (rows[:, i : min(i + length, n_steps - 1)], rows[:, i + 1 : i + 1 + length]) for i in starts
+    ]
+
+
+@mistake(
+    hint="All numbers are right, but you return time as the first axis. The contract asks for "
+    "rows of the batch first, then time.",
+)
+def batch_last(ids, batch_size, length):
+    """Time is the first axis, and the rows are the second."""
+    n_steps = (len(ids) - 1) // batch_size
+    n_inputs = n_steps * batch_size
+    inputs = ids[:n_inputs].reshape(batch_size, n_steps).T
+    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps).T
+    starts = range(0, n_steps, length)
+    return [(inputs[i : i + length], targets[i : i + length]) for i in starts]
+
+
+@mistake(
+    hint="Where the pieces come out even, your list ends with a piece without any step. Its loss "
+    "would be 0 / 0. Where does your range end?",
+)
+def empty_last_piece(ids, batch_size, length):
+    """Where the pieces come out even, there is an empty one at the end."""
+    n_steps = (len(ids) - 1) // batch_size
+    n_inputs = n_steps * batch_size
+    inputs = ids[:n_inputs].reshape(batch_size, n_steps)
+    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
+    starts = range(0, n_steps + 1, length)
+    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
+
+
+MISTAKES = (
+    targets_are_inputs,
+    targets_are_inputs_plus_one,
+    targets_two_ahead,
+    targets_wrap_around,
+    lose_the_last_piece,
+    deal_out_like_cards,
+    rows_follow_each_other,
+    pieces_overlap,
+    count_ids_not_steps,
+    batch_last,
+    empty_last_piece,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_split(ids, batch_size, length):
+    """Lets torch split both tensors."""
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].view(batch_size, -1).split(length, dim=1)
+    targets = ids[1 : n_steps * batch_size + 1].view(batch_size, -1).split(length, dim=1)
+    return list(zip(inputs, targets, strict=True))
+
+
+def by_places(ids, batch_size, length):
+    """Computes the place of every id and looks them all up."""
+    n_steps = (len(ids) - 1) // batch_size
+    places = torch.arange(batch_size).unsqueeze(1) * n_steps + torch.arange(n_steps)
+    return [(ids[part], ids[part + 1]) for part in places.split(length, dim=1)]
+
+
+def by_rows(ids, batch_size, length):
+    """Cuts rows that are one id longer, so that they hold inputs and targets."""
+    n_steps = (len(ids) - 1) // batch_size
+    rows = torch.stack([ids[b * n_steps : (b + 1) * n_steps + 1] for b in range(batch_size)])
+    pieces = []
+    start = 0
+    while start < n_steps:
+        end = min(start + length, n_steps)
+        pieces.append((rows[:, start:end], rows[:, start + 1 : end + 1]))
+        start = end
+    return pieces
+
+
+def by_lists(ids, batch_size, length):
+    """Works with Python's lists, and makes tensors at the end."""
+    text = ids.tolist()
+    n_steps = (len(text) - 1) // batch_size
+    pieces = []
+    for start in range(0, n_steps, length):
+        inputs, targets = [], []
+        for row in range(batch_size):
+            places = range(row * n_steps + start, row * n_steps + min(start + length, n_steps))
+            inputs.append([text[place] for place in places])
+            targets.append([text[place + 1] for place in places])
+        pieces.append((torch.tensor(inputs), torch.tensor(targets)))
+    return pieces
+
+
+def by_unfold(ids, batch_size, length):
+    """Pairs each id with the next one first."""
+    n_steps = (len(ids) - 1) // batch_size
+    pairs = ids.unfold(0, 2, 1)[: n_steps * batch_size].reshape(batch_size, n_steps, 2)
+    return [(part[..., 0], part[..., 1]) for part in torch.split(pairs, length, dim=1)]
+
+
+CHECK = Check(
+    item="ps3_stream_pieces",
+    points=10,
+    target="stream_pieces",
+    reference=stream_pieces,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold),
+    seconds=5.0,
+)

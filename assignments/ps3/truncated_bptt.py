@@ -1,0 +1,614 @@
+"""The task "truncated backpropagation through time"."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    counted,
+    mistake,
+)
+from course_pkg.layers.recurrent import ElmanCell, LSTMCell, State
+from course_pkg.models import recurrent as models
+
+from .inputs import (
+    Generator,
+    keeps,
+    near_part,
+    normal,
+    whole,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _draw_training(
+    rng: Generator,
+    sizes: Sequence[tuple[int, Sequence[int], int, str]],
+    take: str,
+    rates: Sequence[float] = (0.5, 0.0),
+) -> list[Case]:
+    cases = []
+    for number, (batch_size, lengths, n_parts, dtype) in enumerate(sizes):
+        vocab_size, d_hidden = 7, (3, 5)[number % 2]
+        inputs = {
+            "dtype": dtype,
+            "forbidden": [],
+            "take": take,
+            "weights": [
+                normal(rng, dtype, vocab_size, d_hidden),
+                normal(rng, dtype, d_hidden, d_hidden, scale=0.8),
+                normal(rng, dtype, d_hidden, vocab_size),
+            ],
+            "state": tuple(normal(rng, dtype, batch_size, d_hidden) for _ in range(n_parts)),
+            "pieces": [
+                tuple(whole(rng, vocab_size, batch_size, length) for _ in range(2))
+                for length in lengths
+            ],
+            "rate": rates[number % len(rates)],
+        }
+        pieces, rows = counted(len(lengths), "piece"), counted(batch_size, "row")
+        size = f"{pieces} of {', '.join(map(str, lengths))} steps, {rows}, {dtype}"
+        cases.append(Case(size, inputs))
+    return cases
+
+
+def draw_one_piece(rng: Generator) -> list[Case]:
+    """A stream that is one piece: there is nothing to carry."""
+    sizes = [(1, [1], 1, "float64"), (2, [4], 1, "float64"), (3, [5], 1, "float32")]
+    return _draw_training(rng, sizes, "training")
+
+
+def draw_many_pieces(rng: Generator) -> list[Case]:
+    """Pieces of unequal lengths; the weights move between them, or stay."""
+    sizes = [
+        (1, [2, 2], 1, "float64"),
+        (2, [3, 3, 1], 1, "float64"),
+        (3, [4, 4, 4, 2], 1, "float32"),
+        (2, [1, 5, 2], 1, "float64"),
+    ]
+    return _draw_training(rng, sizes, "training")
+
+
+def draw_two_parts(rng: Generator) -> list[Case]:
+    """States of two parts, as an LSTM has them."""
+    sizes = [(1, [2, 2], 2, "float64"), (2, [3, 4, 1], 2, "float64"), (3, [2, 3], 2, "float32")]
+    return _draw_training(rng, sizes, "training", rates=(0.0, 0.5))
+
+
+def draw_returned_states(rng: Generator) -> list[Case]:
+    """Streams whose last state is looked at."""
+    sizes = [(1, [3], 1, "float64"), (3, [2], 1, "float64"), (2, [1, 2], 1, "float32")]
+    return _draw_training(rng, sizes, "state")
+
+
+def draw_repeated(rng: Generator) -> list[Case]:
+    """Streams that are read twice, with weights that stay."""
+    sizes = [(1, [3], 1, "float64"), (2, [2], 2, "float64"), (3, [2, 1], 1, "float32")]
+    return _draw_training(rng, sizes, "everything", rates=(0.0,))
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def train(implementation, inputs):
+    """Train a tiny network on a stream; return the losses and the gradients before each update."""
+    import torch
+
+    state, pieces = inputs["state"], inputs["pieces"]
+    params = [weight.requires_grad_() for weight in inputs["weights"]]
+    vectors, recurrent, output = params
+    seen = []
+
+    def step(ids, state):
+        mixed = torch.tanh(vectors[ids] + state[0] @ recurrent)
+        if len(state) == 1:
+            return (mixed,)
+        memory = 0.75 * state[1] + mixed
+        return torch.sin(memory), memory
+
+    def loss_of(hidden, targets):
+        logits = hidden @ output
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    def update():
+        seen.append([None if param.grad is None else param.grad.clone() for param in params])
+        with torch.no_grad():
+            for param in params:
+                if inputs["rate"] and param.grad is not None:
+                    param -= inputs["rate"] * param.grad
+                param.grad = None
+
+    def plain(losses):
+        return [float(loss.detach() if torch.is_tensor(loss) else loss) for loss in losses]
+
+    losses, after = implementation(step, loss_of, state, pieces, update)
+    losses = plain(losses)
+    if inputs["take"] == "training":
+        return losses, seen
+    if inputs["take"] == "state":
+        return tuple(part.detach() for part in after), [part.requires_grad for part in after]
+    # The weights have not moved if the rate is 0, so a second pass must repeat the first.
+    again, _ = implementation(step, loss_of, state, pieces, update)
+    return losses, plain(again), state, pieces
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+Step = Callable[[Tensor, State], State]
+
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class _Given(models.RecurrentLM):
+    """A model of the package that steps, and measures its loss, as it is told."""
+
+    def __init__(self, step: Step, loss_of: Loss, n_parts: int, d_hidden: int) -> None:
+        cell = ElmanCell if n_parts == 1 else LSTMCell
+        super().__init__(1, 1, d_hidden, cell=cell)
+        self.given_step, self.loss_of = step, loss_of
+
+    def forward_from(
+        self, state: State | None, ids: Tensor, targets: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None, State]:
+        """Do what the package's model does; its states have a dimension more, for the layers."""
+        assert state is not None and targets is not None
+        plain = tuple(part[0] for part in state)
+        outputs = []
+        for position in ids.unbind(1):
+            plain = self.given_step(position, plain)
+            outputs.append(plain[0])
+        hidden = torch.stack(outputs, dim=1)
+        return hidden, self.loss_of(hidden, targets), tuple(part[None] for part in plain)
+
+
+def truncated_bptt(
+    step: Step,
+    loss_of: Loss,
+    state: State,
+    pieces: Iterable[tuple[Tensor, Tensor]],
+    update: Callable[[], None],
+) -> tuple[list[float], State]:
+    """Let the package carry the state and cut its graph."""
+    batch_size, d_hidden = state[0].shape
+    with torch.random.fork_rng(devices=[]):  # making a model draws weights, which nobody uses
+        model = _Given(step, loss_of, len(state), d_hidden)
+    reader = models.TruncatedBPTT(model, batch_size).to(state[0].dtype)
+    for name, part in zip(reader.names, state, strict=True):
+        getattr(reader, name).copy_(part[None])
+    losses = []
+    for ids, targets in pieces:
+        _, loss = reader(ids, targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return losses, tuple(getattr(reader, name)[0] for name in reader.names)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "one piece",
+        "In a single piece, the loss and all gradients are those of the whole unrolling.",
+        draw_one_piece,
+        train,
+        4,
+    ),
+    near_part(
+        "many pieces",
+        "Each piece starts from the state of the last one, and gradients end at its start.",
+        draw_many_pieces,
+        train,
+        4,
+    ),
+    near_part(
+        "two parts",
+        "A state may have two parts, as an LSTM's; both are carried, both are cut.",
+        draw_two_parts,
+        train,
+        1.5,
+    ),
+    near_part(
+        "state",
+        "The state after the last step is returned, cut from its graph.",
+        draw_returned_states,
+        train,
+        1.5,
+    ),
+    keeps(
+        draw_repeated,
+        train,
+        "A second call starts anew; the state and the pieces stay as they were.",
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="You carry the state into the next piece together with its graph, and torch is asked to "
+    "go back through it twice. Cut it at the end of each piece: detach every part.",
+)
+def state_not_detached(step, loss_of, state, pieces, update):
+    """The state is carried with its graph."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return losses, tuple(part.detach() for part in state)
+
+
+@mistake(
+    hint="With retain_graph torch no longer complains, but the gradient now flows through all "
+    "earlier pieces, and memory grows without end. Detach the state instead.",
+)
+def graph_retained(step, loss_of, state, pieces, update):
+    """The graph is kept, so that gradients flow through all pieces before."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward(retain_graph=True)
+        update()
+        losses.append(loss.item())
+    return losses, tuple(part.detach() for part in state)
+
+
+@mistake(
+    hint="You detach the hidden state, but a state may have a second part, the memory. The "
+    "gradient finds its way through that one: detach every part.",
+)
+def only_first_part_detached(step, loss_of, state, pieces, update):
+    """Only the hidden state is cut from its graph, not the memory."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = (state[0].detach(), *state[1:])
+    return losses, state
+
+
+@mistake(
+    hint="You carry the hidden state, but put zeros in the place of the second part, the memory. "
+    "Every part goes on with its value.",
+)
+def only_first_part_carried(step, loss_of, state, pieces, update):
+    """Only the hidden state is carried; the memory starts from zeros in each piece."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = (state[0].detach(), *(torch.zeros_like(part) for part in state[1:]))
+    return losses, state
+
+
+@mistake(
+    hint="Each of your pieces starts from the first state. So the network forgets everything at "
+    "every border: carry the state's value on, and cut only its graph.",
+)
+def start_anew_in_each_piece(step, loss_of, state, pieces, update):
+    """Each piece starts from the first state again."""
+    losses, after = [], state
+    for ids, targets in pieces:
+        after, outputs = state, []
+        for t in range(ids.shape[1]):
+            after = step(ids[:, t], after)
+            outputs.append(after[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return losses, tuple(part.detach() for part in after)
+
+
+@mistake(
+    hint="You replace the state that you are given by zeros. The caller decides what stands "
+    "before the first piece: start from it.",
+)
+def start_from_zeros(step, loss_of, state, pieces, update):
+    """The state that is given is replaced by zeros."""
+    state = tuple(torch.zeros_like(part) for part in state)
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+@mistake(
+    hint="You cut the graph after every step, so no step learns from the next one. Inside a piece "
+    "the gradient must flow: cut only at its end.",
+)
+def cut_at_every_step(step, loss_of, state, pieces, update):
+    """The graph is cut after every step, not after every piece."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], tuple(part.detach() for part in state))
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return losses, tuple(part.detach() for part in state)
+
+
+@mistake(
+    hint="You update once, after all pieces. In a long text that is far too rare: update after "
+    "each piece.",
+)
+def update_at_the_end(step, loss_of, state, pieces, update):
+    """All pieces are read before the only update."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    update()
+    return losses, state
+
+
+@mistake(
+    hint="You update before you go backward, so the weights move by an old gradient, or by none. "
+    "First backward, then update.",
+)
+def update_before_backward(step, loss_of, state, pieces, update):
+    """The update comes before the gradient, and so uses that of the piece before."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        update()
+        loss.backward()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+@mistake(
+    hint="You score only the last step of each piece. Every step predicts an id: collect all "
+    "hidden states, and give them to loss_of together.",
+)
+def last_loss_only(step, loss_of, state, pieces, update):
+    """Only the last step of each piece has a loss."""
+    losses = []
+    for ids, targets in pieces:
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+        loss = loss_of(state[0].unsqueeze(1), targets[:, -1:])
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+@mistake(
+    hint="You collect each hidden state before its step, so a prediction never sees the newest "
+    "id. Step first, then collect.",
+)
+def states_before_the_step(step, loss_of, state, pieces, update):
+    """The states before each step are scored, not those after it."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            outputs.append(state[0])
+            state = step(ids[:, t], state)
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        if loss.requires_grad:
+            loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+@mistake(
+    hint="You stack the hidden states with time as the first axis, so they meet the wrong "
+    "targets. The shape is (B, t, R): stack along axis 1.",
+)
+def time_before_batch(step, loss_of, state, pieces, update):
+    """The hidden states are stacked with time as the first axis."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+@mistake(
+    hint="The training is right. But the state that you return still carries its graph, and "
+    "whoever goes on from it would go backward twice: detach it too.",
+)
+def returned_with_its_graph(step, loss_of, state, pieces, update):
+    """The state that is returned still carries its graph."""
+    losses = []
+    for ids, targets in pieces:
+        state = tuple(part.detach() for part in state)
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return losses, state
+
+
+@mistake(
+    hint="You keep the state somewhere between two calls, so a second text starts in the memory "
+    "of the first. Everything that you need is in the arguments.",
+)
+def remember_between_calls(step, loss_of, state, pieces, update, carried={}):  # noqa: B006
+    """The state leaks from one call into the next one."""
+    losses = []
+    state = carried.get("state", state)
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple(part.detach() for part in state)
+    if len({part.shape for part in state}) == 1:
+        carried["state"] = state
+    return losses, state
+
+
+MISTAKES = (
+    state_not_detached,
+    graph_retained,
+    only_first_part_detached,
+    only_first_part_carried,
+    start_anew_in_each_piece,
+    start_from_zeros,
+    cut_at_every_step,
+    update_at_the_end,
+    update_before_backward,
+    last_loss_only,
+    states_before_the_step,
+    time_before_batch,
+    returned_with_its_graph,
+    remember_between_calls,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_unroller(step, loss_of, state, pieces, update):
+    """Unrolls a piece in a function of its own, and cuts before each piece."""
+
+    def unroll(ids, state):
+        seen = []
+        for ids_now in ids.unbind(1):
+            state = step(ids_now, state)
+            seen.append(state[0].unsqueeze(1))
+        return torch.cat(seen, dim=1), state
+
+    losses = []
+    for ids, targets in pieces:
+        hidden, state = unroll(ids, tuple(part.detach() for part in state))
+        loss = loss_of(hidden, targets)
+        loss.backward()
+        update()
+        losses.append(float(loss.detach()))
+    return losses, tuple(part.detach() for part in state)
+
+
+def by_recursion(step, loss_of, state, pieces, update):
+    """Does the first piece, and calls itself for the others."""
+    if len(pieces) == 0:
+        return [], tuple(state)
+    (ids, targets), *rest = pieces
+    outputs = []
+    for column in ids.T:
+        state = step(column, state)
+        outputs.append(state[0])
+    loss = loss_of(torch.stack(outputs, 1), targets)
+    loss.backward()
+    update()
+    cut = tuple(part.detach().clone() for part in state)
+    losses, after = by_recursion(step, loss_of, cut, rest, update)
+    return [loss.item(), *losses], after
+
+
+def by_accumulate(step, loss_of, state, pieces, update):
+    """Lets the standard library carry the state from step to step."""
+    from itertools import accumulate
+
+    losses = []
+    for ids, targets in pieces:
+        columns = [ids[:, t] for t in range(ids.size(1))]
+        states = list(accumulate(columns, lambda s, column: step(column, s), initial=state))[1:]
+        loss = loss_of(torch.stack([s[0] for s in states]).transpose(0, 1), targets)
+        torch.autograd.backward(loss)
+        update()
+        losses += [loss.detach().item()]
+        state = tuple(part.data for part in states[-1])
+    return losses, state
+
+
+def by_writing_into_a_tensor(step, loss_of, state, pieces, update):
+    """Writes the hidden states into one tensor made in advance."""
+    losses = []
+    for ids, targets in pieces:
+        hidden = state[0].new_empty(*ids.shape, state[0].shape[-1])
+        for t, now in enumerate(ids.unbind(dim=1)):
+            state = step(now, state)
+            hidden[:, t] = state[0]
+        loss = loss_of(hidden, targets)
+        loss.backward()
+        losses.append(loss.item())
+        update()
+        with torch.no_grad():
+            state = tuple(part.clone().detach() for part in state)
+    return losses, state
+
+
+CHECK = Check(
+    item="ps3_truncated_bptt",
+    points=12,
+    target="truncated_bptt",
+    reference=truncated_bptt,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_unroller, by_recursion, by_accumulate, by_writing_into_a_tensor),
+    seconds=5.0,
+)

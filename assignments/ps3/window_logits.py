@@ -1,0 +1,362 @@
+"""The task "the fixed window"."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    counted,
+    mistake,
+)
+from course_pkg.models.window import FixedWindowLM
+
+from .inputs import (
+    FLOWS,
+    Generator,
+    call,
+    differentiate,
+    keeps,
+    near_part,
+    normal,
+    tensor_case,
+    whole,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _draw_windows(rng: Generator, sizes: Sequence[tuple[int, int, int, str]]) -> list[Case]:
+    cases = []
+    for batch_size, n_positions, window, dtype in sizes:
+        vocab_size, d_embedding, d_hidden = rng.permutation([11, 4, 7])
+        weights = {
+            "embedding": normal(rng, dtype, vocab_size, d_embedding),
+            "hidden": normal(rng, dtype, d_hidden, window * d_embedding, scale=0.4),
+            "hidden_bias": normal(rng, dtype, d_hidden),
+            "output": normal(rng, dtype, vocab_size, d_hidden),
+            "output_bias": normal(rng, dtype, vocab_size),
+        }
+        ids = whole(rng, vocab_size, batch_size, n_positions)
+        eos_id = int(rng.integers(1, vocab_size))
+        size = f"{counted(batch_size, 'row')} of {counted(n_positions, 'id')}, a window of {window}"
+        cases.append(tensor_case(size, dtype, [ids, window, eos_id, weights]))
+    return cases
+
+
+def draw_windows(rng: Generator) -> list[Case]:
+    """Texts that are longer than the window."""
+    sizes = [(1, 3, 1, "float64"), (1, 4, 2, "float64"), (2, 8, 3, "float32"), (3, 9, 5, "float64")]
+    return _draw_windows(rng, sizes)
+
+
+def draw_starts(rng: Generator) -> list[Case]:
+    """Texts and windows of more than one id, so that some context is missing."""
+    sizes = [(1, 4, 2, "float64"), (2, 7, 3, "float32"), (3, 6, 5, "float64")]
+    return _draw_windows(rng, sizes)
+
+
+def draw_short_texts(rng: Generator) -> list[Case]:
+    """Texts that are shorter than the window."""
+    sizes = [(1, 1, 2, "float64"), (2, 3, 5, "float32"), (3, 1, 4, "float64")]
+    return _draw_windows(rng, sizes)
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def score_full_windows(implementation, inputs):
+    """Return the logits of all positions that have a whole window before them."""
+    return implementation(*inputs["arguments"])[:, inputs["arguments"][1] - 1 :]
+
+
+def score_starts(implementation, inputs):
+    """Return the logits of the positions before the first whole window."""
+    return implementation(*inputs["arguments"])[:, : inputs["arguments"][1] - 1]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def window_logits(ids: Tensor, window: int, eos_id: int, weights: Mapping[str, Tensor]) -> Tensor:
+    """Run the package's model on the given weights."""
+    vocab_size, d_embedding = weights["embedding"].shape
+    with torch.device("meta"):
+        model = FixedWindowLM(
+            vocab_size, window, d_embedding, len(weights["hidden"]), eos_id=eos_id
+        )
+    given = {
+        "embedding.weight": weights["embedding"],
+        "hidden.weight": weights["hidden"],
+        "hidden.bias": weights["hidden_bias"],
+        "output.weight": weights["output"],
+        "output.bias": weights["output_bias"],
+    }
+    logits: Tensor = functional_call(model, given, (ids,))[0]
+    return logits
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    near_part(
+        "values",
+        "Where the window is full, the scores of the next id are right.",
+        draw_windows,
+        score_full_windows,
+        5,
+    ),
+    near_part(
+        "starts",
+        "At the start of a text, eos_id stands for what is missing on the left.",
+        draw_starts,
+        score_starts,
+        2,
+    ),
+    near_part(
+        "short texts",
+        "Texts that are shorter than the window have scores too.",
+        draw_short_texts,
+        call,
+        1,
+    ),
+    near_part("gradients", FLOWS, draw_windows, differentiate, 1),
+    keeps(draw_starts),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@mistake(
+    hint="Your window holds the right ids, but in reverse. Each place of the window has its own "
+    "weights, so order counts: the oldest id comes first.",
+)
+def newest_first(ids, window, eos_id, weights):
+    """The window is reversed: the newest id comes first."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1).flip(-1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="Your hidden layer has no tanh. Without it two layers are one linear map, and the "
+    "network cannot combine words in any way that a sum does not.",
+)
+def without_tanh(ids, window, eos_id, weights):
+    """The tanh is missing."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = vectors @ weights["hidden"].T + weights["hidden_bias"]
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="You put vectors of zeros before the text. There stands eos_id, an id with an embedding "
+    "of its own: pad the ids first, and look up afterwards.",
+)
+def zeros_before_the_text(ids, window, eos_id, weights):
+    """Before the text stands a vector of zeros instead of eos."""
+    vectors = F.pad(weights["embedding"][ids], (0, 0, window - 1, 0))
+    vectors = vectors.unfold(1, window, 1).transpose(2, 3).flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="You pad with the id 0. It may be an ordinary word: pad with the eos_id that is given."
+)
+def id_0_before_the_text(ids, window, eos_id, weights):
+    """Before the text stands the id 0 instead of eos."""
+    padded = F.pad(ids, (window - 1, 0))
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="You pad on the right. So a window reaches to the right of its place and sees the very "
+    "id that is to be predicted. What is missing is missing on the left.",
+)
+def pad_on_the_right(ids, window, eos_id, weights):
+    """The padding stands after the text, so that a window sees what is to come."""
+    padded = F.pad(ids, (0, window - 1), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="Your windows end one place too early: the score at a place must use the id of the place "
+    "itself, since it predicts the id after it. How many ids of padding do you need?",
+)
+def one_place_late(ids, window, eos_id, weights):
+    """The window ends one place too early: the newest id is not seen."""
+    padded = F.pad(ids, (window, 0), value=eos_id)[:, :-1]
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="You score only places with a full window. The first words of a text must be predicted "
+    "too: fill what is missing on the left with eos_id.",
+)
+def only_full_windows(ids, window, eos_id, weights):
+    """Places without a full window are left out."""
+    vectors = weights["embedding"][ids.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(hint="Your hidden layer has no bias. Add `hidden_bias` to the product before the tanh.")
+def without_hidden_bias(ids, window, eos_id, weights):
+    """The hidden layer's bias is missing."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T)
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="Your output has no bias. It lets frequent words have a high score in every context: add "
+    "it to the product with the output weights.",
+)
+def without_output_bias(ids, window, eos_id, weights):
+    """The bias of the output is missing."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T
+
+
+@mistake(
+    hint="You return probabilities. The contract asks for the scores before softmax, since the "
+    "loss needs them to stay accurate.",
+)
+def probabilities(ids, window, eos_id, weights):
+    """Probabilities are returned instead of scores."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return torch.softmax(hidden @ weights["output"].T + weights["output_bias"], dim=-1)
+
+
+@mistake(
+    hint="In your windows the first features of all ids come first, then the second ones. Put "
+    "whole embeddings side by side: look at the order of the axes before you flatten.",
+)
+def mixed_up_features(ids, window, eos_id, weights):
+    """The features of the window's embeddings are interleaved, not side by side."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = weights["embedding"][padded.unfold(1, window, 1)].transpose(2, 3).flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+@mistake(
+    hint="In your answer the left context of one row is the end of the row above. Rows of a batch "
+    "are separate texts: pad each of them.",
+)
+def rows_in_one_stream(ids, window, eos_id, weights):
+    """The left context of a row is the end of the row above it."""
+    n_rows, n_places = ids.shape
+    stream = F.pad(ids.reshape(1, -1), (window - 1, 0), value=eos_id)
+    windows = stream.unfold(1, window, 1).reshape(n_rows, n_places, window)
+    vectors = weights["embedding"][windows].flatten(2)
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    return hidden @ weights["output"].T + weights["output_bias"]
+
+
+MISTAKES = (
+    newest_first,
+    without_tanh,
+    zeros_before_the_text,
+    id_0_before_the_text,
+    pad_on_the_right,
+    one_place_late,
+    only_full_windows,
+    without_hidden_bias,
+    without_output_bias,
+    probabilities,
+    mixed_up_features,
+    rows_in_one_stream,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_unfold(ids, window, eos_id, weights):
+    """Lets torch cut the windows out of the padded ids."""
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = F.embedding(padded.unfold(1, window, 1), weights["embedding"]).flatten(2)
+    hidden = F.linear(vectors, weights["hidden"], weights["hidden_bias"]).tanh()
+    return F.linear(hidden, weights["output"], weights["output_bias"])
+
+
+def by_sums(ids, window, eos_id, weights):
+    """Adds up one product for each place of the window, without putting vectors side by side."""
+    embedding = weights["embedding"]
+    n_places, d_embedding = ids.shape[1], embedding.shape[1]
+    total = weights["hidden_bias"]
+    for age in range(window):  # 0 is the newest
+        seen = torch.full_like(ids, eos_id)
+        if age < n_places:
+            seen[:, age:] = ids[:, : n_places - age]
+        first = (window - 1 - age) * d_embedding
+        part = weights["hidden"][:, first : first + d_embedding]
+        total = total + embedding[seen] @ part.T
+    return torch.tanh(total) @ weights["output"].T + weights["output_bias"]
+
+
+def by_places(ids, window, eos_id, weights):
+    """Computes which place each window looks at, and replaces those before the text."""
+    places = torch.arange(ids.shape[1])[:, None] - torch.arange(window - 1, -1, -1)
+    windows = torch.where(places >= 0, ids[:, places.clamp(min=0)], eos_id)  # (B, T, W)
+    vectors = weights["embedding"][windows]
+    inputs = vectors.reshape(*ids.shape, -1)
+    hidden = torch.tanh(
+        torch.einsum("btx,rx->btr", inputs, weights["hidden"]) + weights["hidden_bias"]
+    )
+    return torch.einsum("btr,vr->btv", hidden, weights["output"]) + weights["output_bias"]
+
+
+def by_convolution(ids, window, eos_id, weights):
+    """A hidden layer over windows is a convolution over the text."""
+    padded = torch.cat([torch.full_like(ids[:, :1], eos_id)] * (window - 1) + [ids], dim=1)
+    vectors = weights["embedding"][padded].transpose(1, 2)  # (B, E, T + W - 1)
+    d_hidden = len(weights["hidden"])
+    kernel = weights["hidden"].reshape(d_hidden, window, -1).transpose(1, 2)
+    hidden = torch.tanh(F.conv1d(vectors, kernel, weights["hidden_bias"]))
+    return hidden.transpose(1, 2) @ weights["output"].T + weights["output_bias"]
+
+
+def by_table(ids, window, eos_id, weights):
+    """Multiplies every embedding by every place's weights first, then looks up the products."""
+    d_hidden = len(weights["hidden"])
+    blocks = weights["hidden"].view(d_hidden, window, -1)
+    table = torch.einsum("ve,rwe->wvr", weights["embedding"], blocks)  # (W, V, R)
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    n_places = ids.shape[1]
+    looked_up = [table[w][padded[:, w : w + n_places]] for w in range(window)]
+    hidden = torch.tanh(torch.stack(looked_up).sum(dim=0) + weights["hidden_bias"])
+    return torch.matmul(hidden, weights["output"].mT) + weights["output_bias"]
+
+
+CHECK = Check(
+    item="ps3_window_logits",
+    points=14,
+    target="window_logits",
+    reference=window_logits,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(by_unfold, by_sums, by_places, by_convolution, by_table),
+    seconds=5.0,
+)

@@ -19,7 +19,7 @@ from course_pkg.recipes.reports import StreamReport, TranslationReport
 from course_pkg.recipes.settings import Recipe
 from course_pkg.recipes.warm_start import adopt_weights
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
-from course_pkg.training.trainer import BatchSource
+from course_pkg.training.run import BatchSource
 
 _PRESETS = {"gpt": gpt_tiny, "bert": bert_tiny, "t5": transformer_tiny}
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from course_pkg.training.trainer import TrainerConfig
+from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")
 TOKENIZERS = ("word", "char", "byte", "bpe")

@@ -8,6 +8,8 @@ Chapter: training transformers.
 """
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -112,3 +114,22 @@ def _measured_flops(device: torch.device, dtype: torch.dtype, n_rounds: int = 5)
         float((matrix @ matrix)[0, 0])  # reading an entry waits for the product
         seconds.append(time.perf_counter() - started)
     return 2.0 * width**3 / min(seconds[1:])
+
+
+@contextmanager
+def explained_out_of_memory(shape: Sequence[int], device: torch.device) -> Iterator[None]:
+    """Turn a device's lack of memory for a batch of some shape into advice.
+
+    Raises:
+        MemoryError: in place of the errors that a GPU and a CPU have for this.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        # A GPU has an exception of its own for it, a CPU has not.
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate" not in str(error):
+            raise
+        raise MemoryError(
+            f"a batch of shape {tuple(shape)} does not fit on {device}: make batches smaller and "
+            "raise n_accumulate by the same factor"
+        ) from error

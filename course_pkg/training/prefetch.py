@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from course_pkg.training.trainer import Batch, BatchSource
+from course_pkg.training.run import Batch, BatchSource
 
 
 class Prefetched:

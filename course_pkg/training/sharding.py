@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from course_pkg.layers.blocks import Block
 from course_pkg.training import distributed
+from course_pkg.training.settings import TrainerConfig
 
 
 def shard(
@@ -56,6 +57,19 @@ def shard(
             block.forward = torch.compile(block.forward)  # type: ignore[method-assign]
         fully_shard(block, mesh=mesh, mp_policy=policy)
     fully_shard(model, mesh=mesh, mp_policy=policy)
+
+
+def place(
+    model: nn.Module, device: torch.device, config: TrainerConfig, *, is_sharded: bool
+) -> nn.Module:
+    """Put a model onto the device, whole or in parts; return what computes its loss."""
+    if is_sharded:
+        shard(model, device, precision=config.precision, compile=config.compile)
+        return model
+    forward: nn.Module = model.to(device)
+    if config.compile:
+        forward = torch.compile(forward)  # type: ignore[assignment]
+    return distributed.data_parallel(forward)
 
 
 @contextmanager

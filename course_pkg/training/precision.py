@@ -1,0 +1,28 @@
+"""In which floats a run computes: decided here and nowhere else.
+
+float32 means float32. A GPU could round the factors of float32 products to the ten bits of TF32;
+PyTorch does so by default in recurrent layers but not in matrix products, so that two models of one
+table would not be computed alike. A run that wants speed says bfloat16, and its log shows it.
+Weights, their updates, softmaxes and losses stay float32 in every precision (Micikevicius et al.
+2018). Chapter: training transformers.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+PRECISIONS = ("float32", "bfloat16", "float16")
+"""What the forward pass may compute in."""
+
+
+def forbid_tf32() -> None:
+    """Let float32 products be float32 products, in this process from now on."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False  # the recurrent kernels
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[None]:
+    """Return the context in which a model computes in one of `PRECISIONS`."""
+    if precision == "float32":
+        return nullcontext()
+    return torch.autocast(device.type, dtype=getattr(torch, precision))

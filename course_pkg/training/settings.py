@@ -1,0 +1,104 @@
+"""How a model is trained, as one record that is saved with every checkpoint.
+
+Chapter: training transformers.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from course_pkg.training import optim
+from course_pkg.training.precision import PRECISIONS
+
+
+@dataclass(frozen=True)
+class TrainerConfig:
+    """How to train; what is trained stands in the model's own config.
+
+    Attributes:
+        n_steps: updates in all.
+        n_accumulate: batches per update and process.
+        schedule: "cosine", "constant" or "inverse_sqrt"; `lr` is its peak.
+        clip_norm: longest joint gradient, or None.
+        precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
+        beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
+        fused: use torch's fused optimizer instead of the written-out one; same steps.
+        compile: `torch.compile` the model; pays back after thousands of small updates.
+        checkpoint_every: updates between checkpoints; a roll back loses at most these.
+        spike_factor: how many times its recent median a loss must reach to count as a spike,
+        spike_margin: and how many nats above it: three times almost nothing is no spike.
+        n_rollbacks: spikes survived before the run stops.
+        seed: of dropout. The data's seed is the batch source's own.
+    """
+
+    n_steps: int
+    lr: float = 1e-3
+    n_accumulate: int = 1
+    optimizer: str = "adamw"
+    schedule: str = "cosine"
+    n_warmup: int = 0
+    weight_decay: float = 0.1
+    beta2: float = 0.95
+    clip_norm: float | None = 1.0
+    precision: str = "float32"
+    fused: bool = False
+    compile: bool = False
+    log_every: int = 10
+    evaluate_every: int | None = None
+    checkpoint_every: int = 200
+    n_checkpoints: int = 2
+    spike_factor: float = 3.0
+    spike_margin: float = 0.5
+    n_rollbacks: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n_steps", "n_accumulate", "log_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.lr > 0:
+            raise ValueError(f"lr is {self.lr}; it must be positive")
+        if not 0 <= self.beta2 < 1:
+            raise ValueError(f"beta2 is {self.beta2}; it must be at least 0 and below 1")
+        if not self.spike_factor > 1:
+            raise ValueError(f"spike_factor is {self.spike_factor}; it must be above 1")
+        if not self.spike_margin >= 0:
+            raise ValueError(f"spike_margin is {self.spike_margin}; it must not be negative")
+        if self.precision not in PRECISIONS:
+            raise ValueError(
+                f"precision is {self.precision!r}; it must be one of {', '.join(PRECISIONS)}"
+            )
+        for name in ("checkpoint_every", "evaluate_every"):
+            every = getattr(self, name)
+            if every is not None and (every < 1 or every % self.log_every):
+                raise ValueError(
+                    f"{name} is {every}; it must be a multiple of log_every, {self.log_every}: "
+                    "only then are the losses known to be good"
+                )
+        self.learning_rates()
+
+    def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """Build the optimizer over a model's trainable parameters."""
+        return optim.make_optimizer(
+            model,
+            self.optimizer,
+            lr=self.lr,
+            betas=(0.9, self.beta2),
+            weight_decay=self.weight_decay,
+            fused=self.fused,
+        )
+
+    def learning_rates(self) -> optim.Schedule:
+        """Return the schedule, as a function of the updates done so far."""
+        match self.schedule:
+            case "cosine":
+                return optim.cosine_schedule(self.lr, n_warmup=self.n_warmup, n_steps=self.n_steps)
+            case "constant":
+                return optim.constant_schedule(self.lr, n_warmup=self.n_warmup)
+            case "inverse_sqrt":  # d_model 1 and this factor put the peak at lr
+                factor = self.lr * self.n_warmup**0.5
+                return optim.inverse_sqrt_schedule(1, n_warmup=self.n_warmup, factor=factor)
+        raise ValueError(
+            f"schedule is {self.schedule!r}; it must be cosine, constant or inverse_sqrt"
+        )

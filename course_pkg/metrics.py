@@ -1,26 +1,32 @@
 """Numbers for tasks with a right answer: classes, scores, sentences, spans, alignments.
 
 Each is a few lines, because each is a definition; the papers' formulas stand in the docstrings.
+Lists, tensors and arrays may be passed alike.
 Reported by the chapters on sequence to sequence and on fine-tuning.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from torch import Tensor
+
+Items = Sequence[Any] | Tensor | np.ndarray
+"""One thing for each item: its class, its score, its sentence or its tokens."""
 
 
-def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+def accuracy(predicted: Items, gold: Items) -> float:
     """Return the share of items that are right.
 
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    _check_pairs(predicted, gold)
+    predicted, gold = _pairs(predicted, gold)
     return sum(p == g for p, g in zip(predicted, gold, strict=True)) / len(gold)
 
 
-def f1(predicted: Sequence[Hashable], gold: Sequence[Hashable], *, positive: Hashable = 1) -> float:
+def f1(predicted: Items, gold: Items, *, positive: Hashable = 1) -> float:
     """Return the harmonic mean of precision and recall of one class: 2 tp / (2 tp + fp + fn).
 
     It is 0 where the class is neither predicted nor right anywhere.
@@ -37,25 +43,24 @@ def f1(predicted: Sequence[Hashable], gold: Sequence[Hashable], *, positive: Has
         >>> f1([1, 1, 0, 0], [1, 0, 1, 0])
         0.5
     """
-    _check_pairs(predicted, gold)
-    pairs = list(zip(predicted, gold, strict=True))
+    pairs = list(zip(*_pairs(predicted, gold), strict=True))
     hits = sum(p == g == positive for p, g in pairs)
     misses = sum((p == positive) != (g == positive) for p, g in pairs)
     return 2 * hits / (2 * hits + misses) if hits else 0.0
 
 
-def macro_f1(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+def macro_f1(predicted: Items, gold: Items) -> float:
     """Return the mean of `f1` over all classes that occur, so that rare ones count as much.
 
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    _check_pairs(predicted, gold)
+    predicted, gold = _pairs(predicted, gold)
     classes = set(predicted) | set(gold)
     return sum(f1(predicted, gold, positive=c) for c in classes) / len(classes)
 
 
-def matthews(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
+def matthews(predicted: Items, gold: Items) -> float:
     """Return the correlation of prediction and truth as class indicators, for two classes or more.
 
     Matthews 1975 for two classes; Gorodkin 2004, eq. 8, for more. It is 0 for a constant guess.
@@ -63,7 +68,7 @@ def matthews(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    _check_pairs(predicted, gold)
+    predicted, gold = _pairs(predicted, gold)
     classes = sorted(set(predicted) | set(gold), key=repr)
     p = np.array([[x == c for c in classes] for x in predicted], dtype=float)
     g = np.array([[x == c for c in classes] for x in gold], dtype=float)
@@ -72,20 +77,20 @@ def matthews(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
     return float((p * g).sum() / spread) if spread else 0.0
 
 
-def pearson(predicted: Sequence[float | int], gold: Sequence[float | int]) -> float:
+def pearson(predicted: Items, gold: Items) -> float:
     """Return the linear correlation of two lists of numbers; nan where one does not vary.
 
     Raises:
         ValueError: fewer than two items, or lists of different lengths.
     """
-    _check_pairs(predicted, gold, at_least=2)
+    predicted, gold = _pairs(predicted, gold, at_least=2)
     p, g = np.asarray(predicted, dtype=float), np.asarray(gold, dtype=float)
     p, g = p - p.mean(), g - g.mean()
     spread = math.sqrt((p @ p) * (g @ g))
     return float(p @ g / spread) if spread else math.nan
 
 
-def spearman(predicted: Sequence[float | int], gold: Sequence[float | int]) -> float:
+def spearman(predicted: Items, gold: Items) -> float:
     """Return the correlation of the ranks; equal numbers share their mean rank.
 
     Raises:
@@ -94,9 +99,9 @@ def spearman(predicted: Sequence[float | int], gold: Sequence[float | int]) -> f
     return pearson(_ranks(predicted), _ranks(gold))
 
 
-def _ranks(values: Sequence[float | int]) -> list[float]:
+def _ranks(values: Items) -> list[float]:
     _, group, sizes = np.unique(
-        np.asarray(values, dtype=float), return_inverse=True, return_counts=True
+        np.asarray(_plain(values), dtype=float), return_inverse=True, return_counts=True
     )
     mean_rank = np.cumsum(sizes) - (sizes - 1) / 2
     ranks: list[float] = mean_rank[group].tolist()
@@ -114,7 +119,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
         ValueError: no items, or lists of different lengths.
         ImportError: sacrebleu is not installed.
     """
-    _check_pairs(hypotheses, references)
+    hypotheses, references = _pairs(hypotheses, references)
     try:
         import sacrebleu
     except ImportError as error:
@@ -123,7 +128,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return score
 
 
-def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+def edit_distance(first: Items, second: Items) -> int:
     """Return how few insertions, deletions and replacements turn one into the other.
 
     Levenshtein 1966, by the table of Wagner & Fischer 1974, of which one row is kept.
@@ -132,6 +137,7 @@ def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
         >>> edit_distance("kitten", "sitting")
         3
     """
+    first, second = _plain(first), _plain(second)
     row = list(range(len(second) + 1))
     for i, x in enumerate(first, 1):
         diagonal, row[0] = row[0], i
@@ -140,15 +146,13 @@ def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     return row[-1]
 
 
-def error_rate(
-    hypotheses: Sequence[Sequence[Hashable]], references: Sequence[Sequence[Hashable]]
-) -> float:
+def error_rate(hypotheses: Items, references: Items) -> float:
     """Return edits per reference token: word, phoneme or character error rate by what is passed.
 
     Raises:
         ValueError: no items, lists of different lengths, or references without any token.
     """
-    _check_pairs(hypotheses, references)
+    hypotheses, references = _pairs(hypotheses, references)
     n_tokens = sum(len(reference) for reference in references)
     if n_tokens == 0:
         raise ValueError("references contain no token; there is nothing to divide by")
@@ -156,23 +160,23 @@ def error_rate(
     return sum(edit_distance(h, r) for h, r in pairs) / n_tokens
 
 
-def span_f1(predicted: Iterable[Hashable], gold: Iterable[Hashable]) -> float:
+def span_f1(predicted: Iterable[Any], gold: Iterable[Any]) -> float:
     """Return F1 of two sets of spans, each right only as a whole; 1 where both are empty.
 
     Args:
         predicted: spans such as (sentence, first, last, label).
         gold: right spans.
     """
-    ours, theirs = set(predicted), set(gold)
+    ours, theirs = (set(_list(spans)) for spans in (predicted, gold))
     if not ours and not theirs:
         return 1.0
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
 
 def alignment_error_rate(
-    predicted: Set[tuple[int, int]],
-    sure: Set[tuple[int, int]],
-    possible: Set[tuple[int, int]] | None = None,
+    predicted: Iterable[Any],
+    sure: Iterable[Any],
+    possible: Iterable[Any] | None = None,
 ) -> float:
     """Return 1 - (|A & S| + |A & P|) / (|A| + |S|): Och & Ney 2003, section 6.
 
@@ -184,7 +188,8 @@ def alignment_error_rate(
     Raises:
         ValueError: no predicted and no sure link, or a sure link that is not possible.
     """
-    possible = sure if possible is None else possible
+    predicted, sure = set(_list(predicted)), set(_list(sure))
+    possible = sure if possible is None else set(_list(possible))
     if not sure <= possible:
         raise ValueError(f"sure has {sorted(sure - possible)[0]}, which is not possible")
     if not predicted and not sure:
@@ -193,8 +198,26 @@ def alignment_error_rate(
     return 1 - found / (len(predicted) + len(sure))
 
 
-def _check_pairs(predicted: Sequence, gold: Sequence, *, at_least: int = 1) -> None:
+def _pairs(predicted: Any, gold: Any, *, at_least: int = 1) -> tuple[Sequence, Sequence]:
+    """Return both as plain values, an equal number of each."""
+    predicted, gold = _list(predicted), _list(gold)
     if len(predicted) != len(gold):
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} items; pair them")
     if len(gold) < at_least:
         raise ValueError(f"there are {len(gold)} items; it takes at least {at_least}")
+    return predicted, gold
+
+
+def _list(values: Any) -> list:
+    """Return the items as plain values."""
+    if isinstance(values, str):
+        raise ValueError(f"{values[:20]!r} is one string; it must be a list of items")
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """Turn tensors and arrays into what is compared, and hashed, by value."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(_plain(part) for part in value) if isinstance(value, list | tuple) else value

@@ -123,13 +123,16 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
     Raises:
         ValueError: if a file is missing, damaged, or of another model; the message names it.
     """
-    folder = Path(folder)
+    folder, reading = Path(folder), CONFIG_FILE
     try:
-        config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        config = json.loads((folder / reading).read_text(encoding="utf-8"))
         model = build_model(config["kind"], config["structure"])
-        safetensors.torch.load_model(model, str(folder / WEIGHTS_FILE), device=str(device))
-        tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
-        card = (folder / CARD_FILE).read_text(encoding="utf-8")
+        reading = WEIGHTS_FILE
+        safetensors.torch.load_model(model, str(folder / reading), device=str(device))
+        reading = TOKENIZER_FILE
+        tokenizer = load_tokenizer(folder / reading)
+        reading = CARD_FILE
+        card = (folder / reading).read_text(encoding="utf-8")
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder} does not hold a trained model: {error}") from error
+        raise ValueError(f"{folder} does not hold a trained model: {reading}: {error}") from error
     return TrainedModel(config["kind"], model.to(device).eval(), tokenizer, card)

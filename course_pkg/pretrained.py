@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -152,6 +153,8 @@ def load_gpt2(
     _require(published, "layer_norm_epsilon", 1e-5)
     _require(published, "scale_attn_weights", True)
     _require(published, "scale_attn_by_inverse_layer_idx", False)
+    theirs = _read_weights(folder, sha256)
+    is_tied = _is_tied(published, theirs, "lm_head.weight", table="wte.weight")
     config = TransformerConfig(
         vocab_size=published["vocab_size"],
         context_length=published["n_positions"],
@@ -160,8 +163,11 @@ def load_gpt2(
         n_layers=published["n_layer"],
         d_ff=published.get("n_inner") or 4 * published["n_embd"],
         activation=_activation(published, "activation_function"),
+        is_tied=is_tied,
     )
-    weights = gpt2_weights(_read_weights(folder, sha256))
+    weights = gpt2_weights(theirs)
+    if not is_tied:
+        weights["unembedding.weight"] = theirs["lm_head.weight"]
     with torch.device("meta"):  # a place to put the weights, without drawing any
         model = GPT(config, dropout=dropout, fused=fused)
     model.load_state_dict(weights, assign=True)
@@ -186,6 +192,9 @@ def load_bert(
     published = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     _require(published, "layer_norm_eps", NORM_EPS)
     _require(published, "position_embedding_type", "absolute")
+    theirs, decoder = _read_weights(folder, sha256), "cls.predictions.decoder.weight"
+    has_heads = "cls.seq_relationship.weight" in theirs
+    is_tied = not has_heads or _is_tied(published, theirs, decoder, table="word_embeddings.weight")
     config = TransformerConfig(
         vocab_size=published["vocab_size"],
         context_length=published["max_position_embeddings"],
@@ -195,13 +204,20 @@ def load_bert(
         d_ff=published["intermediate_size"],
         is_pre_norm=False,
         activation=_activation(published, "hidden_act"),
+        is_tied=is_tied,
     )
-    weights = bert_weights(_read_weights(folder, sha256))
+    weights = bert_weights(theirs)
+    if has_heads and not is_tied:
+        weights["unembedding.weight"] = theirs[decoder]
+        # Where both biases are stored, the output layer reads its own.
+        weights["token_head.bias"] = theirs.get(
+            "cls.predictions.decoder.bias", weights["token_head.bias"]
+        )
     with torch.device("meta"):
         model = BERT(
             config,
             n_segments=published["type_vocab_size"],
-            has_heads="pair_head.weight" in weights,
+            has_heads=has_heads,
             dropout=dropout,
             fused=fused,
         )
@@ -241,7 +257,10 @@ def _read_weights(folder: Path, sha256: str | None) -> dict[str, Tensor]:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != sha256:
             raise ValueError(f"the sha256 of {path} is {digest}; it must be {sha256}")
-    return load_file(path)
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} cannot be read as weights: {error}") from error
 
 
 def _rename(
@@ -256,6 +275,19 @@ def _rename(
             name = re.sub(pattern, replacement, name)
         renamed[name] = tensor
     return renamed
+
+
+def _is_tied(
+    published: Mapping[str, Any], weights: Mapping[str, Tensor], output: str, *, table: str
+) -> bool:
+    """Return whether the embeddings score the tokens too; config and weights must agree on it."""
+    is_tied = bool(published.get("tie_word_embeddings", True))
+    if not is_tied and output not in weights:
+        raise ValueError(f"tie_word_embeddings is False; the weights must have {output}")
+    embedding = next(tensor for name, tensor in weights.items() if name.endswith(table))
+    if is_tied and not torch.equal(weights.get(output, embedding), embedding):
+        raise ValueError(f"{output} differs from {table}; tie_word_embeddings must then be False")
+    return is_tied
 
 
 def _require(published: Mapping[str, Any], name: str, value: object) -> None:

@@ -110,6 +110,12 @@ def padding_mask(lengths: Int[Tensor, " B"], S: int) -> Bool[Tensor, "B 1 S"]:
     return (positions < lengths.unsqueeze(-1)).unsqueeze(1)
 
 
+def check_mask(mask: Tensor) -> None:
+    """Refuse masks of other types: numbers could mean "add to the scores", or True by 1 or by 0."""
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask is {mask.dtype}; it must be bool, True where a query may look")
+
+
 def masked_softmax(
     scores: Float[Tensor, "*batch T S"], mask: Bool[Tensor, "*#batch #T #S"] | None = None
 ) -> Float[Tensor, "*batch T S"]:
@@ -124,6 +130,7 @@ def masked_softmax(
     """
     if mask is None:
         return scores.softmax(dim=-1)
+    check_mask(mask)
     # Filling with -inf would give 0/0 in a row without any True, and a nan in its gradient even if
     # the row were overwritten later. The lowest finite score keeps that row finite; the second fill
     # removes what it would let through.
@@ -187,6 +194,8 @@ def attend(
         dropout: probability of dropping a weight; pass 0 outside training.
         fused: compute the same with torch's kernels, which never store the (T, S) weights.
     """
+    if mask is not None:
+        check_mask(mask)
     if fused:
         return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
     weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
@@ -327,6 +336,8 @@ class MultiHeadAttention(nn.Module):
             ValueError: for a mask, or positions that change the scores, with a cache of fixed size;
                 or if an `attend` of your own is to be traced, or returns another shape.
         """
+        if mask is not None:
+            check_mask(mask)
         if isinstance(cache, FixedKeyValueCache):
             if mask is not None or self.positions.changes_scores:
                 raise ValueError(

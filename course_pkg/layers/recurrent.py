@@ -15,6 +15,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from course_pkg.layers.inputs import check_lengths
+
 State = tuple[Tensor, ...]
 """What a cell remembers: `(hidden,)`, or `(hidden, memory)` for an LSTM; each (B, R) for a cell and
 (L, B, R) for a stack, where a bidirectional stack counts each layer twice, forward first."""
@@ -188,14 +190,8 @@ class RecurrentStack(nn.Module):
             outputs: the top layer's hidden state at each position.
             state: after the last real position, in each layer and direction.
         """
-        if (
-            lengths is not None
-            and not 1 <= int(lengths.min()) <= int(lengths.max()) <= (inputs.shape[1])
-        ):
-            raise ValueError(
-                f"lengths are {lengths.tolist()}; each must be 1 to {inputs.shape[1]}, "
-                "the number of positions"
-            )
+        if lengths is not None:
+            check_lengths(lengths, inputs.shape[1])
         state = self.initial_state(len(inputs)) if state is None else state
         run = self._run_kernel if self.fused else self._run_loop
         return run(inputs, state, lengths)

@@ -34,7 +34,7 @@ class LanguageModel(Protocol):
 
         Returns:
             logits: unnormalised natural-log scores; `log_softmax` over V makes them probabilities.
-            loss: mean nats per target that is not IGNORE, or None without targets.
+            loss: mean nats per target that is not IGNORE, 0 if all are; or None without targets.
         """
         ...
 

@@ -19,9 +19,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.layers.attention import padding_mask
+from course_pkg.layers.inputs import check_lengths
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
+from course_pkg.models.loss import nats_per_target
 
 Backbone = GPT | BERT
 
@@ -43,7 +45,7 @@ class Features(nn.Module):
             sentence pairs trained [CLS] and its pooler.
 
     Raises:
-        ValueError: if pooling is not one of `POOLINGS`.
+        ValueError: if pooling is not one of `POOLINGS`, or a frozen backbone has LoRA layers.
     """
 
     def __init__(
@@ -55,6 +57,11 @@ class Features(nn.Module):
         self.backbone, self.is_frozen, self.pooling = backbone, is_frozen, pooling
         self.d_model = backbone.config.d_model
         if is_frozen:
+            if any(isinstance(module, LoRALinear) for module in backbone.modules()):
+                raise ValueError(
+                    "is_frozen is True, but the backbone has LoRA layers, which could then not "
+                    "train; add_lora has frozen all else, so leave is_frozen False"
+                )
             backbone.requires_grad_(False)
 
     def train(self, mode: bool = True) -> "Features":
@@ -74,6 +81,7 @@ class Features(nn.Module):
         Raises:
             ValueError: if a GPT is given segments.
         """
+        check_lengths(lengths, ids.shape[1])
         if isinstance(self.backbone, BERT):
             mask = padding_mask(lengths, ids.shape[1]).squeeze(1)
             return self.backbone.encode(ids, segments, mask)
@@ -139,7 +147,7 @@ class TextClassifier(nn.Module):
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the classes; the loss is in nats per text."""
         logits = self.output(self.dropout(self.features.of_text(ids, lengths, segments)))
-        return logits, None if targets is None else F.cross_entropy(logits, targets)
+        return logits, None if targets is None else nats_per_target(logits, targets)
 
 
 class TokenTagger(nn.Module):
@@ -170,7 +178,7 @@ class TokenTagger(nn.Module):
         if targets is None:
             return logits, None
         targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
 
 class MultipleChoice(nn.Module):
@@ -203,7 +211,7 @@ class MultipleChoice(nn.Module):
         """Score the candidates; the loss is in nats per question."""
         vectors = self.features.of_text(ids.flatten(0, 1), lengths.flatten())
         logits = self.output(self.dropout(vectors)).view(ids.shape[:2])
-        return logits, None if targets is None else F.cross_entropy(logits, targets)
+        return logits, None if targets is None else nats_per_target(logits, targets)
 
 
 def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = None) -> nn.Linear:
@@ -252,7 +260,8 @@ def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = No
 class LoRALinear(nn.Module):
     """A frozen linear layer and a thin trainable one beside it: W x + b + (alpha / r) B A x.
 
-    A is random and B zero, so that at first nothing has changed (Hu et al. 2022, section 4.1).
+    A is Gaussian and B zero, so that at first nothing has changed (Hu et al. 2022, section 4.1).
+    The paper leaves A's spread open; ours is that of its authors' code, 1 / sqrt(3 I) for I inputs.
     """
 
     def __init__(
@@ -269,7 +278,7 @@ class LoRALinear(nn.Module):
         weight = linear.weight
         self.down = nn.Parameter(weight.new_empty(rank, linear.in_features))  # A
         self.up = nn.Parameter(weight.new_zeros(linear.out_features, rank))  # B
-        nn.init.normal_(self.down, std=rank**-0.5, generator=generator)
+        nn.init.normal_(self.down, std=(3 * linear.in_features) ** -0.5, generator=generator)
 
     def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch O"]:
         """Apply both paths."""

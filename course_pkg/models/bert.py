@@ -18,7 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.layers.blocks import ACTIVATIONS, Trace
+from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models import IGNORE
+from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
 from course_pkg.models.transformer_config import TransformerConfig, config_norm, embedding_positions
 
@@ -97,7 +99,7 @@ class BERT(nn.Module):
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         norm = norm or config_norm(config, eps=NORM_EPS, fused=fused)
-        self.embedding = nn.Embedding(V, D)
+        self.embedding = TokenEmbedding(V, D)
         self.segment_embedding = nn.Embedding(n_segments, D)
         self.positions = embedding_positions(config)
         self.embedding_norm = norm(D)
@@ -135,6 +137,7 @@ class BERT(nn.Module):
             mask: False at padding, to which nobody attends; None if there is none.
             trace: where hidden states and attention weights are noted, if at all.
         """
+        check_rows(ids)
         x = self.embedding(ids)
         if self.positions is not None:
             x = self.positions(x)
@@ -178,10 +181,9 @@ class BERT(nn.Module):
         pair_logits = self.pair_head(self.pool(x))
         losses = []
         if targets is not None:
-            flat = logits.flatten(0, 1), targets.flatten()
-            losses.append(F.cross_entropy(*flat, ignore_index=IGNORE))
+            losses.append(nats_per_target(logits, targets))
         if pair_targets is not None:
-            losses.append(F.cross_entropy(pair_logits, pair_targets, ignore_index=IGNORE))
+            losses.append(nats_per_target(pair_logits, pair_targets))
         return BERTOutput(logits, torch.stack(losses).sum() if losses else None, pair_logits)
 
 
@@ -214,7 +216,7 @@ class HiddenTokenLoss(nn.Module):
         table = model.embedding if model.unembedding is None else model.unembedding
         assert model.token_head is not None
         logits = model.token_head(model.encode(ids, segments, mask)[hidden], table.weight)
-        return logits, F.cross_entropy(logits, targets[hidden])
+        return logits, nats_per_target(logits, targets[hidden])
 
 
 def bert_base() -> TransformerConfig:

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.layers.blocks import BlockCache, Trace
-from course_pkg.models import IGNORE
+from course_pkg.layers.inputs import TokenEmbedding, check_rows
+from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
 from course_pkg.models.transformer_config import TransformerConfig, embedding_positions
 
@@ -53,7 +54,7 @@ class GPT(nn.Module):
         super().__init__()
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
-        self.embedding = nn.Embedding(V, D)
+        self.embedding = TokenEmbedding(V, D)
         self.positions = embedding_positions(config)
         self.dropout = nn.Dropout(dropout)
         self.stack = Stack(
@@ -98,6 +99,7 @@ class GPT(nn.Module):
         Raises:
             ValueError: if the text outgrows learned positions.
         """
+        check_rows(ids)
         x = self.embedding(ids)
         if self.positions is not None:
             x = self.positions(x, 0 if cache is None else cache[0].attention.length)
@@ -126,7 +128,7 @@ class GPT(nn.Module):
         logits = self.unembed(self.encode(ids, cache=cache, trace=trace))
         if targets is None:
             return logits, None
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
     def next_log_probs(
         self, ids: Int[Tensor, "B T"], *, cache: list[BlockCache] | None = None

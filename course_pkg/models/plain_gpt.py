@@ -13,8 +13,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.layers.inputs import TokenEmbedding
 from course_pkg.layers.plain_attention import PlainAttention
-from course_pkg.models import IGNORE
+from course_pkg.models.loss import nats_per_target
 
 
 class PlainGPT(nn.Module):
@@ -25,7 +26,7 @@ class PlainGPT(nn.Module):
     ) -> None:
         super().__init__()
         self.vocab_size, self.context_length = vocab_size, context_length
-        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.embedding = TokenEmbedding(vocab_size, d_model)
         self.positions = nn.ModuleDict({"table": nn.Embedding(context_length, d_model)})
         blocks = nn.ModuleList(_block(d_model, n_heads) for _ in range(n_layers))
         self.stack = nn.ModuleDict({"blocks": blocks, "final_norm": nn.LayerNorm(d_model)})
@@ -44,7 +45,7 @@ class PlainGPT(nn.Module):
         logits = self.stack["final_norm"](x) @ self.embedding.weight.T  # (B, T, V)
         if targets is None:
             return logits, None
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
 
 def _block(d_model: int, n_heads: int) -> nn.ModuleDict:

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import padding_mask
+from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.layers.recurrent import (
     Cell,
     LSTMCell,
@@ -23,6 +24,7 @@ from course_pkg.layers.recurrent import (
     initialise_uniform,
 )
 from course_pkg.models import IGNORE
+from course_pkg.models.loss import nats_per_target
 
 
 class RecurrentLM(nn.Module):
@@ -67,7 +69,7 @@ class RecurrentLM(nn.Module):
             )
         self.vocab_size = vocab_size
         self.dropout = nn.Dropout(dropout)
-        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.embedding = TokenEmbedding(vocab_size, d_embedding)
         self.stack = RecurrentStack(
             cell,
             d_embedding,
@@ -92,6 +94,7 @@ class RecurrentLM(nn.Module):
         Args:
             state: after the text so far; None is the blank state before any text.
         """
+        check_rows(ids)
         outputs, state = self.stack(self.dropout(self.embedding(ids)), state)
         return self.dropout(outputs), state
 
@@ -113,7 +116,7 @@ class RecurrentLM(nn.Module):
         logits = self.output(outputs)
         if targets is None:
             return logits, None, state
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        loss = nats_per_target(logits, targets)
         return logits, loss, state
 
     def next_log_probs(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B V"]:
@@ -221,7 +224,7 @@ class BidirectionalEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.embedding = TokenEmbedding(vocab_size, d_embedding)
         initialise_uniform(self.embedding, d_embedding**-0.5, generator)
         self.stack = RecurrentStack(
             cell,
@@ -243,6 +246,7 @@ class BidirectionalEncoder(nn.Module):
         Args:
             lengths: number of real ids in each row; None means all.
         """
+        check_rows(ids)
         states, state = self.stack(self.dropout(self.embedding(ids)), None, lengths)
         return self.dropout(states), state
 
@@ -299,7 +303,7 @@ class SequenceClassifier(nn.Module):
         """Score the classes; the loss is in nats per text."""
         states, _ = self.encoder(ids, lengths)
         logits = self.output(self.pool(states, lengths))
-        return logits, None if targets is None else F.cross_entropy(logits, targets)
+        return logits, None if targets is None else nats_per_target(logits, targets)
 
 
 class Tagger(nn.Module):
@@ -329,4 +333,4 @@ class Tagger(nn.Module):
         if targets is None:
             return logits, None
         targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)

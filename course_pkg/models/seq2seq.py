@@ -10,11 +10,11 @@ Luong et al. 2015.
 from dataclasses import dataclass, replace
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import masked_softmax, padding_mask
+from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.layers.recurrent import (
     Cell,
     LSTMCell,
@@ -23,6 +23,7 @@ from course_pkg.layers.recurrent import (
     initialise_uniform,
 )
 from course_pkg.models import IGNORE
+from course_pkg.models.loss import nats_per_target
 from course_pkg.models.recurrent import BidirectionalEncoder
 
 
@@ -91,7 +92,7 @@ class Seq2Seq(nn.Module):
             fused=fused,
         )
         self.dropout = nn.Dropout(dropout)
-        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.embedding = TokenEmbedding(vocab_size, d_embedding)
         self.decoder = RecurrentStack(
             cell, d_embedding, d_hidden, n_layers, dropout=dropout, fused=fused
         )
@@ -140,6 +141,7 @@ class Seq2Seq(nn.Module):
             states: the decoder's own, before they met the source.
             state: after the last of `ids`.
         """
+        check_rows(ids)
         states, state = self.decoder(self.dropout(self.embedding(ids)), state)
         if self.score is None:
             context = memory.state[0][-1].unsqueeze(1).expand_as(states)  # the bottleneck
@@ -171,7 +173,7 @@ class Seq2Seq(nn.Module):
         if targets is None:
             return logits, None
         targets = ignore_after_eos(targets, self.eos_id)
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
     def align(
         self,

@@ -23,7 +23,8 @@ from course_pkg.layers.blocks import (
     BlockCache,
     Trace,
 )
-from course_pkg.models import IGNORE
+from course_pkg.layers.inputs import TokenEmbedding, check_lengths, check_rows
+from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer_config import (
     TransformerConfig,
     config_norm,
@@ -142,8 +143,8 @@ class EncoderDecoder(nn.Module):
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         # Tied, all three tables are one (sec. 3.4): the other two are not even made.
-        self.embedding = nn.Embedding(V, D)
-        self.target_embedding = None if config.is_tied else nn.Embedding(V, D)
+        self.embedding = TokenEmbedding(V, D)
+        self.target_embedding = None if config.is_tied else TokenEmbedding(V, D)
         self.unembedding = None if config.is_tied else nn.Linear(D, V, bias=False)
         self.source_positions = embedding_positions(config)
         self.target_positions = embedding_positions(config)
@@ -182,7 +183,11 @@ class EncoderDecoder(nn.Module):
             memory: a vector for each source position.
             memory_mask: True at real source positions, None if all are.
         """
-        mask = None if source_lengths is None else padding_mask(source_lengths, source_ids.shape[1])
+        check_rows(source_ids)
+        mask = None
+        if source_lengths is not None:
+            check_lengths(source_lengths, source_ids.shape[1])
+            mask = padding_mask(source_lengths, source_ids.shape[1])
         x = self.embedding(source_ids)
         if self.source_positions is not None:
             x = self.source_positions(x)
@@ -205,6 +210,7 @@ class EncoderDecoder(nn.Module):
             cache: from `decoder.new_cache()`; it comes to hold these tokens too.
             trace: where hidden states and weights are noted, if at all.
         """
+        check_rows(ids)
         embedding = self.embedding if self.target_embedding is None else self.target_embedding
         x = embedding(ids)
         if self.target_positions is not None:
@@ -240,7 +246,7 @@ class EncoderDecoder(nn.Module):
         logits = self.decode(memory, memory_mask, ids, trace=trace)
         if targets is None:
             return logits, None
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
     def start(
         self, source_ids: Int[Tensor, "B S"], source_lengths: Int[Tensor, " B"] | None = None

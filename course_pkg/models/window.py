@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.models import IGNORE
+from course_pkg.layers.inputs import TokenEmbedding, check_rows
+from course_pkg.models.loss import nats_per_target
 
 
 class FixedWindowLM(nn.Module):
@@ -54,7 +55,7 @@ class FixedWindowLM(nn.Module):
         if not 0 <= eos_id < vocab_size:
             raise ValueError(f"eos_id is {eos_id}; it must be 0 to {vocab_size - 1}")
         self.vocab_size, self.window, self.eos_id = vocab_size, window, eos_id
-        self.embedding = nn.Embedding(vocab_size, d_embedding)  # C
+        self.embedding = TokenEmbedding(vocab_size, d_embedding)  # C
         self.hidden = nn.Linear(window * d_embedding, d_hidden)  # H, d
         self.output = nn.Linear(d_hidden, vocab_size)  # U, b
         self.direct = (
@@ -73,6 +74,7 @@ class FixedWindowLM(nn.Module):
 
     def windows(self, ids: Int[Tensor, "B T"]) -> Int[Tensor, "B T W"]:
         """Return, for each position, the last W ids up to and with it, the oldest first."""
+        check_rows(ids)
         return F.pad(ids, (self.window - 1, 0), value=self.eos_id).unfold(1, self.window, 1)
 
     def forward(
@@ -85,7 +87,7 @@ class FixedWindowLM(nn.Module):
             logits = logits + self.direct(inputs)
         if targets is None:
             return logits, None
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+        return logits, nats_per_target(logits, targets)
 
     def next_log_probs(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B V"]:
         """Return natural-log probabilities of the token after the last of `ids`."""

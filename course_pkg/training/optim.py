@@ -161,9 +161,15 @@ def make_optimizer(
         fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches.
 
     Raises:
-        ValueError: for an unknown name.
+        ValueError: for an unknown name, or a model of which nothing is to be trained.
     """
     groups = decay_groups(model, weight_decay)
+    if not any(group["params"] for group in groups):
+        n_params = sum(1 for _ in model.parameters())
+        raise ValueError(
+            f"none of the model's {n_params} parameters is to be trained: requires_grad is False "
+            "for all; unfreeze some, or add a head or LoRA"
+        )
     match name:
         case "sgd" if fused:
             return torch.optim.SGD(groups, lr=lr, momentum=momentum, fused=True)

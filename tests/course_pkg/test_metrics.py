@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import sacrebleu
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -35,6 +36,22 @@ def test_accuracy_and_f1_match_hand_worked_example():
     assert f1(PREDICTED, GOLD, positive=0) == 3 / 4
     assert macro_f1(PREDICTED, GOLD) == pytest.approx((2 / 3 + 3 / 4) / 2, abs=1e-12)
     assert f1([0, 0], [0, 0]) == 0
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [torch.tensor, np.array, lambda items: [torch.tensor(item) for item in items]],
+    ids=["tensor", "array", "list of tensors"],
+)
+def test_metrics_of_tensors_equal_those_of_lists(turn):
+    predicted, gold = [2, 1, 1, 0, 2, 0, 0], [1, 1, 0, 1, 2, 0, 0]
+    for metric in (accuracy, f1, macro_f1, matthews, pearson, spearman, edit_distance):
+        assert metric(turn(predicted), turn(gold)) == metric(predicted, gold) > 0
+    spans, right = [(0, 1, 2), (1, 0, 3)], [(1, 0, 3), (2, 2, 2), (0, 1, 2)]
+    assert span_f1(turn(spans), turn(right)) == span_f1(spans, right) == 0.8
+    assert error_rate([turn([1, 2, 3])], [turn([1, 3])]) == error_rate([[1, 2, 3]], [[1, 3]]) == 0.5
+    links, sure = {(0, 1), (1, 1)}, {(1, 1), (2, 0)}
+    assert alignment_error_rate(turn([*links]), turn([*sure])) == alignment_error_rate(links, sure)
 
 
 def test_macro_f1_counts_a_class_that_is_only_predicted():

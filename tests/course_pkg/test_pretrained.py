@@ -46,8 +46,9 @@ def bert_config(**changes):
 
 def saved(model, folder):
     """Save a model of transformers, with weights large enough for every part to matter."""
+    generator = torch.Generator().manual_seed(7)
     for parameter in model.parameters():
-        parameter.data.normal_(std=0.4, generator=torch.Generator().manual_seed(7))
+        parameter.data.normal_(std=0.4, generator=generator)
     model.eval().save_pretrained(folder)
     return model
 
@@ -69,6 +70,22 @@ class TestGPT2:
         save_file(weights, path)
         model = load_gpt2(tmp_path)
         torch.testing.assert_close(model.encode(ids), oracle(ids).last_hidden_state, **FLOAT32)
+
+    def test_untied_output_layer_is_loaded(self, tmp_path, ids):
+        oracle = saved(GPT2LMHeadModel(gpt2_config(tie_word_embeddings=False)), tmp_path)
+        model = load_gpt2(tmp_path)
+        torch.testing.assert_close(model(ids)[0], oracle(ids).logits, **FLOAT32)
+        assert "unembedding.weight" in model.state_dict()
+
+    def test_weights_that_contradict_the_config_about_the_output_layer_are_refused(self, tmp_path):
+        saved(GPT2LMHeadModel(gpt2_config(tie_word_embeddings=False)), tmp_path)
+        path = tmp_path / "config.json"
+        path.write_text(path.read_text().replace('"tie_word_embeddings": false', '"n_a": 0'))
+        with pytest.raises(ValueError, match=r"lm_head\.weight differs from wte\.weight"):
+            load_gpt2(tmp_path)
+        saved(GPT2Model(gpt2_config(tie_word_embeddings=False)), tmp_path)
+        with pytest.raises(ValueError, match=r"must have lm_head\.weight"):
+            load_gpt2(tmp_path)
 
     def test_loaded_model_can_be_trained(self, tmp_path, ids):
         saved(GPT2LMHeadModel(gpt2_config()), tmp_path)
@@ -116,6 +133,11 @@ class TestBERT:
         expected = oracle(ids)
         torch.testing.assert_close(output.logits, expected.prediction_logits, **FLOAT32)
         torch.testing.assert_close(output.pair_logits, expected.seq_relationship_logits, **FLOAT32)
+
+    def test_untied_output_layer_and_its_bias_are_loaded(self, tmp_path, ids):
+        oracle = saved(BertForPreTraining(bert_config(tie_word_embeddings=False)), tmp_path)
+        logits = load_bert(tmp_path)(ids).logits
+        torch.testing.assert_close(logits, oracle(ids).prediction_logits, **FLOAT32)
 
     def test_bert_without_heads_matches_transformers(self, tmp_path, ids):
         oracle = saved(BertModel(bert_config()), tmp_path)

@@ -204,7 +204,7 @@ def test_stack_rejects_a_given_step_when_fused():
 @pytest.mark.parametrize("lengths", [[0, 3], [2, 6]])
 def test_stack_rejects_lengths_outside_the_input(lengths, rng):
     stack = stack_like(ElmanCell, rng)
-    with pytest.raises(ValueError, match=rf"lengths are \[{lengths[0]}, {lengths[1]}\]"):
+    with pytest.raises(ValueError, match=rf"lengths is \[{lengths[0]}, {lengths[1]}\]"):
         stack(torch.zeros(2, 5, 3, dtype=torch.float64), lengths=torch.tensor(lengths))
 
 

@@ -154,7 +154,7 @@ def test_lora_starts_as_the_identity_trains_only_itself_and_merges_exactly(kind,
     optimizer = torch.optim.Adam(trainable, lr=0.1)
     for _ in range(3):
         optimizer.zero_grad()
-        model.encode(ids).square().mean().backward()
+        model.encode(ids)[..., :3].square().mean().backward()  # all D have a norm of their own
         optimizer.step()
     for name, old in frozen.items():
         kept = name.replace("query.", "query.linear.").replace("value.", "value.linear.")
@@ -166,6 +166,26 @@ def test_lora_starts_as_the_identity_trains_only_itself_and_merges_exactly(kind,
     assert set(model.state_dict()) == names_before
     # 1e-12: one matrix rounds otherwise than the sum of two.
     torch.testing.assert_close(model.encode(ids), adapted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 16])
+def test_lora_begins_with_the_spread_of_the_authors_code(rank, rng):
+    # It draws A as torch draws the weights of a linear layer: microsoft/LoRA, loralib/layers.py.
+    n = 1024
+    adapted = LoRALinear(nn.Linear(n, n), rank, alpha=1.0, generator=rng)
+    torch.manual_seed(1)
+    expected = nn.Linear(n, rank).weight.std().item()
+    # 10 %: the spread of n numbers is known to 1 / sqrt(2 n), 2 %
+    assert adapted.down.std().item() == pytest.approx(expected, rel=0.1)
+    assert not adapted.up.any()
+
+
+def test_frozen_classifier_refuses_a_backbone_with_lora_which_would_not_train():
+    model = backbone("gpt")
+    trainable = add_lora(model, rank=2)
+    with pytest.raises(ValueError, match="is_frozen is True, but the backbone has LoRA"):
+        TextClassifier(model, n_classes=2, is_frozen=True)
+    assert all(parameter.requires_grad for parameter in trainable)
 
 
 def test_lora_scale_is_alpha_over_rank_applied_once():

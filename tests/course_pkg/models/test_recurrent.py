@@ -191,7 +191,7 @@ def test_truncated_bptt_in_a_killed_training_resumes_exactly(tmp_path):
     unbroken = make("unbroken")
     unbroken.train()
     killed, n_drawn = make("killed"), 0
-    next_batch = killed.batches.next_batch
+    next_batch = killed.run.batches.next_batch
 
     def next_batch_until_killed():
         nonlocal n_drawn
@@ -200,7 +200,7 @@ def test_truncated_bptt_in_a_killed_training_resumes_exactly(tmp_path):
             raise KeyboardInterrupt
         return next_batch()
 
-    killed.batches.next_batch = next_batch_until_killed
+    killed.run.batches.next_batch = next_batch_until_killed
     with pytest.raises(KeyboardInterrupt):
         killed.train()
     resumed = make("killed")

@@ -1,0 +1,61 @@
+"""What enters a model, ids and lengths, and a clear word about those that cannot be meant.
+
+Values are looked at on the CPU only: to look at a GPU's, the CPU would have to wait for it.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class TokenEmbedding(nn.Embedding):
+    """Look up a vector for each id; as `torch.nn.Embedding`, but it says what is wrong with ids.
+
+    On a GPU an id out of range stops the process with a "device-side assert": run the same batch on
+    the CPU to learn which it is.
+    """
+
+    def forward(self, ids: Int[Tensor, "*T"]) -> Float[Tensor, "*T D"]:
+        """Return a vector for each id.
+
+        Raises:
+            ValueError: if an id is out of range.
+        """
+        try:
+            return super().forward(ids)
+        except IndexError as error:
+            n = self.num_embeddings
+            wrong = ids[(ids < 0) | (ids >= n)]
+            raise ValueError(
+                f"ids has {int(wrong[0])}; the vocabulary has {n} tokens, 0 to {n - 1}"
+            ) from error
+
+
+def check_rows(ids: Int[Tensor, "B T"]) -> None:
+    """Refuse what is not rows of ids, by shape and type alone.
+
+    Raises:
+        ValueError: naming the shape or type.
+    """
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"ids is {ids.dtype}; it must be int64, as torch.tensor makes of a list")
+    if ids.dim() != 2 or ids.shape[1] == 0:
+        raise ValueError(
+            f"ids has shape {tuple(ids.shape)}; it must be (batch, positions), with a position at "
+            "least: ids[None] makes a batch of one text, and an empty text begins with eos"
+        )
+
+
+def check_lengths(lengths: Int[Tensor, "*N"], n_positions: int) -> None:
+    """Refuse lengths of rows that have less than one real position, or more than there are.
+
+    Raises:
+        ValueError: naming the lengths; on a GPU they are not looked at.
+    """
+    if lengths.device.type != "cpu":
+        return
+    if not bool(((lengths >= 1) & (lengths <= n_positions)).all()):
+        raise ValueError(
+            f"lengths is {lengths.tolist()}; each must be 1 to {n_positions}, the number of "
+            "positions"
+        )

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from benchmarks.backbones import Pretrained
 from benchmarks.published import Figure, command_line, or_exit, report
-from course_pkg.decoding.generation import next_token_probs
+from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.text.batches import next_token_rows
 from course_pkg.text.corpora import load_corpus
 

@@ -1,0 +1,109 @@
+"""Choose the next token from a model's distribution: greedily, or by a draw.
+
+Greedy choice is always the likeliest token; sampling draws, after temperature has sharpened or
+flattened the distribution and top-k or top-p has cut off its unlikely tail.
+Chapters: n-gram models, GPT. Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al. 2020 (top-p,
+"nucleus").
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def choose(
+    log_probs: Float[Tensor, "B V"],
+    *,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, " B"]:
+    """Choose one token per row: the likeliest at temperature 0, else a draw."""
+    _check_some_token_is_possible(log_probs)
+    return choose_unchecked(log_probs, temperature, top_k, top_p, generator)
+
+
+def choose_unchecked(
+    log_probs: Float[Tensor, "B V"],
+    temperature: float | int,
+    top_k: int | None,
+    top_p: float | int | None,
+    generator: torch.Generator | None,
+) -> Int[Tensor, " B"]:
+    """Choose without looking at what is in `log_probs`, for which the CPU would have to wait."""
+    # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
+    probs = _cut(log_probs, temperature or 1.0, top_k, top_p)
+    if temperature == 0:
+        return log_probs.argmax(dim=-1)
+    return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
+
+
+def next_token_probs(
+    log_probs: Float[Tensor, "B V"],
+    *,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+) -> Float[Tensor, "B V"]:
+    """Return the distribution that is sampled from: temperature, then top-k, then top-p.
+
+    Args:
+        log_probs: or logits, which differ by a constant per row.
+        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens.
+
+    Returns:
+        Probabilities; each row sums to one.
+    """
+    _check_some_token_is_possible(log_probs)
+    return _cut(log_probs, temperature, top_k, top_p)
+
+
+def _cut(
+    log_probs: Tensor, temperature: float | int, top_k: int | None, top_p: float | int | None
+) -> Tensor:
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
+    # bfloat16 has too few digits for a sum of thousands of probabilities.
+    scores = log_probs.to(torch.promote_types(log_probs.dtype, torch.float32))
+    # Before the cut: a flatter distribution has a larger nucleus.
+    scores = scores / temperature
+    if top_k is not None:
+        scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
+    if top_p is not None:
+        scores = scores.masked_fill(~top_p_mask(scores, top_p), -torch.inf)
+    return scores.softmax(dim=-1)
+
+
+def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
+    """Return True for the `k` highest scores of each row and for those equal to the lowest of them.
+
+    A `k` above V keeps everything.
+    """
+    if k < 1:
+        raise ValueError(f"top_k is {k}; it must be at least 1")
+    kth = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
+    return scores >= kth
+
+
+def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
+    """Return True for the nucleus: the fewest likeliest tokens whose probabilities reach `p`.
+
+    The likeliest token is always in it. The token that crosses `p` is the last one in.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p is {p}; it must be above 0 and at most 1")
+    ordered, places = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    # What the tokens before this one have in sum; so the first is kept whatever p is.
+    before = ordered.cumsum(dim=-1) - ordered
+    return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < p)
+
+
+def _check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
+    impossible = (log_probs == -torch.inf).all(dim=-1)
+    if bool(impossible.any()):
+        row = int(impossible.nonzero()[0])
+        raise ValueError(
+            f"row {row} gives every token probability 0; "
+            "an unsmoothed n-gram model does so after a history it never saw"
+        )

@@ -29,8 +29,8 @@ from autograder.store.journal import Journal
 VISIBILITIES = ("after_due_date", "after_published", "visible", "hidden")
 _HERE = Path(__file__).parents[1]
 _MADE = (2020, 1, 1, 0, 0, 0)  # the same files give the same zip file
-# What student code may use while it is graded, wherever the grader itself needs less.
-_INSIDE = ("torch", "numpy", "ipython")
+# What student code may use while it is graded, and what the command line of `setup.sh` needs.
+_ALWAYS = ("torch", "numpy", "ipython", "click", "rich")
 
 _SETUP = """\
 #!/usr/bin/env bash
@@ -167,17 +167,18 @@ def _needs(course: Course, name: str) -> _Needs:
     packed = {path.relative_to(root).parts[0] for path in own} | {_HERE.name}
     foreign = set(loaded["modules"]) - packed
     packages = {package for module in foreign for package in of_module.get(module, ())}
-    packages |= {*_INSIDE, *_declared(root)}
+    packages |= {*_ALWAYS, *_declared(root)}
     return _Needs(tuple(sorted(own)), tuple(sorted(set(_pinned(packages)))))
 
 
 def _declared(root: Path) -> set[str]:
-    """What the course's own project asks for: student notebooks may import any of it."""
+    """What the course's own project asks for, or in the extra `course`: notebooks import it."""
     try:
         project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     except (OSError, ValueError, KeyError):
         return set()
-    names = (re.match(r"[\w.-]+", text) for text in project.get("dependencies", ()))
+    extra = project.get("optional-dependencies", {}).get("course", ())
+    names = (re.match(r"[\w.-]+", text) for text in (*project.get("dependencies", ()), *extra))
     return {name[0] for name in names if name}
 
 

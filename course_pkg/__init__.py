@@ -108,11 +108,16 @@ __all__ = sorted([*_MODULE_OF, *_SUBMODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"course_pkg.{name}")
-    if name not in _MODULE_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'course_pkg' has no attribute {name!r}")
-    return getattr(import_module(f"course_pkg.{_MODULE_OF[name]}"), name)
+    try:
+        module = import_module(f"course_pkg.{_MODULE_OF.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("course_pkg"):
+            raise
+        needed = f"{name} needs {error.name}: pip install 'language-models-by-hand[course]'"
+        raise ModuleNotFoundError(needed, name=error.name) from error
+    return getattr(module, name) if name in _MODULE_OF else module
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ the item's points, and consists of three pure functions:
     judge(observed, expected, inputs)    None if the requirement is met, else what is wrong
 
 The reference version is the first submission, every `Mistake` must be caught and every
-`Alternative` accepted; `python -m autograder check` proves all three.
+`Alternative` accepted; `autograder check` proves all three.
 
 A probe travels into the sandbox as source text. It must therefore stand alone: it imports what
 it needs inside its body (the standard library, numpy or torch), reads no global, and returns

@@ -27,9 +27,9 @@ Student code cannot be isolated in this container, so nothing of it was run:
   {error}
 
 What to do, whichever is easiest:
-- Rebuild the image: in the build log, `python -m autograder doctor` says what is missing.
+- Rebuild the image: in the build log, `autograder doctor` says what is missing.
 - Download the submissions and grade them on a Linux machine of yours:
-  python -m autograder grade {name} --submissions FOLDER
+  autograder grade {name} --submissions FOLDER
 Then press "Regrade all submissions" or upload the grades."""
 
 

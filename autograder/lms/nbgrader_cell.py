@@ -1,7 +1,7 @@
 """Let unmodified nbgrader ask the same checks: the hidden-test line of every test cell calls this.
 
 nbgrader runs hidden tests in the student's own kernel. So there is no wall here: what a student
-could do to nbgrader's own tests, they could do to these. `python -m autograder grade` asks the same
+could do to nbgrader's own tests, they could do to these. `autograder grade` asks the same
 checks across the wall, and never runs this file.
 """
 

@@ -24,7 +24,7 @@ _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "l
 INSTALL = (
     "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer); inside a container user "
     "namespaces must be allowed, or Landlock (Linux 6.12, or root and 5.13). On macOS or Windows "
-    "grade inside a Linux machine or container. `python -m autograder doctor` tries it out. To "
+    "grade inside a Linux machine or container. `autograder doctor` tries it out. To "
     "grade, without isolation, people whom you trust with this account: --no-sandbox."
 )
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"

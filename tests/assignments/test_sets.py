@@ -209,7 +209,7 @@ subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
     [
         ((), "", None),
         ((), "a name @ git+https://host/x.git", "a name @ git+https://host/x.git"),
-        (("0.1.0", "0.2.0"), "a name", "language_models_by_hand-0.2.0-py3-none-any.whl"),
+        (("0.1.0", "0.2.0"), "a name", "language_models_by_hand-0.2.0-py3-none-any.whl[course]"),
     ],
 )
 def test_package_is_taken_from_the_file_beside_the_notebook_else_from_the_address(

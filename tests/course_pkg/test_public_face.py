@@ -48,6 +48,15 @@ def test_unknown_name_is_an_attribute_error_that_names_it():
         lm.GPT5  # noqa: B018
 
 
+def test_missing_library_says_which_extra_brings_it():
+    command = (
+        "import sys; sys.modules['torch'] = None; import course_pkg as lm\n"
+        "try: lm.GPT\nexcept ModuleNotFoundError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
+    assert done.stdout == "GPT needs torch: pip install 'language-models-by-hand[course]'\n"
+
+
 def test_type_checkers_see_the_same_names_from_the_same_modules():
     tree = ast.parse((ROOT / "course_pkg" / "__init__.py").read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If))

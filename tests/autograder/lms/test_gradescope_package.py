@@ -256,7 +256,7 @@ def test_gradescope_without_a_sandbox_refuses_with_instructions(gradescope, toys
     assert results["extra_data"] == {"state": "grader fault"}
     assert "not your fault" in results["output"] and results["tests"] == []
     assert "nothing of it was run" in stdout
-    assert "python -m autograder grade toy --submissions FOLDER" in stdout
+    assert "autograder grade toy --submissions FOLDER" in stdout
 
 
 def test_gradescope_package_that_is_damaged_still_leaves_results(hand_in_there, capsys):

@@ -4,7 +4,8 @@ Stochastic gradient descent steps against the gradient. Momentum averages direct
 Adam also divides each coordinate by the size that its gradient usually has; AdamW shrinks weights
 beside that, not through it. Each optimizer is written out and equals its twin in `torch.optim`
 step by step; `make_optimizer(..., fused=True)` returns the twin, which updates all in one kernel.
-Chapter: training transformers. Kingma & Ba 2015; Loshchilov & Hutter 2019; Vaswani et al. 2017.
+Chapter: training transformers. Kingma & Ba 2015; Loshchilov & Hutter 2019; Vaswani et al. 2017;
+Hu et al. 2024 (MiniCPM); Hägele et al. 2024.
 """
 
 import math
@@ -255,6 +256,37 @@ def cosine_schedule(
     return lr
 
 
+def warmup_stable_decay_schedule(
+    peak_lr: float, *, n_warmup: int, n_steps: int, n_decay: int
+) -> Schedule:
+    """Rise in a line to `peak_lr`, stay, and fall as 1 - sqrt(progress) in the last updates.
+
+    Until the fall begins the rate does not depend on `n_steps`, so a run can go on without knowing
+    its end, and be ended from any checkpoint: Hu et al. 2024, section 4; the form of the fall is
+    that of Hägele et al. 2024, eq. 1. Nearly all of the loss that a cosine gains comes in the fall.
+
+    Raises:
+        ValueError: if the warm-up or the fall is negative, or both do not fit into n_steps.
+    """
+    _check_warmup(n_warmup, at_least=0)
+    _check_not_negative(n_decay=n_decay)
+    if n_warmup + n_decay > n_steps:
+        raise ValueError(
+            f"n_warmup is {n_warmup} and n_decay is {n_decay}; together they must not be above "
+            f"n_steps, {n_steps}"
+        )
+
+    def lr(step: int) -> float:
+        if step < n_warmup:
+            return peak_lr * (step + 1) / n_warmup
+        n_left = max(0, n_steps - step)
+        if n_decay == 0 or n_left >= n_decay:
+            return peak_lr
+        return float(peak_lr * (1 - (1 - n_left / n_decay) ** 0.5))
+
+    return lr
+
+
 def step_schedule(lr: float, *, every: int, n_constant: int, divisor: float) -> Schedule:
     """Stay for `n_constant` periods of `every` updates, then divide at the start of each period.
 
@@ -270,7 +302,7 @@ def step_schedule(lr: float, *, every: int, n_constant: int, divisor: float) -> 
     return lambda step: lr / divisor ** max(0, step // every + 1 - n_constant)
 
 
-def _check_not_negative(**settings: float) -> None:
+def _check_not_negative(**settings: float | int) -> None:
     for name, value in settings.items():
         if not value >= 0:
             raise ValueError(f"{name} is {value}; it must not be negative")

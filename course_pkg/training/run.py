@@ -142,10 +142,8 @@ class Run:
             CheckpointError: if it is damaged, or of another model, config or number of processes.
         """
         loaded = checkpoint.load_checkpoint(path)
-        state, ours = loaded.state, asdict(self.config)
-        differing = [
-            f"{k} was {state['config'].get(k)!r}" for k in ours if state["config"].get(k) != ours[k]
-        ]
+        state = loaded.state
+        differing = self.config.differences(state["config"], loaded.step)
         if differing:
             raise checkpoint.CheckpointError(
                 f"{path} was trained with other settings: {', '.join(differing)}"

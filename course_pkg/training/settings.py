@@ -3,7 +3,9 @@
 Chapter: training transformers.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,7 +21,9 @@ class TrainerConfig:
     Attributes:
         n_steps: updates in all.
         n_accumulate: batches per update and process.
-        schedule: "cosine", "constant" or "inverse_sqrt"; `lr` is its peak.
+        schedule: "cosine", "constant", "inverse_sqrt" or "warmup_stable_decay"; `lr` is its peak.
+        n_decay: with "warmup_stable_decay", the updates at the end in which the rate falls. Before
+            them a run may be resumed with another end: another `n_steps` and `n_decay`.
         clip_norm: longest joint gradient, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
@@ -38,6 +42,7 @@ class TrainerConfig:
     optimizer: str = "adamw"
     schedule: str = "cosine"
     n_warmup: int = 0
+    n_decay: int = 0
     weight_decay: float = 0.1
     beta2: float = 0.95
     clip_norm: float | None = 1.0
@@ -99,6 +104,21 @@ class TrainerConfig:
             case "inverse_sqrt":  # d_model 1 and this factor put the peak at lr
                 factor = self.lr * self.n_warmup**0.5
                 return optim.inverse_sqrt_schedule(1, n_warmup=self.n_warmup, factor=factor)
+            case "warmup_stable_decay":
+                return optim.warmup_stable_decay_schedule(
+                    self.lr, n_warmup=self.n_warmup, n_steps=self.n_steps, n_decay=self.n_decay
+                )
         raise ValueError(
-            f"schedule is {self.schedule!r}; it must be cosine, constant or inverse_sqrt"
+            f"schedule is {self.schedule!r}; it must be cosine, constant, inverse_sqrt or "
+            "warmup_stable_decay"
         )
+
+    def differences(self, earlier: Mapping[str, Any], step: int) -> list[str]:
+        """Say which of some earlier settings make the first `step` updates other ones than ours."""
+        ours = asdict(self)
+        differing = [name for name in ours if earlier.get(name) != ours[name]]
+        if self.schedule == earlier.get("schedule") == "warmup_stable_decay":
+            stable = min(c["n_steps"] - c.get("n_decay", 0) for c in (ours, earlier))
+            if step <= stable:  # the rate has not begun to fall in either
+                differing = [name for name in differing if name not in ("n_steps", "n_decay")]
+        return [f"{name} was {earlier.get(name)!r}" for name in differing]

@@ -151,6 +151,19 @@ def test_cosine_schedule_after_warmup_matches_torch():
         theirs.step()
 
 
+def test_warmup_stable_decay_schedule_meets_its_corners():
+    lr = optim.warmup_stable_decay_schedule(2.0, n_warmup=4, n_steps=50, n_decay=16)
+    assert [lr(s) for s in range(4)] == [0.5, 1.0, 1.5, 2.0]
+    assert {lr(s) for s in range(4, 35)} == {2.0}  # the fall begins at 50 - 16, from the peak
+    # 1 - sqrt(progress), Hägele et al. 2024: at a quarter and at 9/16 of the fall, and its end.
+    assert lr(38) == pytest.approx(2.0 * (1 - 1 / 2), abs=1e-12)
+    assert lr(43) == pytest.approx(2.0 * (1 - 3 / 4), abs=1e-12)
+    assert lr(50) == lr(99) == 0.0 < lr(49)
+    endless = optim.warmup_stable_decay_schedule(2.0, n_warmup=4, n_steps=10_000, n_decay=0)
+    assert [endless(s) for s in range(34)] == [lr(s) for s in range(34)]
+    assert endless(20_000) == 2.0
+
+
 def test_inverse_sqrt_schedule_peak_matches_published():
     lr = optim.inverse_sqrt_schedule(512, n_warmup=4000)
     # Vaswani et al. 2017, section 5.3: warmup_steps = 4000 and d_model = 512 give 7.0e-4 at most.
@@ -176,6 +189,10 @@ def test_step_schedule_halves_after_the_constant_epochs_matches_published():
         (lambda: optim.clip_global_norm([], max_norm=0.0), "max_norm is 0.0"),
         (lambda: optim.cosine_schedule(1.0, n_warmup=9, n_steps=9), "n_warmup is 9"),
         (lambda: optim.inverse_sqrt_schedule(512, n_warmup=0), "n_warmup is 0"),
+        (
+            lambda: optim.warmup_stable_decay_schedule(1.0, n_warmup=5, n_steps=9, n_decay=5),
+            "n_warmup is 5 and n_decay is 5",
+        ),
         (lambda: optim.step_schedule(1.0, every=0, n_constant=5, divisor=2.0), "every is 0"),
         (lambda: optim.step_schedule(1.0, every=3, n_constant=5, divisor=0.0), r"divisor is 0\.0"),
     ],

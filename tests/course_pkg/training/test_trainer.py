@@ -322,6 +322,21 @@ def test_trainer_refuses_to_overwrite_and_rejects_other_settings(tmp_path):
         other.train(resume=True)
 
 
+def test_trainer_with_a_stable_rate_goes_on_beyond_its_end_and_ends_elsewhere(tmp_path):
+    stable = {"schedule": "warmup_stable_decay"}
+    unbroken = Trainer(model(), CycleBatches(), config(**stable, n_steps=40, n_decay=10))
+    unbroken.train()
+    Trainer(model(), CycleBatches(), config(**stable, n_steps=20), folder=tmp_path).train()
+    ending = config(**stable, n_steps=40, n_decay=10)
+    resumed = Trainer(model(), CycleBatches(), ending, folder=tmp_path)
+    resumed.train(resume=True)
+    assert torch.equal(weights(resumed), weights(unbroken))
+    # Once the rate has fallen, another end would be another run.
+    other = Trainer(model(), CycleBatches(), config(**stable, n_steps=60), folder=tmp_path)
+    with pytest.raises(checkpoint.CheckpointError, match="n_steps was 40, n_decay was 10"):
+        other.train(resume=True)
+
+
 def _gpu_is_full(**batch):
     raise torch.OutOfMemoryError("tried to allocate 80 GiB")
 

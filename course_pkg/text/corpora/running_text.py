@@ -136,7 +136,7 @@ def _paragraphs(text: str) -> list[str]:
     return [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
 
 
-def _tiny_stories(text: str) -> list[str]:
+def _marked_documents(text: str) -> list[str]:
     return [story.strip() for story in text.split("<|endoftext|>") if story.strip()]
 
 
@@ -146,8 +146,8 @@ def _halves(validation: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _tiny_stories_files(folder: Path | None) -> Splits:
-    train = _tiny_stories(read_local(folder, "tinystories/TinyStories-train.txt"))
-    valid = _tiny_stories(read_local(folder, "tinystories/TinyStories-valid.txt"))
+    train = _marked_documents(read_local(folder, "tinystories/TinyStories-train.txt"))
+    valid = _marked_documents(read_local(folder, "tinystories/TinyStories-valid.txt"))
     return train, *_halves(valid)
 
 
@@ -163,6 +163,13 @@ def _tiny_stories_hub(_folder: Path | None) -> Splits:
         for split in ("train", "validation")
     )
     return train, *_halves(valid)
+
+
+def _tales(folder: Path | None) -> Splits:
+    train, valid, test = (
+        _marked_documents(read_local(folder, f"tales/{split}.txt")) for split in _SPLITS
+    )
+    return train, valid, test
 
 
 def _wikitext_hub(_folder: Path | None, *, config: str) -> Splits:
@@ -306,6 +313,15 @@ _ENTRIES: dict[str, Entry] = {
         description="The heads of the two files of TinyStories; one document a paragraph",
         origin={"local": "tinystories/*_sample.txt"},
         check=has_digest("9803debd4dd80ca85e7b74288fa2463e773b51147eb32055a7830b02ae96830e"),
+    ),
+    "tales": Entry(
+        loaders={"local": _tales},
+        licence="public domain in the US and where the term is life + 70 years",
+        size="2,292 + 56 + 46 documents, 5.42M + 0.12M + 0.11M words",
+        description="92 books of fairy tales and children's novels of 1820-1922, with the "
+        "prejudices of their time; one document a tale or chapter; whole books are held out",
+        origin={"local": "tales/*.txt"},
+        check=has_digest("739086e6c4a12da4e2d34c6b942e616e06cbfaeb811e6c957ec05e29c6c342e4"),
     ),
     "library": Entry(
         loaders={"local": _library},

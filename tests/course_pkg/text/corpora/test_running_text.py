@@ -262,7 +262,14 @@ def test_token_counts_match_published(shared_data, name, n_tokens):
 @pytest.mark.shared_data
 @pytest.mark.parametrize(
     "name",
-    ["tinyshakespeare", "warandpeace", "makemore_names", "tinystories_excerpt", "library"],
+    [
+        "tinyshakespeare",
+        "warandpeace",
+        "makemore_names",
+        "tinystories_excerpt",
+        "tales",
+        "library",
+    ],
 )
 def test_local_corpora_are_the_pinned_texts(shared_data, name):
     corpus = load_corpus(name, folder=shared_data)
@@ -271,3 +278,12 @@ def test_local_corpora_are_the_pinned_texts(shared_data, name):
         assert len(whole) == 1_115_394
         assert len(set(whole)) == 65
     assert corpus.train and corpus.valid and corpus.test
+
+
+@pytest.mark.shared_data
+def test_tales_have_the_counts_that_their_collection_states(shared_data):
+    corpus = load_corpus("tales", folder=shared_data)
+    splits = (corpus.train, corpus.valid, corpus.test)
+    assert [len(split) for split in splits] == [2_292, 56, 46]
+    assert [sum(len(t.split()) for t in split) for split in splits] == [5_420_755, 120_950, 112_212]
+    assert not any("endoftext" in text for split in splits for text in split)

@@ -352,10 +352,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif options.step == "decay":
             decay(options.out, settings, options.updates)
         else:
-            record = {
-                **provenance(arguments, "benchmarks.pretraining"),
-                **compare(options.out, settings),
-            }
+            about = provenance("python -m benchmarks.pretraining compare", torch.device("cpu"))
+            record = about | compare(options.out, settings)
             write_atomically(options.record, json.dumps(record, indent=2) + "\n")
             print(json.dumps(record["bits_per_byte"], indent=2))
 

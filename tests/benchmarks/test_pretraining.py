@@ -1,0 +1,196 @@
+"""A long pretraining in small: its text, its interruptions, its end, and what it is measured by."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import pretraining, pretraining_text
+from benchmarks.pretraining import Settings, has_stalled, only_process, settings_of
+from course_pkg.model_folders import load_model
+from course_pkg.models.ngram import NGram
+from course_pkg.text.corpora import load_corpus
+from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
+
+TINY = {"vocab_size": 300, "context_length": 12, "d_model": 16, "n_heads": 2, "n_layers": 1}
+TINY |= {"d_ff": 24, "batch_size": 3, "n_warmup": 2, "precision": "float32", "dropout": 0.1}
+TINY |= {"log_every": 1, "evaluate_every": 2, "checkpoint_every": 2}
+
+
+@pytest.fixture(scope="module")
+def shelves():
+    """Two kinds of text that are always there, in place of the ones that need files."""
+    reference = load_corpus("reference")
+    everyone = load_corpus("names").train
+    names = [" ".join(everyone[i::50][:40]) for i in range(15)]
+    return {
+        "reference": ([t[:700] for t in reference.train[:9]], reference.valid, reference.test[:2]),
+        "names": (names[:9], names[9:12], names[12:]),
+    }
+
+
+@pytest.fixture(autouse=True)
+def two_shelves(monkeypatch, shelves):
+    monkeypatch.setattr(pretraining_text, "load_shelves", lambda: shelves)
+    monkeypatch.setattr(pretraining_text, "N_TIMES", {"reference": 1, "names": 3})
+    monkeypatch.setattr(pretraining_text, "N_CHARACTERS", 400)
+    return shelves
+
+
+def command(step: str, out: Path, **changes) -> None:
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in changes.items()]
+    pretraining.main([step, "--out", str(out), *flags])
+
+
+def weights(checkpoint: Path) -> torch.Tensor:
+    return torch.cat([w.flatten() for w in load_checkpoint(checkpoint).weights.values()])
+
+
+def test_tokens_are_the_documents_of_each_kind_and_what_is_held_out_is_not_among_them(
+    tmp_path, two_shelves
+):
+    text = pretraining_text.prepare_text(tmp_path, 300)
+    eos = text.tokenizer.eos_id
+    for (first, end, n_times), (name, (train, valid, _)) in zip(
+        text.parts, two_shelves.items(), strict=True
+    ):
+        ids = text.ids[slice(first, end)].tolist()
+        assert [ids[0], ids[-1], ids.count(eos)] == [eos, eos, len(train) + 1]
+        assert text.tokenizer.decode(ids) == "".join(train)
+        assert n_times == pretraining_text.N_TIMES[name]
+        documents, n_bytes = text.held_out[name]
+        shown = "".join(map(text.tokenizer.decode, documents))
+        assert "".join(valid).startswith(shown)
+        assert len(shown) == 400 and n_bytes == len(shown.encode())
+    assert end == len(text.ids) == text.about["n_train_tokens"]
+    with pytest.raises(ValueError, match="has 300 tokens; vocab_size is 400"):
+        pretraining_text.prepare_text(tmp_path, 400)
+
+
+def test_counted_model_learns_from_every_document_once(tmp_path, two_shelves):
+    text = pretraining_text.prepare_text(tmp_path, 300)
+    documents = [text.tokenizer.encode(t) for train, _, _ in two_shelves.values() for t in train]
+    order, size = pretraining_text.ORDER, text.tokenizer.vocab_size
+    expected = NGram.fit(documents, order, size, text.tokenizer.eos_id)
+    for ours, oracle in zip(
+        pretraining_text.counted(text).log_probs, expected.log_probs, strict=True
+    ):
+        np.testing.assert_array_equal(ours, oracle)
+
+
+class KilledError(Exception):
+    """Stands for a signal that no program can answer."""
+
+
+def test_training_that_is_killed_resumes_exactly(tmp_path, monkeypatch):
+    command("train", tmp_path / "unbroken", n_updates=7, **TINY)
+    evaluations = []
+
+    def killed(self, model, evaluate=pretraining.Watch.__call__):
+        evaluations.append(self.trainer.step)
+        if evaluations == [2, 4]:
+            raise KilledError
+        return evaluate(self, model)
+
+    monkeypatch.setattr(pretraining.Watch, "__call__", killed)
+    with pytest.raises(KilledError):
+        command("train", tmp_path / "killed", n_updates=7, **TINY)
+    log = tmp_path / "killed" / "stable" / "log.jsonl"
+    log.write_text(log.read_text() + '{"step": 4, "valid')  # and in the middle of a line
+    log.write_text(log.read_text() + "\n")
+    command("train", tmp_path / "killed")
+    assert evaluations == [2, 4, 4, 6, 7]
+    ends = [list_checkpoints(tmp_path / name / "stable")[-1] for name in ("unbroken", "killed")]
+    assert torch.equal(*map(weights, ends))
+    curves = [pretraining.read_curve(end.parent) for end in ends]
+    keys = ("step", "n_tokens", "valid_loss", "bits per byte, names", "sample")
+    first, second = ([[entry[key] for key in keys] for entry in curve] for curve in curves)
+    assert first == second
+    assert [row[:2] for row in first] == [[n, n * 2 * 3 * 12] for n in (2, 4, 6, 7)]
+
+
+def test_decay_ends_a_copy_and_leaves_the_run_to_go_on(tmp_path):
+    command("train", tmp_path, n_updates=6, **TINY)
+    (tmp_path / "settings.json").write_text(
+        json.dumps(json.loads((tmp_path / "settings.json").read_text()) | {"n_updates": None})
+    )
+    before = weights(list_checkpoints(tmp_path / "stable")[-1])
+    command("decay", tmp_path, updates=4)
+    assert torch.equal(before, weights(list_checkpoints(tmp_path / "stable")[-1]))
+    folder = tmp_path / "decay-000000006"
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    rates = [round(entry["lr"] / Settings.lr, 6) for entry in log if "lr" in entry]
+    assert rates == [1.0, 0.5, 0.292893, 0.133975]  # 1 - sqrt(k / 4)
+    model = load_model(folder / "model")
+    assert model.model.config.positions == "rotary"
+    final = load_checkpoint(list_checkpoints(folder)[-1])
+    assert final.step == 10
+    for name, weight in model.model.state_dict().items():
+        assert torch.equal(weight, final.weights[name]), name
+
+
+def test_comparison_is_on_the_whole_test_text_of_each_kind(tmp_path, two_shelves):
+    command("train", tmp_path, n_updates=2, **TINY)
+    command("compare", tmp_path, record=tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["weights"] == "constant rate, update 2"
+    assert record["bits_per_byte"].keys() == two_shelves.keys()
+    model = load_model(tmp_path / "stable" / "model")
+    nats = 0.0
+    for name in two_shelves["names"][2]:
+        eos = model.tokenizer.eos_id
+        ids = torch.tensor([eos, *model.tokenizer.encode(name), eos])
+        for t in range(1, len(ids)):  # as far back as the overlapping windows let it see
+            window = 0 if t <= 12 else (math.ceil((t - 12) / 6)) * 6
+            logits = model.model(ids[window:t][None])[0][0, -1]
+            nats -= float(logits.log_softmax(-1)[ids[t]])
+    n_bytes = sum(len(name.encode()) for name in two_shelves["names"][2])
+    ours = record["bits_per_byte"]["names"]["gpt"]
+    assert ours == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-5)  # float32 sums
+
+
+def test_run_ends_when_ten_evaluations_gain_nothing(tmp_path, monkeypatch):
+    falling = [5.0 - 0.01 * i for i in range(30)]
+    assert not has_stalled(falling)
+    assert not has_stalled([*falling, *[4.72] * 9])
+    assert has_stalled([*falling, *[4.72] * 10])
+    assert not has_stalled([5.0] * 10)  # too few to tell
+    losses = iter([5.0, *[6.0] * 99])
+    monkeypatch.setattr(pretraining, "bits_of", lambda *_: (next(losses), {"names": 1.0}))
+    command("train", tmp_path, **TINY)
+    assert list_checkpoints(tmp_path / "stable")[-1].name == "step-000000020"
+
+
+def test_folder_belongs_to_one_process_and_one_recipe(tmp_path):
+    with only_process(tmp_path), pytest.raises(RuntimeError, match="by another process"):
+        command("train", tmp_path, **TINY)
+    assert settings_of(tmp_path, {"lr": 0.25}).lr == 0.25
+    assert settings_of(tmp_path, {}).lr == 0.25
+    with pytest.raises(ValueError, match=r"begun with lr 0\.25, not 0\.5"):
+        settings_of(tmp_path, {"lr": 0.5})
+
+
+@pytest.mark.slow
+@pytest.mark.shared_data
+def test_held_out_text_shares_stock_phrases_only_with_the_training_text(shared_data, monkeypatch):
+    monkeypatch.undo()  # the two kinds that stand in for all
+    monkeypatch.setenv("COURSE_DATA", str(shared_data))
+
+    def sequences(text: str, n: int = 13) -> set[tuple[str, ...]]:
+        words = re.findall(r"[a-z0-9']+", text.lower())
+        return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
+
+    shelves = pretraining_text.load_shelves()
+    held_out = {
+        name: set().union(*(sequences(text) for split in splits[1:] for text in split))
+        for name, splits in shelves.items()
+        if name != "stories"  # a grammar of 93 words repeats itself
+    }
+    every = set().union(*held_out.values())
+    seen = {s for train, _, _ in shelves.values() for t in train for s in sequences(t) & every}
+    for name, own in held_out.items():
+        assert len(own & seen) / len(own) < 0.01, name

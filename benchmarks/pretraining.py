@@ -27,12 +27,12 @@ from torch import nn
 
 from benchmarks.pretraining_text import ORDER, Text, bits_of, counted, prepare_text, test_text
 from benchmarks.side_by_side import provenance
-from course_pkg.generation import generate
+from course_pkg.decoding.generation import generate
+from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model, load_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.text.mixture import mixed_windows
-from course_pkg.text.vocabulary import write_atomically
+from course_pkg.text.batches import mixed_windows
 from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
 from course_pkg.training.trainer import Trainer, TrainerConfig
 

@@ -19,8 +19,8 @@ import torch
 
 from benchmarks.pretraining import ROOT, Settings, only_process, read_curve, settings_of, train
 from benchmarks.side_by_side import provenance
+from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model
-from course_pkg.text.vocabulary import write_atomically
 from course_pkg.training.trainer import Trainer
 
 RECORD = ROOT / "benchmarks" / "results" / "pretraining_settings.json"

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate
+from course_pkg.files import write_atomically
 from course_pkg.models.ngram import NGram
-from course_pkg.text.byte_pair import BytePairTokenizer
+from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.corpora import load_corpus
-from course_pkg.text.sources import Splits, digest
-from course_pkg.text.token_files import TokenFile, write_token_file
-from course_pkg.text.vocabulary import write_atomically
-from course_pkg.text.wikitext import prose_articles
+from course_pkg.text.corpora.sources import Splits, digest
+from course_pkg.text.corpora.wikitext import prose_articles
+from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 N_TIMES = {
     "tales": 1,

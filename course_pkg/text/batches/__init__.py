@@ -13,12 +13,14 @@ from course_pkg.text.batches.batching import (
     translation_rows,
     window_batches,
 )
+from course_pkg.text.batches.mixture import mixed_windows
 
 __all__ = [
     "IGNORE",
     "Batch",
     "Batches",
     "example_batches",
+    "mixed_windows",
     "next_token_rows",
     "pack_documents",
     "pad_rows",

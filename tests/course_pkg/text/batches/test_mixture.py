@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from course_pkg.text.mixture import mixed_windows
+from course_pkg.text.batches.mixture import mixed_windows
 
 N, T = 300, 7
 PARTS = [(0, 101, 1), (101, 300, 2)]

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.text.batches import Batch, Batches
-from course_pkg.text.token_files import TokenFile
+from course_pkg.text.batches.batching import Batch, Batches
+from course_pkg.text.batches.token_files import TokenFile
 
 
 def mixed_windows(

@@ -140,6 +140,7 @@ def test_comparison_is_on_the_whole_test_text_of_each_kind(tmp_path, two_shelves
     assert record["weights"] == "constant rate, update 2"
     assert record["bits_per_byte"].keys() == two_shelves.keys()
     model = load_model(tmp_path / "stable" / "model")
+    model.model.requires_grad_(False)
     nats = 0.0
     for name in two_shelves["names"][2]:
         eos = model.tokenizer.eos_id

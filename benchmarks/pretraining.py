@@ -136,7 +136,7 @@ class Watch:
         assert self.trainer is not None  # it is made with this as its `evaluate`
         nats, bits = bits_of(model, self.text.held_out, self.text.tokenizer.eos_id)
         figures: dict[str, Any] = {
-            "n_tokens": self.trainer.step * self.settings.n_tokens,
+            "n_tokens": self.trainer.run.step * self.settings.n_tokens,
             "cpu_seconds": round(self.earlier_seconds + time.process_time() - self.started),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "machine": f"{platform.machine()}, {torch.get_num_threads()} thread(s)",
@@ -144,8 +144,8 @@ class Watch:
             **{f"bits per byte, {name}": round(value, 4) for name, value in bits.items()},
             "sample": continuation(model, self.text.tokenizer, seed=1),
         }
-        self.curve = [e for e in self.curve if e["step"] < self.trainer.step]
-        self.curve.append({"step": self.trainer.step, **figures})
+        self.curve = [e for e in self.curve if e["step"] < self.trainer.run.step]
+        self.curve.append({"step": self.trainer.run.step, **figures})
         print(json.dumps(self.curve[-1]), flush=True)
         if self.ends and has_stalled([entry["valid_loss"] for entry in self.curve]):
             raise StoppedFallingError(

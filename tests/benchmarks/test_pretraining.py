@@ -91,7 +91,7 @@ def test_training_that_is_killed_resumes_exactly(tmp_path, monkeypatch):
     evaluations = []
 
     def killed(self, model, evaluate=pretraining.Watch.__call__):
-        evaluations.append(self.trainer.step)
+        evaluations.append(self.trainer.run.step)
         if evaluations == [2, 4]:
             raise KilledError
         return evaluate(self, model)

@@ -35,10 +35,10 @@ from course_pkg.text.batches.masking import (
     choose_spans,
     choose_tokens,
     choose_words,
-    hide_tokens,
     join_pair,
-    may_hide,
-    sentence_pairs,
+    mask_tokens,
+    may_mask,
+    next_sentence_pairs,
 )
 from course_pkg.text.batches.pretraining import BERT_TOKENS, CLS, MASK, SEP
 from course_pkg.text.stories.grammar import StoryGrammar
@@ -82,7 +82,7 @@ class Stories:
 
     def choose(self, rule: str, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Choose what to hide by one of `RULES`."""
-        allowed = may_hide(rows, sorted(self.special_ids.values()))
+        allowed = may_mask(rows, sorted(self.special_ids.values()))
         if rule == "pieces":
             return choose_tokens(allowed, RATE, generator)
         if rule == "spans":
@@ -96,7 +96,7 @@ class Stories:
             for story in stories
         ]
         rows, lengths = pad_rows(framed, self.tokenizer.eos_id)
-        ids, targets = hide_tokens(
+        ids, targets = mask_tokens(
             rows,
             self.choose(rule, rows, generator),
             vocab_size=self.tokenizer.vocab_size,
@@ -113,7 +113,7 @@ class Stories:
         ids = {"cls_id": self.special_ids[CLS], "sep_id": self.special_ids[SEP]}
         return [
             (*join_pair(pair, **ids, longest=CONTEXT), int(not pair.is_next))
-            for pair in sentence_pairs(part, generator)
+            for pair in next_sentence_pairs(part, generator)
         ]
 
 

@@ -23,10 +23,12 @@ The names below can be taken from the package itself. Each is imported when it i
 that `import course_pkg` alone is fast and loads neither torch nor matplotlib.
 """
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg import plots, widgets
     from course_pkg.decoding.beam_search import beam_search, greedy_search
     from course_pkg.decoding.generation import generate
@@ -75,49 +77,27 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_NAMES_OF = {
-    "decoding.beam_search": "beam_search greedy_search",
-    "decoding.generation": "generate",
-    "evaluation": "bits_per_byte bytes_per_token count_bytes evaluate paired_bootstrap perplexity "
-    "token_log_probs",
-    "layers.recurrent": "ElmanCell GRUCell LSTMCell",
-    "model_folders": "load_model save_model",
-    "models": "IGNORE LanguageModel",
-    "models.bert": "BERT",
-    "models.gpt": "GPT gpt2_small gpt_tiny",
-    "models.ngram": "KneserNey ModifiedKneserNey NGram",
-    "models.recurrent": "RecurrentLM",
-    "models.seq2seq": "Seq2Seq",
-    "models.transformer": "EncoderDecoder",
-    "models.transformer_config": "TransformerConfig",
-    "models.window": "FixedWindowLM",
-    "pretrained": "load_pretrained",
-    "results": "RECORDED Result benchmark chapter_results check_results story_so_far",
-    "text.batches": "example_batches stream_batches window_batches",
-    "text.corpora": "list_corpora list_tasks load_corpus load_task",
-    "text.stories.grammar": "StoryGrammar StoryOracle",
-    "text.tokenizers": "BytePairTokenizer ByteTokenizer CharTokenizer WordPieceTokenizer "
-    "WordTokenizer load_tokenizer",
-    "text.tokenizers.unknown_word_cost": "UnknownWordCost",
-    "training.trainer": "Trainer TrainerConfig",
-}
-_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
-_SUBMODULES = ("plots", "widgets")
 
-__all__ = sorted([*_MODULE_OF, *_SUBMODULES])
+def _modules_of_names() -> dict[str, str]:
+    """Read from this file's own imports for type checkers where each public name is defined."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+_MODULE_OF = _modules_of_names()
+
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'course_pkg' has no attribute {name!r}")
-    try:
-        module = import_module(f"course_pkg.{_MODULE_OF.get(name, name)}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("course_pkg"):
-            raise
-        needed = f"{name} needs {error.name}: pip install 'language-models-by-hand[course]'"
-        raise ModuleNotFoundError(needed, name=error.name) from error
-    return getattr(module, name) if name in _MODULE_OF else module
+    module = _MODULE_OF[name]
+    if module == "course_pkg":
+        return import_module(f"course_pkg.{name}")
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

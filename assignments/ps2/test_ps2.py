@@ -12,7 +12,7 @@ from autograder.authoring.release import build
 from autograder.grading.judge import case_requests
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
-from course_pkg.text.tokenizers.printable_bytes import to_printable
+from course_pkg.text.tokenizers.byte_pair import to_printable
 from tests.assignments.notebooks import ask, run_cells
 
 from .count_pairs import count_pairs

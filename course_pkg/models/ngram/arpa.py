@@ -7,12 +7,12 @@ Chapter: n-gram models. Format: SRILM's manual page ngram-format(5).
 """
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from course_pkg.files import replacing
 from course_pkg.models.ngram.counts import UNSEEN, IntArray, NGramIndex
 from course_pkg.models.ngram.model import FloatArray, NGram
 
@@ -45,10 +45,8 @@ def write_arpa(model: NGram, path: str | Path, tokens: Sequence[str]) -> None:
             "ARPA holds only models that back off to a shorter history"
         )
     _check_tokens(tokens, model)
-    partial = Path(f"{path}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8") as file:
+    with replacing(path) as scratch, scratch.open("w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in _lines(model, tokens))
-    partial.replace(path)
 
 
 def read_arpa(

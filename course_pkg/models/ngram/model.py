@@ -12,7 +12,6 @@ read.
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
+from course_pkg.files import replacing
 from course_pkg.models import IGNORE
 from course_pkg.models.ngram.counts import (
     UNSEEN,
@@ -205,9 +205,8 @@ class NGram:
             "smoothing": self.smoothing,
             "n_ngrams": self.n_ngrams,
         }
-        partial = Path(f"{path}.{os.getpid()}.partial")
-        save_file(arrays, partial, metadata={"ngram": json.dumps(description)})
-        partial.replace(path)
+        with replacing(path) as scratch:
+            save_file(arrays, scratch, metadata={"ngram": json.dumps(description)})
 
     @classmethod
     def load(cls, path: str | Path) -> "NGram":

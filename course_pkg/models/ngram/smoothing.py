@@ -6,9 +6,10 @@ get from its own count, and what back-off mass does that leave for the lower ord
 `course_pkg.models.ngram.probabilities` has the formulas in readable form.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +39,7 @@ EM_TOLERANCE = 1e-7
 """Fitting weights stops when a round gains less than this many nats per held-out token."""
 
 
-@runtime_checkable
-class Smoothing(Protocol):
+class Smoothing(ABC):
     """What `NGram.fit` asks of a smoothing method.
 
     Attributes:
@@ -48,13 +48,14 @@ class Smoothing(Protocol):
         counts_continuations: lower orders count different predecessors, not occurrences.
     """
 
-    lower_order: ClassVar[LowerOrder]
-    counts_continuations: ClassVar[bool]
+    lower_order: ClassVar[LowerOrder] = "shorter history"
+    counts_continuations: ClassVar[bool] = False
 
     def fitted(self, tables: NGramTables) -> "Smoothing":
-        """Return a copy in which every parameter left open is estimated."""
-        ...
+        """Return a copy in which every parameter left open is estimated; here none is."""
+        return self
 
+    @abstractmethod
     def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Divide the probability after each history between its n-grams and the lower order.
 
@@ -62,42 +63,30 @@ class Smoothing(Protocol):
             discounted: the probability of each n-gram from its own count.
             backoff_mass: what that leaves after each history: 1 where nothing was seen.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class MLE:
+class MLE(Smoothing):
     """Relative frequencies. A history never seen gives every token probability 0."""
 
     lower_order: ClassVar[LowerOrder] = "nothing"
-    counts_continuations: ClassVar[bool] = False
-
-    def fitted(self, tables: NGramTables) -> "MLE":
-        """Return self: there is nothing to estimate."""
-        return self
 
     def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Keep everything."""
         discounted: FloatArray = seen.counts / seen.totals[seen.histories]
-        backoff_mass: FloatArray = np.zeros(len(seen.totals))
-        return discounted, backoff_mass
+        return discounted, np.zeros(len(seen.totals))
 
 
 @dataclass(frozen=True)
-class AddK:
+class AddK(Smoothing):
     """Every token counts as seen `k` more times after every history; k = 1 is Laplace's rule."""
 
     k: float | int = 1.0
     lower_order: ClassVar[LowerOrder] = "uniform"
-    counts_continuations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.k > 0:
             raise ValueError(f"k is {self.k}; it must be positive (k = 0 is MLE)")
-
-    def fitted(self, tables: NGramTables) -> "AddK":
-        """Return self: k is given."""
-        return self
 
     def discount(self, seen: OrderCounts) -> tuple[FloatArray, FloatArray]:
         """Leave k V in every c + k V to the uniform."""
@@ -107,7 +96,7 @@ class AddK:
 
 
 @dataclass(frozen=True)
-class Interpolated:
+class Interpolated(Smoothing):
     """A mixture of the maximum-likelihood models of all orders (Jelinek & Mercer 1980).
 
     Attributes:
@@ -117,8 +106,6 @@ class Interpolated:
 
     weights: tuple[float, ...] | None = None
     held_out: Sequence[Sequence[int]] | None = field(default=None, repr=False)
-    lower_order: ClassVar[LowerOrder] = "shorter history"
-    counts_continuations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.weights is None) == (self.held_out is None):
@@ -142,7 +129,7 @@ class Interpolated:
 
 
 @dataclass(frozen=True)
-class AbsoluteDiscounting:
+class AbsoluteDiscounting(Smoothing):
     """A constant off every count (Ney, Essen & Kneser 1994).
 
     Attributes:
@@ -150,8 +137,6 @@ class AbsoluteDiscounting:
     """
 
     discounts: tuple[float, ...] | None = None
-    lower_order: ClassVar[LowerOrder] = "shorter history"
-    counts_continuations: ClassVar[bool] = False
 
     def fitted(self, tables: NGramTables) -> "AbsoluteDiscounting":
         """Estimate the discounts unless they were given."""
@@ -176,7 +161,7 @@ class KneserNey(AbsoluteDiscounting):
 
 
 @dataclass(frozen=True)
-class ModifiedKneserNey:
+class ModifiedKneserNey(Smoothing):
     """Kneser–Ney with separate discounts for counts of 1, 2, and 3 or more (Chen & Goodman 1999).
 
     Attributes:
@@ -184,7 +169,6 @@ class ModifiedKneserNey:
     """
 
     discounts: tuple[tuple[float, float, float], ...] | None = None
-    lower_order: ClassVar[LowerOrder] = "shorter history"
     counts_continuations: ClassVar[bool] = True
 
     def fitted(self, tables: NGramTables) -> "ModifiedKneserNey":

@@ -1,9 +1,10 @@
-"""Corrupted text and what to restore: masked tokens, words and spans, and sentence pairs.
+"""Corrupted text and what to restore: masked LM, span corruption, next-sentence prediction.
 
-A model that sees both sides of a word cannot be asked for the next one, so some words are hidden.
-First a rule chooses what to hide (tokens, whole words, spans); then either each chosen token is
-replaced on its own (BERT), or each chosen span shrinks to one sentinel (T5). Drawn anew for every
-batch, the same text is corrupted differently in each epoch: dynamic masking, Liu et al. 2019.
+A model that sees both sides of a word cannot be asked for the next one, so some words are masked.
+First a rule chooses what to mask (tokens, whole words, spans); then either each chosen token is
+replaced on its own (masked LM, BERT), or each chosen span shrinks to one sentinel (span corruption,
+T5). Drawn anew for every batch, the same text is corrupted differently in each epoch: dynamic
+masking, Liu et al. 2019.
 Chapters: bert, encoder-decoders. Devlin et al. 2019; Joshi et al. 2020; Raffel et al. 2020.
 """
 
@@ -20,32 +21,32 @@ from course_pkg.text.batches.formatting import shorten
 
 
 def choose_tokens(
-    may_hide: Bool[Tensor, "B T"], rate: float, generator: torch.Generator
+    may_mask: Bool[Tensor, "B T"], rate: float, generator: torch.Generator
 ) -> Bool[Tensor, "B T"]:
     """Choose each token by itself with probability `rate`.
 
     Args:
-        may_hide: False at special tokens and padding, which are never chosen.
+        may_mask: False at special tokens and padding, which are never chosen.
     """
     _require_rate(rate)
-    return may_hide & (torch.rand(may_hide.shape, generator=generator) < rate)
+    return may_mask & (torch.rand(may_mask.shape, generator=generator) < rate)
 
 
 def choose_words(
-    may_hide: Bool[Tensor, "B T"],
+    may_mask: Bool[Tensor, "B T"],
     is_word_start: Bool[Tensor, "B T"],
     rate: float,
     generator: torch.Generator,
 ) -> Bool[Tensor, "B T"]:
     """Choose each word with probability `rate`, all of its tokens or none.
 
-    A word's other pieces would give the hidden one away: Cui et al. 2019.
+    A word's other pieces would give the masked one away: Cui et al. 2019.
     """
     _require_rate(rate)
     # A token belongs to the last word that started; a draw for each word, looked up by its tokens.
     word = is_word_start.long().cumsum(dim=1)  # 0 before the first start
     draws = torch.rand((len(word), word.shape[1] + 1), generator=generator)
-    return may_hide & (draws.gather(1, word) < rate)
+    return may_mask & (draws.gather(1, word) < rate)
 
 
 def span_lengths(
@@ -62,7 +63,7 @@ def span_lengths(
 
 
 def choose_spans(
-    may_hide: Bool[Tensor, "B T"],
+    may_mask: Bool[Tensor, "B T"],
     rate: float,
     generator: torch.Generator,
     *,
@@ -75,8 +76,8 @@ def choose_spans(
     not suffice it is shortened. Joshi et al. 2020, section 3.1.
     """
     _require_rate(rate)
-    chosen = torch.zeros_like(may_hide)
-    for row, may_row in enumerate(may_hide):
+    chosen = torch.zeros_like(may_mask)
+    for row, may_row in enumerate(may_mask):
         free = may_row.clone()
         budget = round(rate * int(free.sum()))
         while budget > 0:
@@ -97,7 +98,7 @@ def _require_rate(rate: float) -> None:
         raise ValueError(f"rate is {rate}; it must be between 0 and 1")
 
 
-def hide_tokens(
+def mask_tokens(
     ids: Int[Tensor, "B T"],
     chosen: Bool[Tensor, "B T"],
     *,
@@ -107,7 +108,7 @@ def hide_tokens(
     generator: torch.Generator,
     shares: tuple[float, float] = (0.8, 0.1),
 ) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
-    """Corrupt the chosen tokens as BERT does: Devlin et al. 2019, appendix A.1.
+    """Corrupt the chosen tokens for masked LM: Devlin et al. 2019, appendix A.1.
 
     At 80 % of the chosen places the mask token stands, at 10 % a random ordinary token, at 10 % the
     token itself. A model that met only mask tokens would learn nothing about places without one,
@@ -134,11 +135,11 @@ def hide_tokens(
     return torch.where(is_random, random_ids, seen), ids.masked_fill(~chosen, IGNORE)
 
 
-def may_hide(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor, "B T"]:
+def may_mask(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor, "B T"]:
     """Return True where an ordinary token stands; count padding among the special ids.
 
     Example:
-        >>> may_hide(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
+        >>> may_mask(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
         [[False, True, True, False]]
     """
     return ~torch.isin(ids, torch.tensor(special_ids, dtype=ids.dtype))
@@ -153,11 +154,12 @@ class SentencePair:
     is_next: bool
 
 
-def sentence_pairs(
+def next_sentence_pairs(
     documents: Sequence[Sequence[Sequence[int]]], generator: torch.Generator
 ) -> list[SentencePair]:
-    """Pair each sentence with its successor or, half of the time, with one of another document.
+    """Make pairs for next-sentence prediction: half of them do not follow one another.
 
+    A sentence is paired with its successor or with one of another document.
     Devlin et al. 2019, section 3.1. A document's last sentence has no successor and opens no pair.
 
     Args:

@@ -13,8 +13,8 @@ from torch import Tensor
 from course_pkg.text.batches.batching import Batch, Batches, translation_rows
 from course_pkg.text.batches.masking import (
     choose_tokens,
-    hide_tokens,
-    may_hide,
+    mask_tokens,
+    may_mask,
     random_spans,
     spans_to_sentinels,
 )
@@ -46,13 +46,13 @@ def masked_batches(
     seed: int,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
-    """Make rows `[CLS] window [SEP]` in which some tokens are hidden: Devlin et al. 2019.
+    """Make rows `[CLS] window [SEP]` for masked LM: Devlin et al. 2019.
 
     Args:
         context_length: of a row, both special tokens included.
         vocab_size: ids that may be put in at random are below it.
-        special_ids: of a tokenizer that has `BERT_TOKENS`; none of them is ever hidden.
-        rate: share of the tokens that are to be told.
+        special_ids: of a tokenizer that has `BERT_TOKENS`; none of them is ever masked.
+        rate: share of the tokens that are to be predicted.
 
     Raises:
         ValueError: if the windows would be empty, or a special token is missing.
@@ -66,8 +66,8 @@ def masked_batches(
     def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         edge = torch.ones(len(windows), 1, dtype=torch.int64)
         rows = torch.cat([edge * cls_id, windows, edge * sep_id], dim=1)
-        chosen = choose_tokens(may_hide(rows, specials), rate, generator)
-        seen, targets = hide_tokens(
+        chosen = choose_tokens(may_mask(rows, specials), rate, generator)
+        seen, targets = mask_tokens(
             rows,
             chosen,
             vocab_size=vocab_size,
@@ -90,7 +90,7 @@ def span_batches(
     seed: int,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
-    """Make windows whose hidden spans are sentinels, and the spans to restore: Raffel et al. 2020.
+    """Make windows for span corruption: masked spans become sentinels. Raffel et al. 2020.
 
     Args:
         context_length: of a window before its spans shrink.

@@ -8,7 +8,6 @@ Chapter: fixed-window.
 
 import os
 import struct
-import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,6 +16,8 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
+
+from course_pkg.files import replacing
 
 MAGIC = b"LMTOKENS"
 HEADER = struct.Struct("<8sHHIQI36x")  # magic, version, bytes per id, vocabulary, ids, checksum
@@ -46,23 +47,17 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
         raise ValueError(f"vocab_size is {vocab_size}; it must be 1 to 2**32")
     width = 2 if vocab_size <= 2**16 else 4
     n_tokens = checksum = 0
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(bytes(HEADER.size))  # its place; it is known when the ids are
-            for chunk in chunks:
-                content = _encode(chunk, vocab_size, width)
-                checksum = zlib.crc32(content, checksum)
-                n_tokens += len(content) // width
-                file.write(content)
-            file.seek(0)
-            file.write(HEADER.pack(MAGIC, VERSION, width, vocab_size - 1, n_tokens, checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        file.write(bytes(HEADER.size))  # its place; it is known when the ids are
+        for chunk in chunks:
+            content = _encode(chunk, vocab_size, width)
+            checksum = zlib.crc32(content, checksum)
+            n_tokens += len(content) // width
+            file.write(content)
+        file.seek(0)
+        file.write(HEADER.pack(MAGIC, VERSION, width, vocab_size - 1, n_tokens, checksum))
+        file.flush()
+        os.fsync(file.fileno())
     return n_tokens
 
 

@@ -11,6 +11,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
-from course_pkg.text.tokenizers.printable_bytes import from_printable, to_printable
 from course_pkg.text.tokenizers.vocabulary import EOS, load_fields, save_fields
 
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -326,3 +326,36 @@ def _utf8(text: str) -> bytes:
 def _read(path: str | Path) -> str:
     data = Path(path).read_bytes()
     return (gzip.decompress(data) if Path(path).suffix == ".gz" else data).decode("utf-8")
+
+
+@cache
+def _printable() -> dict[int, str]:
+    """GPT-2's printable stand-in for each byte: itself if it shows, else one from U+0100 on.
+
+    A token may hold a space, a newline or half a character, and its files are lines of text.
+    """
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [b for b in range(256) if b not in shown]
+    return {b: chr(b) for b in shown} | {b: chr(256 + n) for n, b in enumerate(hidden)}
+
+
+@cache
+def _from_printable() -> dict[str, int]:
+    return {character: b for b, character in _printable().items()}
+
+
+def to_printable(token: bytes) -> str:
+    """Write bytes in GPT-2's printable alphabet: a space becomes "Ġ"."""
+    return "".join(_printable()[b] for b in token)
+
+
+def from_printable(text: str) -> bytes:
+    """Read what `to_printable` wrote.
+
+    Raises:
+        ValueError: a character outside that alphabet.
+    """
+    try:
+        return bytes(_from_printable()[character] for character in text)
+    except KeyError as error:
+        raise ValueError(f"token {text!r} has {error}, which stands for no byte") from error

@@ -133,7 +133,7 @@ class Vocabulary:
             ids.append(i)
         return ids
 
-    def visible(self, ids: Iterable[int]) -> Iterator[str]:
+    def without_special(self, ids: Iterable[int]) -> Iterator[str]:
         """Yield the tokens of some ids, special ones left out.
 
         Raises:

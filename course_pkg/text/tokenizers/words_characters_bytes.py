@@ -127,7 +127,7 @@ class WordTokenizer(_VocabularyTokenizer):
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join the words of some ids; special tokens are left out, except the unknown token."""
-        text = " ".join(self.vocabulary.visible(ids))
+        text = " ".join(self.vocabulary.without_special(ids))
         if self.pattern != WORD_PATTERN:
             return text
         return re.sub(r" (?=[.,;:!?)\]}])|(?<=[(\[{]) ", "", text)
@@ -204,7 +204,7 @@ class CharTokenizer(_VocabularyTokenizer):
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join the characters of some ids; special tokens are left out."""
-        return "".join(self.vocabulary.visible(ids))
+        return "".join(self.vocabulary.without_special(ids))
 
     def save(self, path: str | Path) -> None:
         """Save as JSON."""

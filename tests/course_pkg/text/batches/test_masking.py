@@ -12,11 +12,11 @@ from course_pkg.text.batches.masking import (
     choose_tokens,
     choose_words,
     fill_sentinels,
-    hide_tokens,
     join_pair,
-    may_hide,
+    mask_tokens,
+    may_mask,
+    next_sentence_pairs,
     random_spans,
-    sentence_pairs,
     span_lengths,
     spans_to_sentinels,
 )
@@ -38,7 +38,7 @@ def text(rng, B=200, T=50):
 
 
 def hide(ids, chosen, rng, **kwargs):
-    return hide_tokens(
+    return mask_tokens(
         ids, chosen, vocab_size=V, mask_id=MASK, special_ids=SPECIAL, generator=rng, **kwargs
     )
 
@@ -56,7 +56,7 @@ def runs(chosen: list[bool]) -> list[int]:
 
 def test_hidden_tokens_split_80_10_10(rng):
     ids = text(rng)
-    chosen = choose_tokens(may_hide(ids, SPECIAL), 0.5, rng)
+    chosen = choose_tokens(may_mask(ids, SPECIAL), 0.5, rng)
     seen, _ = hide(ids, chosen, rng)
     before, after = ids[chosen], seen[chosen]
     n_mask = int((after == MASK).sum())
@@ -70,7 +70,7 @@ def test_hidden_tokens_split_80_10_10(rng):
 
 def test_random_replacements_are_ordinary_tokens_equally_often(rng):
     ids = text(rng)
-    chosen = may_hide(ids, SPECIAL)
+    chosen = may_mask(ids, SPECIAL)
     seen, _ = hide(ids, chosen, rng, shares=(0.0, 1.0))
     counts = torch.bincount(seen[chosen], minlength=V)
     assert not counts[:4].any()
@@ -79,7 +79,7 @@ def test_random_replacements_are_ordinary_tokens_equally_often(rng):
 
 def test_targets_are_the_true_tokens_where_chosen_and_ignored_elsewhere(rng):
     ids = text(rng)
-    chosen = choose_tokens(may_hide(ids, SPECIAL), 0.15, rng)
+    chosen = choose_tokens(may_mask(ids, SPECIAL), 0.15, rng)
     _, targets = hide(ids, chosen, rng)
     assert torch.equal(targets[chosen], ids[chosen])
     assert (targets[~chosen] == IGNORE).all()
@@ -88,7 +88,7 @@ def test_targets_are_the_true_tokens_where_chosen_and_ignored_elsewhere(rng):
 @pytest.mark.parametrize("rule", ["tokens", "words", "spans"])
 def test_chosen_tokens_are_never_special_and_reach_the_rate(rule, rng):
     ids = text(rng)
-    may = may_hide(ids, SPECIAL)
+    may = may_mask(ids, SPECIAL)
     assert may.sum() == 200 * 38
     if rule == "tokens":
         chosen = choose_tokens(may, 0.15, rng)
@@ -104,7 +104,7 @@ def test_chosen_tokens_are_never_special_and_reach_the_rate(rule, rng):
 
 def test_masking_is_drawn_anew_and_the_same_for_a_seed(rng):
     ids = text(rng)
-    may = may_hide(ids, SPECIAL)
+    may = may_mask(ids, SPECIAL)
     one, other = choose_tokens(may, 0.15, rng), choose_tokens(may, 0.15, rng)
     assert not torch.equal(one, other)
     again = [choose_tokens(may, 0.15, torch.Generator().manual_seed(6)) for _ in range(2)]
@@ -160,8 +160,8 @@ def documents(n=6, n_sentences=9):
     return [[[document, place] for place in range(n_sentences)] for document in range(n)]
 
 
-def test_sentence_pairs_are_true_half_of_the_time(rng):
-    pairs = [pair for _ in range(40) for pair in sentence_pairs(documents(), rng)]
+def test_next_sentence_pairs_are_true_half_of_the_time(rng):
+    pairs = [pair for _ in range(40) for pair in next_sentence_pairs(documents(), rng)]
     assert len(pairs) == 40 * 6 * 8
     n_next = sum(pair.is_next for pair in pairs)
     assert chi_square([n_next, len(pairs) - n_next], [0.5, 0.5]) < 10.8  # probability 0.001
@@ -176,14 +176,14 @@ def test_sentence_pairs_are_true_half_of_the_time(rng):
     assert (others + torch.eye(6) > 0).all()
 
 
-def test_sentence_pairs_use_each_opening_once(rng):
-    pairs = sentence_pairs([[[1]], [], [[2], [3], [4]]], rng)
+def test_next_sentence_pairs_use_each_opening_once(rng):
+    pairs = next_sentence_pairs([[[1]], [], [[2], [3], [4]]], rng)
     assert [pair.first for pair in pairs] == [[2], [3]]
 
 
-def test_sentence_pairs_reject_a_single_document(rng):
+def test_next_sentence_pairs_reject_a_single_document(rng):
     with pytest.raises(ValueError, match="documents has 1"):
-        sentence_pairs([[[1], [2]], []], rng)
+        next_sentence_pairs([[[1], [2]], []], rng)
 
 
 def test_join_pair_marks_segments():

@@ -17,9 +17,13 @@ from course_pkg.text.corpora import load_corpus
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.text.stories.translation import sample_translations
 from course_pkg.text.tokenizers import EOS
-from course_pkg.text.tokenizers.byte_pair import GPT2_PATTERN, BytePairTokenizer
+from course_pkg.text.tokenizers.byte_pair import (
+    GPT2_PATTERN,
+    BytePairTokenizer,
+    from_printable,
+    to_printable,
+)
 from course_pkg.text.tokenizers.merges import learn_merges, recount_merges
-from course_pkg.text.tokenizers.printable_bytes import from_printable, to_printable
 
 TEXTS = [
     "Low, lower, lowest: the low newer widest wideness is newer than the lowest lower.",

@@ -1,12 +1,9 @@
 """Word, character and byte tokenizers: round trips, unknown tokens, saved files."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_pkg.files import write_atomically
 from course_pkg.text.tokenizers import (
     EOS,
     UNK,
@@ -161,17 +158,3 @@ def test_load_rejects_another_kind(tmp_path):
     CharTokenizer.train(["a"]).save(tmp_path / "t.json")
     with pytest.raises(ValueError, match="kind 'char', not 'word'"):
         WordTokenizer.load(tmp_path / "t.json")
-
-
-def test_atomic_write_leaves_the_old_file_when_interrupted(tmp_path, monkeypatch):
-    path = tmp_path / "file.json"
-    write_atomically(path, json.dumps(1))
-
-    def power_cut(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("os.replace", power_cut)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, json.dumps(2))
-    assert path.read_text() == "1"
-    assert [p.name for p in tmp_path.iterdir()] == ["file.json"]

@@ -51,10 +51,19 @@ def environment() -> dict[str, str]:
     }
 
 
-def plain_command(control_fd: int) -> list[str]:
-    """Return the command that starts the server without bubblewrap."""
+def plain_command(folder: Path, control_fd: int) -> list[str]:
+    """Return the command that starts the server without bubblewrap.
+
+    Args:
+        folder: the sandbox's own; a package `autograder` that holds `inside` alone is added to it.
+    """
+    package = folder / "grader" / "autograder"
+    if not package.exists():
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()  # or an installed grader would come first
+        (package / "inside").symlink_to(_WORKER)
     packages = [str(folder) for folder in _package_folders()]
-    start = _start(str(Path(__file__).parents[2]), packages, control_fd)
+    start = _start(str(package.parent), packages, control_fd)
     return [_python(), "-P", "-s", "-c", start]
 
 

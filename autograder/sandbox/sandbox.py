@@ -230,7 +230,7 @@ class Sandbox:
         if in_bubblewrap:
             command = bubblewrap.bubblewrap_command(folder, self.limits, fd)
         else:
-            command = bubblewrap.plain_command(fd)
+            command = bubblewrap.plain_command(folder, fd)
         with theirs, tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
                 command,

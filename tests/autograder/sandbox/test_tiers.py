@@ -25,13 +25,32 @@ from tests.autograder.users import (
 pytestmark = pytest.mark.sandbox
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
 
-WHICH_TIER = """
+# Run by the server before anything else: what of ours could it import?
+LOOK = (
+    "import autograder, importlib.util, pkgutil; "
+    "found = {module.name for module in pkgutil.iter_modules(autograder.__path__)}; "
+    "found |= {name for name in ('course_pkg', 'assignments') if importlib.util.find_spec(name)}; "
+    "assert found == {'inside'}, found; "
+)
+WHICH_TIER = f"""
+from autograder.sandbox import bubblewrap
 from autograder.sandbox.sandbox import Sandbox
+start = bubblewrap._start
+bubblewrap._start = lambda *given: start(*given).replace("from ", {LOOK!r} + "from ", 1)
 with Sandbox() as sandbox:
     print(sandbox.isolation)
     print(sandbox.refused)
     print(sandbox.run(["print(6 * 7)"], []).cells[0].output)
 """
+
+
+def test_server_is_given_the_folder_inside_and_nothing_else_of_ours(monkeypatch):
+    start = bubblewrap._start
+    looking = lambda *given: start(*given).replace("from ", f"{LOOK}from ", 1)  # noqa: E731
+    monkeypatch.setattr(bubblewrap, "_start", looking)
+    monkeypatch.setenv(FORCE_TIER, "A")
+    with Sandbox() as sandbox:
+        assert sandbox.run(["print(6 * 7)"], []).cells[0].output == "42\n"
 
 
 def test_unknown_tier_is_refused(monkeypatch):

@@ -55,7 +55,7 @@ UNNEEDED: _Numbers = {
 """Denied in every sandbox."""
 
 WITHOUT_NAMESPACES: _Numbers = {
-    # without a network of its own, no socket but a pair; see `_ONLY_WITH`
+    # without a network of its own, no socket but a pair
     "socket": (41, 198),
     # without IPC of its own
     "shmat": (30, 196),
@@ -102,11 +102,15 @@ WITHOUT_NAMESPACES: _Numbers = {
 """Denied where no namespace keeps student code and the rest of the machine apart."""
 
 _NEW_NAMESPACES = 0x7E020000
-# Allowed only where the argument of this index, under this mask, has this value.
+# Sockets of other families reach the hypervisor or rarely used parts of the kernel.
+_FAMILIES = (1, 2, 10)  # UNIX, INET, INET6
+# Allowed only where the argument of this index, under this mask, has one of these values.
 _ONLY_WITH = (
-    ((56, 220), 0, _NEW_NAMESPACES, 0),  # clone
-    ((302, 261), 0, 0xFFFFFFFF, 0),  # prlimit64: of itself
-    ((53, 199), 1, 0xF, 1),  # socketpair: streams, which cannot be connected to anything else
+    ((56, 220), 0, _NEW_NAMESPACES, (0,)),  # clone
+    ((302, 261), 0, 0xFFFFFFFF, (0,)),  # prlimit64: of itself
+    ((41, 198), 0, 0xFFFFFFFF, _FAMILIES),  # socket
+    ((53, 199), 0, 0xFFFFFFFF, (1,)),  # socketpair
+    ((53, 199), 1, 0xF, (1,)),  # socketpair: streams, which cannot be connected to anything else
 )
 _CLONE3 = 435  # its flags cannot be looked at; libraries use `clone` where it does not exist
 
@@ -153,14 +157,14 @@ def _program(architecture: int, column: int, numbers: Collection[int]) -> _Progr
         (_EQUAL, 0, 1, _CLONE3),
         (_GIVE, 0, 0, _DOES_NOT_EXIST),
     ]
-    for pair, argument, mask, value in _ONLY_WITH:
+    for pair, argument, mask, values in _ONLY_WITH:
         program += [
-            (_EQUAL, 0, 5, pair[column]),
+            (_EQUAL, 0, len(values) + 4, pair[column]),
             (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
             (_AND, 0, 0, mask),
-            (_EQUAL, 1, 0, value),
+            *((_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)),
             (_GIVE, 0, 0, _DENY),
-            (_GIVE, 0, 0, _ALLOW),
+            (_LOAD, 0, 0, _NUMBER_AT),
         ]
     program += [(_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
     return [*program, (_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _DENY)]

@@ -20,6 +20,8 @@ from autograder.records import CellResult, Run
 PLANTED_VARIABLE = "AUTOGRADER_PLANTED"
 """A variable of the grader's environment; libraries set the same others on both sides."""
 STOPPED = "STOPPED"
+# AF_VSOCK reaches the hypervisor; AF_NETLINK and AF_ALG, the kernel where it has been broken.
+_OTHER_FAMILIES = ("40", "16", "38")
 _SECRET = "nobody may read this"
 _HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
 
@@ -170,6 +172,11 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
                 ],
                 "eval(x)",
             ),
+        ),
+        EscapeAttempt(
+            "sockets",
+            "open a socket to the machine below this one, or to a rarely used part of the kernel",
+            "import socket\n" + _try_each(_OTHER_FAMILIES, "socket.socket(int(x), 2).close()"),
         ),
         EscapeAttempt(
             "processes",

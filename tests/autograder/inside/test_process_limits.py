@@ -1,5 +1,6 @@
 """What a process gives up is gone: tried in children, which give it up for good."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -188,7 +189,8 @@ def test_numbers_of_system_calls_match_the_kernels_headers(column):
     text = HEADERS[column].read_text()
     published = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
     named = seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES
-    named |= dict(zip(("clone", "prlimit64", "socketpair"), _conditional(), strict=True))
+    by_argument = ("clone", "prlimit64", "socket", "socketpair", "socketpair")
+    named |= dict(zip(by_argument, _conditional(), strict=True))
     named["clone3"] = (seccomp._CLONE3,) * 2
     known = {name for name, pair in named.items() if name in published and pair[column]}
     assert len(known) > 40
@@ -208,12 +210,28 @@ def _conditional():
         (0, (0x10000000 | 17, 0, 0, 0, 0), "EPERM"),  # clone with a new user namespace
         (1, (os.getpid(), resource.RLIMIT_CORE, 0, 0), "EPERM"),  # limits of another process
         (1, (0, resource.RLIMIT_CORE, 0, 0), "done"),
-        (2, (1, 2, 0, None), "EPERM"),  # datagrams
-        (2, (1, 1, 0, ctypes.create_string_buffer(8)), "done"),  # streams
+        (3, (1, 2, 0, None), "EPERM"),  # datagrams
+        (3, (1, 1, 0, ctypes.create_string_buffer(8)), "done"),  # streams
     ],
 )
 def test_system_call_is_refused_by_its_arguments(call, arguments, expected):
     assert refused(_conditional()[call][COLUMN], *arguments) == expected
+
+
+@needs_numbers
+@pytest.mark.parametrize("family", range(1, 46))
+def test_only_unix_and_internet_sockets_open_where_there_are_namespaces(family):
+    def call():
+        process_limits.drop_capabilities()
+        seccomp.deny(seccomp.UNNEEDED)
+        for make in (socket.socket, socket.socketpair):
+            with contextlib.suppress(OSError):
+                make(family, socket.SOCK_STREAM)
+                return "opened"
+        socket.socket(family, socket.SOCK_DGRAM)
+
+    expected = {socket.AF_UNIX: "opened", socket.AF_INET: "opened", socket.AF_INET6: "opened"}
+    assert in_child(call) == expected.get(family, "EPERM")
 
 
 @needs_numbers

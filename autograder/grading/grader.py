@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +16,7 @@ from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.course import Course
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.grading.judge import case_requests, judge_check, known_answers
+from autograder.grading.private_packages import private_packages
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
 from autograder.inside.messages import ProbeRequest
 from autograder.intake.repair import Mended, mend
@@ -37,10 +39,12 @@ class Confinement:
 
     Attributes:
         trusted: run it without a sandbox, with the grader's own rights.
+        private: files and folders that it must not reach, the course and its references apart.
     """
 
     limits: Limits = field(default_factory=Limits)
     trusted: bool = False
+    private: tuple[Path, ...] = field(default=(), repr=False)  # no reason to grade again
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,11 @@ class Grader:
         self._visible = visible_tests(self._released)
         self._sandbox = Sandbox(
             libraries=libraries_for(self.problem_set, self._released),
+            private=(
+                course.folder,
+                *private_packages(course.check_files(name), self._released),
+                *confinement.private,
+            ),
             limits=confinement.limits,
             allow_unsandboxed=confinement.trusted,
         )

@@ -2,7 +2,8 @@
 
 Inside are /usr and the libraries, the Python that runs the grader with its packages, the folder
 `autograder/inside`; all read-only. Outside stay the project, the home folder, the environment, the
-network, other processes and every other file of the machine.
+network, other processes and every other file of the machine. What is private is hidden even where
+it lies within a folder that is mounted, as a course below /usr or an installed reference does.
 """
 
 import os
@@ -10,12 +11,12 @@ import shutil
 import site
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from autograder.inside.process_limits import HOME, WRITABLE, Limits
-from autograder.records import SandboxUnavailable
+from autograder.records import GraderError, SandboxUnavailable
 
 GRADER_INSIDE = "/run/inside"
 _PACKAGES_INSIDE = "/opt/packages"
@@ -67,14 +68,18 @@ def plain_command(folder: Path, control_fd: int) -> list[str]:
     return [_python(), "-P", "-s", "-c", start]
 
 
-def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[str]:
+def bubblewrap_command(
+    folder: Path, limits: Limits, control_fd: int, private: Sequence[Path] = ()
+) -> list[str]:
     """Return the command that starts the server in bubblewrap.
 
     Args:
         folder: the sandbox's own; `etc` is added to it.
+        private: files and folders to hide.
 
     Raises:
         SandboxUnavailable: if bubblewrap is missing or too old.
+        GraderError: if something private cannot be hidden.
     """
     arguments = [_bubblewrap(), "--die-with-parent", "--new-session", "--unshare-all"]
     arguments += ["--hostname", "notebook", "--cap-drop", "ALL"]
@@ -94,8 +99,11 @@ def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[st
         arguments += ["--dir", str(parent)]  # open to all; made by --ro-bind they would not be
     for source, target in binds:
         arguments += ["--ro-bind", str(source), target]
-    for target in _hidden():
-        arguments += ["--tmpfs", target, "--remount-ro", target]
+    for target, path in _visible_private(binds, private):
+        if path.is_dir():
+            arguments += ["--tmpfs", target, "--remount-ro", target]
+        else:
+            arguments += ["--ro-bind", str(folder / "etc" / "empty"), target]
     for target in WRITABLE:
         arguments += ["--perms", "1777", "--size", str(limits.disk_bytes), "--tmpfs", target]
     arguments += ["--chdir", "/", "--remount-ro", "/dev", "--remount-ro", "/"]
@@ -104,17 +112,65 @@ def bubblewrap_command(folder: Path, limits: Limits, control_fd: int) -> list[st
     return [*arguments, "--", _python(), "-P", "-s", "-c", start]
 
 
-def readable_paths() -> list[str]:
-    """List what may be read without bubblewrap: libraries and Python."""
-    hidden = set(_hidden())
-    paths = [str(path) for path in _libraries()]
-    for index, packages in enumerate(_package_folders()):
-        inside = [f"{_PACKAGES_INSIDE}/{index}/{entry.name}" for entry in packages.iterdir()]
-        if hidden.isdisjoint(inside):
-            paths.append(str(packages))
-        else:
-            paths += [str(packages / Path(name).name) for name in inside if name not in hidden]
-    return paths
+def readable_paths(private: Sequence[Path] = ()) -> list[str]:
+    """List what may be read without bubblewrap: libraries and Python, less what is private.
+
+    Raises:
+        GraderError: if something private cannot be hidden.
+    """
+    readable = [*_libraries(), *_package_folders()]
+    hidden = {path for _, path in _visible_private(((each, "") for each in readable), private)}
+    return [str(path) for each in readable for path in _without(each.resolve(), hidden)]
+
+
+def visible_names(private: Sequence[Path]) -> list[str]:
+    """List the paths by which student code could reach what is private, if it were not hidden."""
+    binds = [(path, str(path)) for path in _libraries()]
+    binds += [(path, f"{_PACKAGES_INSIDE}/{i}") for i, path in enumerate(_package_folders())]
+    made = {Path(path) for path in (*WRITABLE, "/dev", "/proc", *(target for _, target in binds))}
+    names = {target for target, _ in _visible_private(binds, private)}
+    for path in (*private, *_installed_copies()):
+        names.update(map(str, _without(path.absolute(), made)))
+    return sorted(names)
+
+
+def _without(path: Path, hidden: Collection[Path]) -> Iterator[Path]:
+    """Cover a folder by as few paths as will do without any hidden one."""
+    if path in hidden:
+        return
+    if not any(each.is_relative_to(path) for each in hidden):
+        yield path
+        return
+    for entry in path.iterdir():
+        yield from _without(entry, hidden)
+
+
+def _visible_private(
+    binds: Iterable[tuple[Path, str]], private: Iterable[Path]
+) -> Iterator[tuple[str, Path]]:
+    """Find what is private within mounted folders: where it is visible inside, and what it is.
+
+    Raises:
+        GraderError: if it cannot be hidden.
+    """
+    paths = {path.resolve() for path in (*private, *_installed_copies())}
+    paths = {path for path in paths if paths.isdisjoint(path.parents)}
+    for source, target in binds:
+        folder = source.resolve()
+        for path in sorted(paths):
+            if not path.is_relative_to(folder):
+                continue
+            if path == folder:
+                raise GraderError(
+                    f"{path} must be hidden from student code and holds what student code needs to "
+                    "run: choose another folder"
+                )
+            if not path.exists():
+                raise GraderError(
+                    f"{path} must be hidden from student code, which may read {folder}, and does "
+                    "not exist yet: create it first, or choose a place elsewhere"
+                )
+            yield os.path.join(target, path.relative_to(folder)), path
 
 
 def _start(grader: str, packages: Sequence[str], control_fd: int) -> str:
@@ -154,7 +210,7 @@ def _read_only(folder: Path) -> Iterator[tuple[Path, str]]:
     """Name what is visible inside, and where."""
     etc = folder / "etc"
     etc.mkdir(exist_ok=True)
-    for name, text in (("passwd", _PASSWD), ("group", _GROUP)):
+    for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("empty", "")):
         (etc / name).write_text(text)
         (etc / name).chmod(0o644)
     for path in _libraries():
@@ -176,9 +232,9 @@ def _libraries() -> Iterator[Path]:
         yield Path(sys.base_prefix)
 
 
-def _hidden() -> Iterator[str]:
-    """Name installed copies of the grader and the course: they hold the reference versions."""
-    for index, packages in enumerate(_package_folders()):
+def _installed_copies() -> Iterator[Path]:
+    """Name installed copies of the grader and of assignments: they are always private."""
+    for packages in _package_folders():
         for name in ("autograder", "assignments"):
             if (packages / name).is_dir():
-                yield f"{_PACKAGES_INSIDE}/{index}/{name}"
+                yield packages / name

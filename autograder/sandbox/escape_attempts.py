@@ -105,13 +105,16 @@ def plant_files() -> Iterator[PlantedFiles]:
         yield PlantedFiles(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
 
 
-def prove(execute: Execute) -> str:
+def prove(execute: Execute, private: Sequence[str] = ()) -> str:
     """Run the harmless attempts as one submission; say what got through, or "" if nothing did.
 
     An honest cell runs after them, and must.
+
+    Args:
+        private: files and folders that student code must find empty, or not at all.
     """
     with plant_files() as planted:
-        attempts = harmless_attempts(planted)
+        attempts = [*harmless_attempts(planted), _read_private(private)]
         run = execute([*(attempt.code for attempt in attempts), _HONEST], [])
         *cells, honest = run.cells
         through = [
@@ -202,6 +205,15 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
             _try_each(["os.setuid(0)", "os.chroot('/tmp')"], "eval(x)"),
         ),
     ]
+
+
+def _read_private(names: Sequence[str]) -> EscapeAttempt:
+    content = "os.listdir(x) if os.path.isdir(x) else open(x, 'rb').read()"
+    return EscapeAttempt(
+        "private",
+        "read the course, the output, the submissions or the gradebook",
+        _try_each(names, f"1 / len({content})"),
+    )
 
 
 def dangerous_attempts(limits: Limits) -> list[EscapeAttempt]:

@@ -58,6 +58,8 @@ class Sandbox:
     kernel ends the sandbox too.
 
     Args:
+        private: files and folders that student code must not reach, wherever they lie: the course,
+            what its checks load, the output, the submissions, the gradebook.
         libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
             each submission spends the time; and each one here makes every fork a little slower.
         allow_unsandboxed: run with this user's own rights. For trusted code only.
@@ -68,16 +70,19 @@ class Sandbox:
 
     Raises:
         SandboxUnavailable: on entering, if this machine cannot isolate; says what to install.
-        GraderError: on entering, if a library breaks while it is loaded.
+        GraderError: on entering, if something private cannot be hidden, or a library breaks while
+            it is loaded; says why.
     """
 
     def __init__(
         self,
         *,
         libraries: Sequence[str] = LIBRARIES,
+        private: Sequence[Path] = (),
         limits: Limits = Limits(),  # noqa: B008  (frozen)
         allow_unsandboxed: bool = False,
     ) -> None:
+        self.private = tuple(private)
         self.libraries = tuple(libraries)
         self.limits = limits
         self.unsandboxed = allow_unsandboxed
@@ -156,11 +161,12 @@ class Sandbox:
             raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {list(TIERS)}")
         if os.geteuid() == 0:
             self._user = _unused_user()
+        names = bubblewrap.visible_names(self.private)
         for tier in [forced] if forced else ["A", "B"]:
             self._tier = tier
             try:
                 self._start()
-                through = escape_attempts.prove(self.run)
+                through = escape_attempts.prove(self.run, names)
             except SandboxUnavailable as error:
                 through = str(error)
             if not through:
@@ -228,7 +234,7 @@ class Sandbox:
         fd = theirs.fileno()
         in_bubblewrap = self._tier.startswith("A")
         if in_bubblewrap:
-            command = bubblewrap.bubblewrap_command(folder, self.limits, fd)
+            command = bubblewrap.bubblewrap_command(folder, self.limits, fd, self.private)
         else:
             command = bubblewrap.plain_command(folder, fd)
         with theirs, tempfile.TemporaryFile() as complaints:
@@ -259,7 +265,7 @@ class Sandbox:
         if not self._tier.startswith("A"):
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
-            settings["readable"] = bubblewrap.readable_paths()
+            settings["readable"] = bubblewrap.readable_paths(self.private)
             settings["work"] = str(folder / "work")
         return settings
 

@@ -1,7 +1,9 @@
+from itertools import pairwise
+
 import pytest
 
 from autograder.inside.process_limits import Limits
-from autograder.records import SandboxUnavailable
+from autograder.records import GraderError, SandboxUnavailable
 from autograder.sandbox import bubblewrap
 
 
@@ -24,9 +26,58 @@ def test_old_bubblewrap_is_refused(monkeypatch, no_cache, tmp_path):
         bubblewrap.bubblewrap_command(tmp_path, Limits(), 3)
 
 
-def test_installed_copies_of_the_course_are_hidden(monkeypatch, tmp_path):
-    for name in ("autograder", "assignments", "numpy"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setattr(bubblewrap, "_package_folders", lambda: (tmp_path,))
-    hidden = {f"/opt/packages/0/{name}" for name in ("autograder", "assignments")}
-    assert set(bubblewrap._hidden()) == hidden
+@pytest.fixture
+def mounted(monkeypatch, tmp_path):
+    """A folder that is mounted where it is, with a folder of packages that is mounted once more."""
+    for name in ("course", "packages/autograder/grading", "packages/reference", "packages/numpy"):
+        (tmp_path / "usr" / name).mkdir(parents=True)
+        (tmp_path / "usr" / name / "file.py").touch()
+    (tmp_path / "usr/packages/single.py").touch()
+    (tmp_path / "lib").symlink_to(tmp_path / "usr")
+    libraries = [tmp_path / "usr", tmp_path / "lib"]
+    monkeypatch.setattr(bubblewrap, "_libraries", lambda: libraries)
+    monkeypatch.setattr(bubblewrap, "_package_folders", lambda: (tmp_path / "usr/packages",))
+    return tmp_path
+
+
+def hidden_in(command):
+    """Return what the command covers by an empty folder or file."""
+    folders = {place for option, place in pairwise(command) if option == "--remount-ro"}
+    files = {place for source, place in pairwise(command) if source.endswith("/etc/empty")}
+    return (folders | files) - {"/", "/dev"}
+
+
+def test_what_is_private_is_hidden_wherever_it_is_mounted(mounted, no_cache):
+    private = [mounted / "usr/course", mounted / "lib/packages/reference", mounted / "elsewhere"]
+    private += [mounted / "usr/course/file.py", mounted / "usr/packages/single.py"]
+    command = bubblewrap.bubblewrap_command(mounted, Limits(), 3, private)
+    places = [f"{mounted}/usr", f"{mounted}/lib"]
+    packages = [*(f"{place}/packages" for place in places), "/opt/packages/0"]
+    assert hidden_in(command) == {
+        *(f"{place}/course" for place in places),
+        *(f"{place}/{name}" for place in packages for name in ("autograder", "reference")),
+        *(f"{place}/single.py" for place in packages),
+    }
+
+
+def test_readable_paths_leave_out_what_is_private(mounted):
+    paths = bubblewrap.readable_paths([mounted / "usr/course", mounted / "lib/packages/reference"])
+    assert set(paths) == {f"{mounted}/usr/packages/{name}" for name in ("numpy", "single.py")}
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("usr/out", r"usr/out must be hidden .* does not exist yet"), ("usr", "needs to run")],
+)
+def test_what_cannot_be_hidden_is_refused(mounted, no_cache, place, reason):
+    with pytest.raises(GraderError, match=reason):
+        bubblewrap.bubblewrap_command(mounted, Limits(), 3, [mounted / place])
+    with pytest.raises(GraderError, match=reason):
+        bubblewrap.readable_paths([mounted / place])
+
+
+def test_folder_that_holds_mounted_ones_is_private_but_for_them(mounted):
+    (mounted / "class").mkdir()
+    names = bubblewrap.visible_names([mounted])
+    assert f"{mounted}/class" in names
+    assert not {str(mounted), f"{mounted}/usr", f"{mounted}/lib"} & set(names)

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,22 @@ LOOK = (
     "assert found == {'inside'}, found; "
 )
 WHICH_TIER = f"""
+from pathlib import Path
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.sandbox import Sandbox
 start = bubblewrap._start
 bubblewrap._start = lambda *given: start(*given).replace("from ", {LOOK!r} + "from ", 1)
-with Sandbox() as sandbox:
+shared, libraries = Path.cwd() / "shared", list(bubblewrap._libraries())
+for name in ("open.txt", "course/checks.py"):
+    (shared / name).parent.mkdir(parents=True, exist_ok=True)
+    (shared / name).write_text("answer = 42")
+bubblewrap._libraries = lambda: [*libraries, shared]
+read = "print(open(shared + '/open.txt').read())\\nopen(shared + '/course/checks.py')"
+with Sandbox(private=[shared / "course"]) as sandbox:
     print(sandbox.isolation)
     print(sandbox.refused)
+    cell = sandbox.run([f"shared = {{str(shared)!r}}\\n" + read], []).cells[0]
+    print(cell.output.startswith("answer = 42\\n") and "Permission denied" in cell.error)
     print(sandbox.run(["print(6 * 7)"], []).cells[0].output)
 """
 
@@ -53,6 +63,54 @@ def test_server_is_given_the_folder_inside_and_nothing_else_of_ours(monkeypatch)
         assert sandbox.run(["print(6 * 7)"], []).cells[0].output == "42\n"
 
 
+# ------------------------------------------------------------------ what is private
+READ = """
+import os
+for name in {names}:
+    try:
+        print("FOUND", os.listdir(name) if os.path.isdir(name) else open(name).read())
+    except OSError:
+        print("closed")
+"""
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """A folder that student code may read, with a course and a package of references in it."""
+    folders, libraries = bubblewrap._package_folders(), list(bubblewrap._libraries())
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:  # inside, /tmp is another folder
+        folder = Path(place)
+        folder.chmod(0o755)
+        for name in ("open.txt", "course/checks.py", "packages/reference/__init__.py"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("answer = 42")
+        packages = (*folders, folder / "packages")
+        monkeypatch.setattr(bubblewrap, "_libraries", lambda: [*libraries, folder])
+        monkeypatch.setattr(bubblewrap, "_package_folders", lambda: packages)
+        monkeypatch.setenv(FORCE_TIER, "A")
+        yield folder
+
+
+def test_what_is_private_is_hidden_within_folders_that_student_code_may_read(shared):
+    names = ["open.txt", "course", "course/checks.py", "packages/reference/__init__.py"]
+    read = READ.format(names=[str(shared / name) for name in names])
+    private = [shared / "course", shared / "packages/reference"]
+    with Sandbox(libraries=(), private=private) as sandbox:
+        run = sandbox.run([read, "from reference import answer"], [])
+    assert run.cells[0].output == "FOUND answer = 42\nFOUND []\nclosed\nclosed\n"
+    assert run.cells[1].error.startswith("ImportError: cannot import name 'answer'")
+
+
+def test_run_refuses_to_start_where_what_is_private_could_be_read(shared, monkeypatch):
+    monkeypatch.setattr(bubblewrap, "_visible_private", lambda binds, private: iter(()))
+    with (
+        pytest.raises(SandboxUnavailable, match="student code can read the course, the output"),
+        Sandbox(libraries=(), private=[shared / "course"]),
+    ):
+        pass
+
+
+# ------------------------------------------------------------------ which tier
 def test_unknown_tier_is_refused(monkeypatch):
     monkeypatch.setenv(FORCE_TIER, "C")
     with pytest.raises(GraderError, match="AUTOGRADER_TIER is 'C'; it must be one of"), Sandbox():
@@ -60,7 +118,9 @@ def test_unknown_tier_is_refused(monkeypatch):
 
 
 def test_tier_that_an_attack_gets_out_of_is_not_offered(monkeypatch):
-    monkeypatch.setattr(escape_attempts, "prove", lambda run: "student code can read the gradebook")
+    monkeypatch.setattr(
+        escape_attempts, "prove", lambda *given: "student code can read the gradebook"
+    )
     with (
         pytest.raises(SandboxUnavailable, match=r"A: student code can read .* B: student code can"),
         Sandbox() as sandbox,
@@ -82,7 +142,7 @@ def test_refusal_says_what_was_tried_and_what_to_install(monkeypatch):
 
 
 def test_sandbox_without_isolation_meets_no_attack(monkeypatch):
-    def attacked(run):
+    def attacked(*given):
         raise AssertionError("attacks must not meet a sandbox that isolates nothing")
 
     monkeypatch.setattr(escape_attempts, "prove", attacked)
@@ -141,14 +201,14 @@ def which_tier(uid):
 def test_without_bubblewrap_root_gives_student_code_a_user_of_its_own():
     printed = which_tier(0)
     assert "tier B: a user of its own for student code" in printed
-    assert "{'A': 'bubblewrap is not installed'}" in printed and "42" in printed
+    assert "{'A': 'bubblewrap is not installed'}" in printed and "True\n42\n" in printed
 
 
 @pytest.mark.slow
 def test_without_bubblewrap_an_ordinary_user_relies_on_landlock():
     printed = which_tier(os.getuid() or NOBODY)
     assert "tier B: the grader's own user for student code, Landlock" in printed
-    assert "{'A': 'bubblewrap is not installed'}" in printed and "42" in printed
+    assert "{'A': 'bubblewrap is not installed'}" in printed and "True\n42\n" in printed
 
 
 @pytest.mark.slow

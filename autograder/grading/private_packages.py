@@ -1,0 +1,99 @@
+"""Find the installed packages that a course's checks load, to hide them from student code.
+
+A reference that can be imported is the answer: hidden are the packages of the distribution that
+installed the grader, and whatever else the files of a set's checks import. What the released
+notebook imports stays visible, and so does what the sandbox needs itself.
+"""
+
+import ast
+import contextlib
+import importlib.metadata
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+_SANDBOX_NEEDS = ("ipython", "matplotlib", "numpy", "torch", "tqdm")
+
+
+def private_packages(checks: Iterable[Path], released: NotebookNode) -> tuple[Path, ...]:
+    """Return files and folders of installed packages that student code must not reach.
+
+    Args:
+        checks: the files that decide how a set is judged.
+        released: the set's notebook as students get it.
+    """
+    sources = [path.read_text(encoding="utf-8") for path in checks]
+    given = [cell.source for cell in released.cells if cell.cell_type == "code"]
+    names = _imported(sources) - _imported(given) - _needed(_SANDBOX_NEEDS)
+    names |= _installed_with("autograder")
+    return tuple(path for name in sorted(names) for path in _places(name))
+
+
+def _imported(sources: Iterable[str]) -> set[str]:
+    """Return the top-level packages, but the standard library's, that these sources import."""
+    names: set[str] = set()
+    for source in sources:
+        with contextlib.suppress(SyntaxError):  # a cell may hold magics
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names.add(node.module.split(".")[0])
+    return names - sys.stdlib_module_names
+
+
+def _needed(distributions: Iterable[str]) -> set[str]:
+    """Return the packages of these distributions and of all that they require."""
+    waiting, seen, names = list(distributions), set(), set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found = importlib.metadata.distribution(name)
+            names |= _packages(found)
+            waiting += [
+                re.split(r"[^\w.-]", line)[0].lower()
+                for line in found.requires or ()
+                if "extra ==" not in line
+            ]
+    return names
+
+
+def _installed_with(package: str) -> set[str]:
+    """Return the packages of the distribution that installed this one."""
+    found = map(_listed_packages, importlib.metadata.distributions())
+    return set().union(*(names for names in found if package in names))
+
+
+def _packages(distribution: importlib.metadata.Distribution) -> set[str]:
+    files = distribution.files or ()
+    return _listed_packages(distribution) or {
+        path.parts[0].removesuffix(".py") for path in files if path.suffix == ".py"
+    }
+
+
+def _listed_packages(distribution: importlib.metadata.Distribution) -> set[str]:
+    """Return the packages that setuptools lists; other tools list none."""
+    return set((distribution.read_text("top_level.txt") or "").split())
+
+
+def _places(name: str) -> Iterator[Path]:
+    """Yield where a package lies; of a module in one file, its compiled forms too."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return
+    if spec is None:
+        return
+    if spec.submodule_search_locations is not None:
+        yield from map(Path, spec.submodule_search_locations)
+    elif spec.origin and Path(spec.origin).is_file():
+        file = Path(spec.origin)
+        yield file
+        yield from file.parent.glob(f"__pycache__/{file.stem}.*.pyc")

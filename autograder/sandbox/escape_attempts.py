@@ -25,6 +25,16 @@ _OTHER_FAMILIES = ("40", "16", "38")
 _SECRET = "nobody may read this"
 _HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
 
+# A process inside may have the number of one outside; when it was started tells them apart.
+_IS_OUTSIDE = """
+def is_outside(pid, start_time):
+    try:
+        found = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[19]
+    except OSError:
+        found = start_time
+    return pid != os.getpid() and found == start_time
+"""
+
 Execute = Callable[[Sequence[str], Sequence[ProbeRequest]], Run]
 
 
@@ -132,7 +142,7 @@ def prove(execute: Execute, private: Sequence[str] = ()) -> str:
 def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
     """List the attempts on what is planted, and those that would change nothing."""
     file, beside = str(planted.gradebook), str(planted.gradebook) + ".new"
-    others = [os.getpid(), os.getppid()]
+    others = [pid for pid in (os.getpid(), os.getppid()) if pid]  # process 1 has no parent
     return [
         EscapeAttempt("files", "read the gradebook", _try_each([file], "print(open(x).read())")),
         EscapeAttempt(
@@ -185,9 +195,10 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
             "processes",
             "signal, slow down or look into processes of others",
             "import resource\n"
+            + _IS_OUTSIDE
             + _try_each(
                 [
-                    f"{call} if {pid} != os.getpid() else 1 / 0"
+                    f"{call} if is_outside({pid}, {_start_time(pid)!r}) else 1 / 0"
                     for pid in others
                     for call in (
                         f"os.kill({pid}, 0)",
@@ -288,6 +299,14 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             lambda cell, seconds: True,
         ),
     ]
+
+
+def _start_time(pid: int) -> str:
+    """Return when a process was started, in the kernel's ticks since boot; "" if it is hidden."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
 
 
 def _try_each(things: Sequence[str], expression: str) -> str:

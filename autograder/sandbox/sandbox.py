@@ -291,9 +291,13 @@ class Sandbox:
             self._control.close()
             self._control = None
         if self._process is not None:
+            below = process_limits.descendants(self._process.pid) if os.getpid() == 1 else []
             self._process.kill()
             self._process.wait()
             self._process = None
+            for pid in below:  # of process 1 in a container they are children now
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Which tier is chosen, what it is called, and that each holds; never without a proof."""
 
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.autograder.attacks.harm import HARM
 from tests.autograder.attacks.toy import RIGHT, complete, grade
 from tests.autograder.users import (
     NOBODY,
+    ROOT,
     TIERS_MATTER,
     as_user,
     environment,
@@ -108,6 +111,32 @@ def test_run_refuses_to_start_where_what_is_private_could_be_read(shared, monkey
         Sandbox(libraries=(), private=[shared / "course"]),
     ):
         pass
+
+
+# ------------------------------------------------------------------ process 1 of a container
+AS_PROCESS_1 = """
+import os
+from autograder.sandbox.sandbox import Sandbox
+with Sandbox(libraries=()) as sandbox:
+    print(os.getpid(), sandbox.run(["print(6 * 7)"], []).cells[0].output)
+with open("/proc/1/task/1/children") as file:
+    print("left:", file.read())
+"""
+
+
+@pytest.mark.parametrize("tier", ["A", "A-fresh"])
+def test_grader_that_is_process_1_works_and_leaves_no_zombies(tier):
+    command = ["unshare", "--pid", "--fork", "--mount-proc"]
+    command += [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*command, "true"]).returncode:
+        pytest.skip("no process can be made process 1 here")
+    done = subprocess.run(
+        [*command, sys.executable, "-c", AS_PROCESS_1],
+        env=os.environ | {FORCE_TIER: tier, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "1 42\n\nleft: \n", done.stderr
 
 
 # ------------------------------------------------------------------ which tier

@@ -241,21 +241,12 @@ class UserOrLandlock:
                 exit_status = status
             elif pid == 0:
                 time.sleep(_KILL_INTERVAL_SECONDS)
-        self._empty()
-        return exit_status
-
-    def _empty(self) -> None:
-        """Delete what was written, by programs that no depth of folders defeats."""
         if self.uid is not None:
             os.seteuid(0)
             os.setegid(0)
-        if not os.listdir(self.work):
-            return
-        delete = ["find", self.work, "-mindepth", "1", "-delete"]
-        if subprocess.run(delete, stderr=subprocess.DEVNULL).returncode:
-            # chmod -R follows no link that it meets below the folder.
-            subprocess.run(["chmod", "-R", "u+rwx", self.work], stderr=subprocess.DEVNULL)
-            subprocess.run(delete, stderr=subprocess.DEVNULL)
+        if os.listdir(self.work):
+            empty_folder(self.work)
+        return exit_status
 
 
 def can_enter(isolation: Isolation) -> bool:
@@ -273,6 +264,15 @@ def can_enter(isolation: Isolation) -> bool:
             os._exit(os.waitpid(session, 0)[1] != 0)
         os._exit(1)
     return os.waitpid(supervisor, 0)[1] == 0
+
+
+def empty_folder(path: str) -> None:
+    """Delete what student code wrote into a folder, by programs that no depth of it defeats."""
+    delete = ["find", path, "-mindepth", "1", "-delete"]
+    if subprocess.run(delete, stderr=subprocess.DEVNULL).returncode:
+        # chmod -R follows no link that it meets below the folder.
+        subprocess.run(["chmod", "-R", "u+rwx", path], stderr=subprocess.DEVNULL)
+        subprocess.run(delete, stderr=subprocess.DEVNULL)
 
 
 def _restrict() -> None:

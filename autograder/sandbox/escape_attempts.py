@@ -8,7 +8,6 @@ dangerous   would hurt this machine if they got through; only `doctor` tries the
 import contextlib
 import os
 import socket
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Run
+from autograder.sandbox.temporary import temporary_folder
 
 PLANTED_VARIABLE = "AUTOGRADER_PLANTED"
 """A variable of the grader's environment; libraries set the same others on both sides."""
@@ -93,12 +93,11 @@ def plant_files() -> Iterator[PlantedFiles]:
     """Plant a gradebook and three listeners."""
     with (
         contextlib.ExitStack() as ends,
-        tempfile.TemporaryDirectory(prefix="planted-") as name,
+        temporary_folder("planted") as folder,
         socket.socket() as tcp,
         socket.socket(socket.AF_UNIX) as with_path,
         socket.socket(socket.AF_UNIX) as without,
     ):
-        folder = Path(name)
         folder.chmod(0o777)
         opened = os.open(folder, os.O_PATH)
         ends.callback(os.close, opened)
@@ -112,7 +111,7 @@ def plant_files() -> Iterator[PlantedFiles]:
         without.bind(f"\0{folder.name}")
         for listener in (tcp, with_path, without):
             listener.listen()
-        yield PlantedFiles(gradebook, (tcp.getsockname(), f"{name}/socket", f"\0{folder.name}"))
+        yield PlantedFiles(gradebook, (tcp.getsockname(), f"{folder}/socket", f"\0{folder.name}"))
 
 
 def prove(execute: Execute, private: Sequence[str] = ()) -> str:

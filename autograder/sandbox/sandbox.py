@@ -31,6 +31,7 @@ from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, Run, SandboxUnavailable
 from autograder.sandbox import bubblewrap, escape_attempts
 from autograder.sandbox.session import Progress, ServerDiedError, Session
+from autograder.sandbox.temporary import temporary_folder
 
 __all__ = ["LIBRARIES", "Limits", "Sandbox"]
 
@@ -90,14 +91,14 @@ class Sandbox:
         self.refused: dict[str, str] = {}
         self._tier = "none"
         self._user: User | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
+        self._closing = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._reusable = True
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="sandbox-")
-        folder = Path(self._folder.name)
+        self._folder = folder = self._closing.enter_context(temporary_folder("sandbox"))
         try:
             folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
             (folder / "work").mkdir(0o700)
@@ -120,9 +121,8 @@ class Sandbox:
         if self._user is not None:
             self._user.claim.close()
             self._user = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        self._closing.close()
+        self._folder = None
 
     def run(
         self,
@@ -229,7 +229,7 @@ class Sandbox:
     def _start_once(self) -> tuple[dict[str, Any], str]:
         """Return what the server answers once it is warm, and what it wrote to stderr."""
         assert self._folder is not None
-        folder = Path(self._folder.name)
+        folder = self._folder
         ours, theirs = socket.socketpair()
         fd = theirs.fileno()
         in_bubblewrap = self._tier.startswith("A")

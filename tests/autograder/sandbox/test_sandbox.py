@@ -128,7 +128,7 @@ def test_dead_server_is_started_again_and_costs_the_student_nothing():
 
 def test_nothing_is_left_running_or_lying_about():
     with Sandbox() as sandbox:
-        process, folder = sandbox._process, Path(sandbox._folder.name)
+        process, folder = sandbox._process, sandbox._folder
         assert folder.is_dir()
     assert process.poll() is not None
     assert not folder.exists()

@@ -1,0 +1,52 @@
+"""Temporary folders that the next run deletes if this one is killed.
+
+A run that ends by itself deletes its own. One that is killed cannot, but the kernel releases the
+lock that it held on the folder.
+"""
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.inside.isolation import empty_folder
+
+_PREFIX = "autograder-"
+_NEW_SECONDS = 60.0  # a folder so new may not have been locked yet
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Make an empty folder, locked as long as it is used, and delete what killed runs have left."""
+    delete_leftovers()
+    path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-"))
+    lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield path
+    finally:
+        _delete(path)
+        os.close(lock)
+
+
+def delete_leftovers() -> None:
+    """Delete this user's temporary folders that no run has locked."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                seen = os.fstat(folder)
+                if seen.st_uid == os.geteuid() and seen.st_mtime < time.time() - _NEW_SECONDS:
+                    _delete(path)
+            finally:
+                os.close(folder)
+
+
+def _delete(path: Path) -> None:
+    empty_folder(str(path))
+    with contextlib.suppress(OSError):
+        path.rmdir()

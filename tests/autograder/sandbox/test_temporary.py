@@ -1,0 +1,85 @@
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+from autograder.sandbox.temporary import delete_leftovers, temporary_folder
+from tests.autograder.users import ROOT
+
+KILLED = """
+import os, signal
+from autograder.sandbox.temporary import temporary_folder
+with temporary_folder("test") as folder:
+    deep = folder
+    for _ in range(300):
+        deep = deep / "d"
+        deep.mkdir()
+    deep.chmod(0)
+    (folder / "link").symlink_to(os.environ["OUTSIDE"])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder for temporary files of this test alone."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def be_killed(place):
+    """Use a folder in a process that is killed; return what it leaves, as if it were old."""
+    outside = place.parent / "outside"
+    outside.mkdir(exist_ok=True)
+    (outside / "file").touch()
+    variables = {"PYTHONPATH": str(ROOT), "TMPDIR": str(place), "OUTSIDE": str(outside)}
+    subprocess.run([sys.executable, "-c", KILLED], env=os.environ | variables)
+    (left,) = place.iterdir()
+    age(left)
+    return left
+
+
+def age(folder):
+    os.utime(folder, (time.time() - 3600,) * 2)
+
+
+def test_folder_is_deleted_at_the_end(place):
+    with temporary_folder("test") as folder:
+        (folder / "file").touch()
+        assert folder.parent == place
+    assert list(place.iterdir()) == []
+
+
+def test_leftovers_of_a_killed_run_are_deleted_by_the_next(place):
+    left = be_killed(place)
+    with temporary_folder("test") as folder:
+        assert not left.exists()
+        assert list(place.iterdir()) == [folder]
+    assert (place.parent / "outside/file").exists(), "a link was followed"
+
+
+def test_folders_of_runs_that_go_on_are_left_alone(place):
+    with temporary_folder("test") as folder:
+        age(folder)
+        delete_leftovers()
+        assert folder.exists()
+
+
+def test_what_is_new_or_no_folder_of_this_user_is_left_alone(place):
+    for name in ("autograder-new", "target", "other"):
+        (place / name).mkdir()
+    (place / "autograder-link").symlink_to(place / "target")
+    (place / "autograder-file").touch()
+    if os.getuid() == 0:
+        (place / "autograder-theirs").mkdir()
+        os.chown(place / "autograder-theirs", 65534, 65534)
+    before = set(place.iterdir())
+    for path in before - {place / "autograder-new"}:
+        age(path)
+    delete_leftovers()
+    assert set(place.iterdir()) == before

@@ -85,7 +85,7 @@ def generate(
                 token = torch.where(finished, stop_id, token)
                 finished = token == stop_id
             ids = torch.cat([ids, token[:, None]], dim=1)
-            if bool(finished.all()):
+            if stop_id is not None and bool(finished.all()):
                 break
     finally:
         if isinstance(model, nn.Module):

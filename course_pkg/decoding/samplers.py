@@ -64,10 +64,8 @@ def _cut(
 ) -> Tensor:
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
-    # bfloat16 has too few digits for a sum of thousands of probabilities.
-    scores = log_probs.to(torch.promote_types(log_probs.dtype, torch.float32))
     # Before the cut: a flatter distribution has a larger nucleus.
-    scores = scores / temperature
+    scores = _wide(log_probs) / temperature
     if top_k is not None:
         scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
     if top_p is not None:
@@ -93,13 +91,20 @@ def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B 
     """
     if not 0 < p <= 1:
         raise ValueError(f"top_p is {p}; it must be above 0 and at most 1")
-    ordered, places = scores.softmax(dim=-1).sort(dim=-1, descending=True)
+    ordered, places = _wide(scores).softmax(dim=-1).sort(dim=-1, descending=True)
     # What the tokens before this one have in sum; so the first is kept whatever p is.
     before = ordered.cumsum(dim=-1) - ordered
     return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < p)
 
 
+def _wide(scores: Tensor) -> Tensor:
+    """In float32 at least: 16 bits have too few digits for a sum of thousands of probabilities."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+
+
 def _check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
+    if log_probs.device.type != "cpu":  # n-gram tables answer there; a GPU would have to be awaited
+        return
     impossible = (log_probs == -torch.inf).all(dim=-1)
     if bool(impossible.any()):
         row = int(impossible.nonzero()[0])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import padding_mask
@@ -155,13 +155,23 @@ class TruncatedBPTT(nn.Module):
             getattr(self, name).zero_()
 
     def forward(
-        self, ids: Int[Tensor, "B T"], targets: Int[Tensor, "B T"] | None = None
+        self,
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "B T"] | None = None,
+        is_start: Bool[Tensor, ""] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
-        """Score every next token of the streams' next pieces."""
+        """Score every next token of the streams' next pieces.
+
+        Args:
+            is_start: whether the streams begin with these pieces, as they do in each new epoch; the
+                state is then blank. None is False.
+        """
         if not self.training:
             logits, loss = self.model(ids, targets)
             return logits, loss
         state = tuple(getattr(self, name).clone() for name in self.names)
+        if is_start is not None:  # masked, not asked: to ask would make a GPU wait for the CPU
+            state = tuple(part.masked_fill(is_start, 0.0) for part in state)
         if state[0].shape[1] != len(ids):
             raise ValueError(
                 f"ids have {len(ids)} rows; the carried state has {state[0].shape[1]} streams"

@@ -122,16 +122,24 @@ def tokenize_corpus(recipe: Recipe, folder: Path) -> Data:
 
 
 def stream(
-    recipe: Recipe, ids: TokenFile, tokenizer: Any, share: tuple[int, int] = (0, 1), seed: int = 0
+    recipe: Recipe,
+    ids: TokenFile,
+    tokenizer: Any,
+    share: tuple[int, int] = (0, 1),
+    seed: int = 0,
+    *,
+    marks_start: bool = False,
 ) -> Batches:
     """Return the batches that a kind of model learns from: windows, streams, masks or spans.
 
     Args:
         seed: added to the recipe's own.
+        marks_start: of streams, as for `stream_batches`: a model in training must know where one
+            begins.
     """
     sizes = (recipe.context_length, recipe.batch_size)
     if recipe.kind == "lstm":
-        return stream_batches(ids, *sizes)
+        return stream_batches(ids, *sizes, marks_start=marks_start)
     order: dict[str, Any] = {"seed": recipe.seed + seed, "share": share}
     special_ids = tokenizer.special_ids
     match recipe.kind:

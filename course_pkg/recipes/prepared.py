@@ -67,7 +67,7 @@ def prepare(recipe: Recipe, folder: Path, share: tuple[int, int] = (0, 1)) -> Pr
     else:
         data = tokenize_corpus(recipe, folder)
         tokenizer, about = data.tokenizer, data.about
-        batches = stream(recipe, data.train, tokenizer, share)
+        batches = stream(recipe, data.train, tokenizer, share, marks_start=True)
         evaluate = StreamReport(recipe, data)
     structure = _structure(recipe, tokenizer)
     generator = torch.Generator().manual_seed(recipe.seed)

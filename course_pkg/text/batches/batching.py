@@ -188,12 +188,18 @@ def random_windows(
     return text[:, :-1], text[:, 1:]
 
 
-def stream_batches(ids: Int[Tensor, " N"] | TokenFile, length: int, batch_size: int) -> Batches:
+def stream_batches(
+    ids: Int[Tensor, " N"] | TokenFile, length: int, batch_size: int, *, marks_start: bool = False
+) -> Batches:
     """Cut a stream into `batch_size` parallel ones, read side by side in pieces of `length`.
 
     Row b of each batch goes on where row b of the last one ended, as truncated backpropagation
     needs it. The last piece is shorter; where the streams come out unequal, the shorter ones end
     with an IGNORE.
+
+    Args:
+        marks_start: add "is_start", True in the first batch of an epoch, where what a model
+            carries from the last batch is the end of another text.
 
     Example:
         >>> batch = stream_batches(torch.tensor([5, 3, 8, 1, 6]), 9, batch_size=2).next_batch()
@@ -216,10 +222,11 @@ def stream_batches(ids: Int[Tensor, " N"] | TokenFile, length: int, batch_size: 
         is_over = positions >= sizes.unsqueeze(1)
         places = starts.unsqueeze(1) + positions
         targets = ids[(places + 1).clamp(max=n_targets)]
-        return {
+        batch = {
             "ids": ids[places.clamp(max=n_targets - 1)],
             "targets": targets.masked_fill(is_over, IGNORE),
         }
+        return batch | ({"is_start": positions[0] == 0} if marks_start else {})
 
     return Batches(plan, collate, seed=0, is_ordered=True)
 

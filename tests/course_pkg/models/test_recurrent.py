@@ -377,3 +377,14 @@ def test_tagger_learns_what_needs_the_future(rng):
 
     model = Tagger(BidirectionalEncoder(7, 8, 12, cell=GRUCell, generator=rng), 2, generator=rng)
     assert train(model, (batch() for _ in range(120)), lr=0.03) < 0.05  # log 2 = 0.69 without
+
+
+def test_truncated_bptt_begins_each_epoch_with_a_blank_state(rng):
+    """The second epoch of a stream scores what the first one scored, if nothing was learned."""
+    trained = TruncatedBPTT(small(rng), batch_size=3)
+    batches = stream_batches(torch.arange(40) % 7, 5, 3, marks_start=True)
+    with torch.no_grad():
+        first, second = ([trained(**batch)[0] for batch in batches] for _ in range(2))
+    assert len(first) > 1
+    for ours, theirs in zip(first, second, strict=True):
+        assert torch.equal(ours, theirs)

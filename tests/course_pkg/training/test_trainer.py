@@ -10,10 +10,12 @@ import time
 import pytest
 import torch
 
+from course_pkg.models import IGNORE
 from course_pkg.training import checkpoint
+from course_pkg.training import trainer as trainer_module
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
-from tests.course_pkg.training.toy import CycleBatches, V, model
+from tests.course_pkg.training.toy import BigramModel, CycleBatches, V, model
 
 
 def config(**changes) -> TrainerConfig:
@@ -91,6 +93,71 @@ def test_trainer_accumulation_equals_the_large_batch_when_padding_is_uneven():
     assert small == pytest.approx(large, abs=1e-6)
     # 1e-7: Adam divides by the gradient's size, which magnifies the rounding of tiny gradients.
     torch.testing.assert_close(small_weights, large_weights, rtol=0, atol=1e-7)
+
+
+class MeanOfNothing(BigramModel):
+    """Says nan of a batch without targets, as a loss written by torch alone does."""
+
+    def forward(self, ids, targets=None):
+        logits = super().forward(ids, targets)[0]
+        flat = logits.flatten(0, 1), targets.flatten()
+        return logits, torch.nn.functional.cross_entropy(*flat, ignore_index=IGNORE)
+
+
+@pytest.mark.parametrize("kind", [BigramModel, MeanOfNothing])
+def test_trainer_accumulation_equals_the_large_batch_when_batches_have_no_target(kind):
+    def train(batches, n_accumulate):
+        torch.manual_seed(17)
+        trainer = Trainer(kind(dropout=0.0).double(), batches, config(n_accumulate=n_accumulate))
+        return losses(trainer.train()), weights(trainer)
+
+    small, small_weights = train(CycleBatches(empty_every=4), 2)
+    large, large_weights = train(TwoAtOnce(empty_every=4), 1)
+    assert small == pytest.approx(large, abs=1e-6)  # the loss is summed in float32 for the log
+    # 1e-7: Adam divides by the gradient's size, which magnifies the rounding of tiny gradients.
+    torch.testing.assert_close(small_weights, large_weights, rtol=0, atol=1e-7)
+
+
+def test_trainer_passes_over_updates_without_a_target():
+    def train(batches):
+        trainer = Trainer(model(dropout=0.0), batches, config(n_steps=6, log_every=1))
+        return trainer.train(), weights(trainer)
+
+    class WithoutEmpty(CycleBatches):
+        def next_batch(self):
+            batch = super().next_batch()
+            return batch if (batch["targets"] != IGNORE).any() else super().next_batch()
+
+    history, trained = train(CycleBatches(empty_every=3))
+    expected, expected_weights = train(WithoutEmpty(empty_every=3))
+    assert losses(history) == losses(expected)
+    assert torch.equal(trained, expected_weights)
+
+
+def test_trainer_rejects_data_without_any_target_and_models_without_anything_to_train(monkeypatch):
+    monkeypatch.setattr(trainer_module, "MOST_EMPTY", 7)
+    with pytest.raises(ValueError, match="7 updates in a row have no target: all are -100"):
+        Trainer(model(), CycleBatches(empty_every=1), config()).train()
+    with pytest.raises(ValueError, match="none of the model's 3 parameters is to be trained"):
+        Trainer(model().requires_grad_(False), CycleBatches(), config())
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_trainer_evaluates_in_the_precision_of_the_run(precision):
+    def evaluate(toy):
+        assert torch.get_autocast_dtype("cpu") == torch.bfloat16
+        return {"is_low": float(torch.is_autocast_enabled("cpu"))}
+
+    settings = config(n_steps=5, precision=precision)
+    entry = Trainer(model(), CycleBatches(), settings, evaluate=evaluate).train()[-1]
+    assert entry["is_low"] == (precision == "bfloat16")
+
+
+def test_float32_is_not_rounded_to_tf32():
+    torch.backends.cudnn.allow_tf32 = True  # torch's own choice for recurrent kernels
+    Trainer(model(), CycleBatches(), config())
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
 
 
 @pytest.mark.parametrize("fused", [False, True])
@@ -232,8 +299,8 @@ def test_trainer_updates_never_make_the_cpu_wait_for_the_gpu():
 class OneOfTwo(CycleBatches):
     """Every second batch of the same stream: what one of two processes sees."""
 
-    def __init__(self, number):
-        super().__init__()
+    def __init__(self, number, **changes):
+        super().__init__(**changes)
         self.number = number
 
     def next_batch(self):
@@ -241,7 +308,7 @@ class OneOfTwo(CycleBatches):
         return pair[self.number]
 
 
-def _train_as_process(number, port, folder):
+def _train_as_process(number, port, folder, empty_every):
     torch.set_num_threads(1)
     os.environ |= {
         "RANK": str(number),
@@ -254,15 +321,23 @@ def _train_as_process(number, port, folder):
 
     with process_group("cpu") as device:
         trainer = Trainer(
-            model(dropout=0.0).double(), OneOfTwo(number), config(), folder=folder, device=device
+            model(dropout=0.0).double(),
+            OneOfTwo(number, empty_every=empty_every),
+            config(),
+            folder=folder,
+            device=device,
         )
         trainer.train()
 
 
-def test_trainer_on_two_processes_equals_one_on_the_joined_batch(tmp_path, unused_port):
+# 4: the second process has no target in every other update
+@pytest.mark.parametrize("empty_every", [None, 4])
+def test_trainer_on_two_processes_equals_one_on_the_joined_batch(
+    tmp_path, unused_port, empty_every
+):
     context = multiprocessing.get_context("spawn")
     processes = [
-        context.Process(target=_train_as_process, args=(number, unused_port, tmp_path))
+        context.Process(target=_train_as_process, args=(number, unused_port, tmp_path, empty_every))
         for number in range(2)
     ]
     for process in processes:
@@ -271,7 +346,7 @@ def test_trainer_on_two_processes_equals_one_on_the_joined_batch(tmp_path, unuse
         process.join(timeout=900)
     assert [process.exitcode for process in processes] == [0, 0]
 
-    alone = Trainer(model(dropout=0.0).double(), TwoAtOnce(), config())
+    alone = Trainer(model(dropout=0.0).double(), TwoAtOnce(empty_every=empty_every), config())
     history = alone.train()
     together = checkpoint.load_checkpoint(checkpoint.list_checkpoints(tmp_path)[-1])
     for name, weight in alone.model.state_dict().items():
@@ -363,6 +438,7 @@ def test_trainer_out_of_memory_says_what_to_do(monkeypatch, exhausted):
         ({"checkpoint_every": 7}, "checkpoint_every is 7.*multiple of log_every, 5"),
         ({"spike_factor": 1.0}, r"spike_factor is 1\.0"),
         ({"beta2": 1.0}, r"beta2 is 1\.0"),
+        ({"spike_margin": -1.0}, r"spike_margin is -1\.0"),
         ({"n_warmup": 30}, "n_warmup is 30"),
     ],
 )

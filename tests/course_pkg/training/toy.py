@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from course_pkg.models import IGNORE
+from course_pkg.models.loss import nats_per_target
 
 V = 5
 
@@ -19,20 +20,19 @@ class BigramModel(nn.Module):
 
     def forward(self, ids, targets=None):
         logits = self.out(self.dropout(self.embed(ids)))
-        loss = nn.functional.cross_entropy(
-            logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum"
-        ) / (targets != IGNORE).sum().clamp(min=1)
-        return logits, loss
+        return logits, nats_per_target(logits, targets)
 
 
 class CycleBatches:
     """Noisy counting modulo V: token t + 1 follows t with probability 0.8, else any token.
 
     `poison_at` makes one batch out of reach for any model, once in the order of `epoch` 0.
+    Every `empty_every`-th batch has no target.
     """
 
-    def __init__(self, seed=0, n_rows=3, n_columns=11, poison_at=None):
+    def __init__(self, seed=0, n_rows=3, n_columns=11, poison_at=None, empty_every=None):
         self.seed, self.shape, self.poison_at = seed, (n_rows, n_columns), poison_at
+        self.empty_every = empty_every
         self.epoch = self.position = 0
 
     def next_batch(self):
@@ -46,6 +46,8 @@ class CycleBatches:
         n_padding = int(torch.randint(n_columns, (1,), generator=generator))
         targets[0, n_columns - n_padding :] = IGNORE  # rows of different length
         self.position += 1
+        if self.empty_every is not None and self.position % self.empty_every == 0:
+            targets.fill_(IGNORE)
         batch = {"ids": ids[:, :-1], "targets": targets}
         if self.poison_at == self.position and self.epoch == 0:
             batch = {"ids": ids[:, :-1], "targets": (ids[:, :-1] + 2) % V}

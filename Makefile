@@ -12,6 +12,8 @@ VENV  ?= .venv
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/installed
+# Silent about itself only: it still says what it cannot install.
+PIP   := PIP_ROOT_USER_ACTION=ignore $(BIN)/pip --quiet --disable-pip-version-check
 # The grader's exit code when student code cannot be isolated here; everything else still works.
 NO_SANDBOX := 3
 PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
@@ -23,8 +25,10 @@ $(STAMP): requirements.txt constraints.txt pyproject.toml
 	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (a few minutes, once)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) || { \
 		echo "No virtual environment could be made: on Debian or Ubuntu, sudo apt-get install python3-venv"; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(PIP) install --no-compile -r requirements.txt -c constraints.txt
+	@$(PIP) install --no-deps --editable .
+	@# pip would compile on one core. What does not compile here (templates, say) is never imported.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 .PHONY: setup
@@ -33,12 +37,15 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 
 # ---------------------------------------------------------------- the main job
 .PHONY: course book release wheel sample-class
-course: setup  ## Book, student notebooks, graded sample class: the whole path
-	@$(MAKE) --no-print-directory book release sample-class
+course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
+	@$(MAKE) --no-print-directory sample-class
 	@echo
-	@echo "The book        $(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:8000)"
 	@echo "To students     $(CURDIR)/_build/course/release/"
 	@echo "Solutions       $(CURDIR)/_build/course/solution/"
+	@echo
+	@$(MAKE) --no-print-directory book
+	@echo
+	@echo "The book        $(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:8000)"
 
 book: $(STAMP)  ## Build the book with its cells executed, into _build/html
 	@$(BIN)/python book/build.py
@@ -48,7 +55,7 @@ release: $(STAMP)  ## Make the student version of every problem set
 
 wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put beside them
 	@rm -rf build _build/wheel  # what an earlier build has left there would be packed, too
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir _build/wheel .
+	@$(PIP) wheel --no-deps --wheel-dir _build/wheel .
 	@rm -rf build
 	@ls $(CURDIR)/_build/wheel/language_models_by_hand-*.whl
 
@@ -70,14 +77,20 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
 
 # ---------------------------------------------------------------- checks
-.PHONY: test test-fast test-gpu lint types links bench bench-gpu figures
+# Two workers; a group of tests shares one, and the groups begin in the order of tests/conftest.py.
+WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
+.PHONY: test coverage test-fast test-gpu lint types links bench bench-gpu figures
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
-	@$(BIN)/python -m pytest -m "not gpu" -n 2 --dist loadgroup --durations=15 --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=15
+
+coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)
+	@$(BIN)/python -m pytest -m "not gpu and not browser" $(WORKERS) \
+		--cov --cov-report=term:skip-covered tests/course_pkg tests/autograder
 
 test-fast: $(STAMP)  ## The everyday part, under five minutes
-	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" $(WORKERS)
 
 test-gpu: $(STAMP)  ## Tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu

@@ -10,11 +10,23 @@ import torch
 ROOT = Path(__file__).parent.parent
 
 
+def uses_site(item: pytest.Item) -> bool:
+    """Whether a test builds the book or opens it."""
+    names = getattr(item, "fixturenames", ())
+    return item.path.name == "test_commands.py" or not {"site", "specimen", "browser"}.isdisjoint(
+        names
+    )
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """On several workers, keep a file's tests together, and all that build or open the book."""
-    file = item.path.relative_to(ROOT)
-    uses_site = file.is_relative_to("tests/book") or file.name == "test_commands.py"
-    item.add_marker(pytest.mark.xdist_group("book" if uses_site else str(file)))
+    group = "book" if uses_site(item) else str(item.path.relative_to(ROOT))
+    item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest group, that of the book: the other worker does all the rest."""
+    items.sort(key=lambda item: not uses_site(item))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,6 @@
 """The chapter on the fixed window: its derivations on other numbers, its solutions, its rows."""
 
 import math
-import re
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ from course_pkg.models.window import FixedWindowLM
 from course_pkg.results import RECORDED, benchmark, chapter_results
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
+from tests.book.solutions import printed_by_solutions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
@@ -120,24 +120,17 @@ def test_votes_of_single_places_cannot_tell_same_from_other():
     assert losses[True] < 0.05
 
 
-@pytest.mark.slow
-def test_solutions_print_what_the_page_says(capsys):
-    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+def definitions(cells: list[str]) -> list[str]:
+    """The cells on which the solutions build, without the experiments in them, and one network."""
     needed = ("stories = load_corpus", "def batches_of", "def new_model", "def train(", "phrases(")
-    names: dict[str, object] = {}
-    for cell in cells:
-        if "def gradient_of" in cell:  # the definitions, without the experiment below them
-            cell = cell[: cell.index("def gradient_of")]
-        if "def new_model" in cell:
-            cell = cell[: cell.index("RATES")]
-        if any(name in cell for name in needed):
-            exec(re.sub(r"^:tags:.*\n", "", cell), names)
-    exec("networks = {4: train(train_ids, window=4)}", names)
-    capsys.readouterr()
-    page = PAGE[PAGE.index("## Exercises") :]
-    for solution in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        exec(solution, names)
-    lines = capsys.readouterr().out.splitlines()
+    chosen = [cell for cell in cells if any(name in cell for name in needed)]
+    chosen = [cell.partition("def gradient_of")[0].partition("RATES =")[0] for cell in chosen]
+    return [*chosen, "networks = {4: train(train_ids, window=4)}"]
+
+
+@pytest.mark.slow
+def test_solutions_print_what_the_page_says():
+    lines = printed_by_solutions(PAGE, definitions).splitlines()
     errors = [float(line.split()[1]) for line in lines[:4]]
     assert errors[1] < errors[0] / 100 and errors[1] < errors[3] / 100
     votes, full = (float(line.split()[1]) for line in lines[4:6])

@@ -20,6 +20,7 @@ from course_pkg.models.ngram import (
     mle_prob,
 )
 from course_pkg.results import RECORDED, benchmark, chapter_results
+from tests.book.solutions import printed_by_solutions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "ngrams.md").read_text(encoding="utf-8")
@@ -94,18 +95,9 @@ def test_recorded_treebank_row_is_the_one_of_the_benchmark():
 
 
 @pytest.mark.slow
-def test_solutions_print_what_the_page_says(capsys):
-    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    names: dict[str, object] = {}
-    for cell in cells:
-        exec(re.sub(r"^:tags:.*\n", "", cell), names)
-    capsys.readouterr()
-    page = PAGE[PAGE.index("## Exercises") :]
-    for solution in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        exec(solution, names)
-    printed = [
-        float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", capsys.readouterr().out)
-    ]
+def test_solutions_print_what_the_page_says():
+    numbers = re.findall(r"-?\d+\.\d+(?:e-?\d+)?", printed_by_solutions(PAGE))
+    printed = [float(number) for number in numbers]
     of_the, new_york, york_the, exact, plain, weight, before, after = printed[:8]
     # rounded on the page, and the last digits differ between processors
     assert (of_the, new_york, york_the) == pytest.approx((1.21, 1.12, 0.49), abs=0.006)

@@ -94,10 +94,16 @@ __all__ = sorted(_MODULE_OF)
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'course_pkg' has no attribute {name!r}")
-    module = _MODULE_OF[name]
-    if module == "course_pkg":
-        return import_module(f"course_pkg.{name}")
-    return getattr(import_module(module), name)
+    home = _MODULE_OF[name]
+    is_module = home == "course_pkg"
+    try:
+        module = import_module(f"course_pkg.{name}" if is_module else home)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("course_pkg"):
+            raise
+        needed = f"{name} needs {error.name}: pip install 'language-models-by-hand[course]'"
+        raise ModuleNotFoundError(needed, name=error.name) from error
+    return module if is_module else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -98,6 +98,7 @@ class NGram:
             smoothing: ModifiedKneserNey() if not given.
 
         Example:
+            >>> from course_pkg.models.ngram.smoothing import MLE
             >>> model = NGram.fit([[1, 2], [1, 3]], 2, vocab_size=4, eos_id=0, smoothing=MLE())
             >>> model.next_log_probs(torch.tensor([[0, 1]])).exp()
             tensor([[0.0000, 0.0000, 0.5000, 0.5000]], dtype=torch.float64)

@@ -369,8 +369,10 @@ class _Decoder(_Counted):
             raise WireError("a boolean array holds a byte that is neither 0 nor 1")
         if tag == "array":
             return np.frombuffer(data, dtype=name).reshape(shape)
-        import torch  # only where tensors travel: it takes a second
-
+        try:
+            import torch  # only where tensors travel: it takes a second
+        except ImportError:
+            raise WireError("a tensor came, but torch is not installed here") from None
         dtype = getattr(torch, name)
         if not data:
             return torch.empty(shape, dtype=dtype)

@@ -2,6 +2,7 @@ import json
 import math
 import pickle
 import struct
+import sys
 import tracemalloc
 
 import numpy as np
@@ -127,6 +128,14 @@ def test_tensor_round_trips(name, shape):
     arrived = wire.normal_form(tensor)
     assert type(arrived) is torch.Tensor and arrived.dtype is dtype
     assert torch.equal(arrived, tensor)
+
+
+def test_tensor_is_refused_where_torch_is_not_installed(monkeypatch):
+    """A submission can send one to a grader that has none, and must not stop it."""
+    sent = wire.encode(torch.ones(2))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(WireError, match="torch is not installed"):
+        wire.decode(sent)
 
 
 @pytest.mark.parametrize(

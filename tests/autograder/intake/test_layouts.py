@@ -68,6 +68,21 @@ def _read(collection):
     return {one.student: one.path and read_notebook(one).decode() for one in collection.submissions}
 
 
+def test_moodle_folders_may_end_without_an_underscore_and_hold_typed_text(delivered):
+    ada, alan = "Ada Lovelace_123456_assignsubmission_", "Alan Turing_123457_assignsubmission_"
+    found = delivered(
+        f"{ada}file/ps1.ipynb",
+        f"{ada}onlinetext/onlinetext.html",
+        f"{alan}onlinetext.html",
+        f"{alan}file_/solution.ipynb",
+    )
+    assert found.layout is Layout.MOODLE
+    assert _read(found) == {
+        "Ada Lovelace_123456": f"{ada}file/ps1.ipynb",
+        "Alan Turing_123457": f"{alan}file_/solution.ipynb",
+    }
+
+
 def test_canvas_archive_is_recognised_and_its_names_are_taken_apart(delivered):
     found = delivered(*CANVAS)
     assert found.layout is Layout.CANVAS

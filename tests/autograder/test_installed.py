@@ -75,6 +75,12 @@ def _link(source, target):
         shutil.copy2(source, target)
 
 
+def _write_course(folder):
+    (folder / "vectors").mkdir(parents=True)
+    (folder / "vectors" / "notebook.py").write_text(SOURCE)
+    (folder / "vectors" / "problem_set.py").write_text(CHECKS)
+
+
 def _run(command, **options):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
 
@@ -109,9 +115,7 @@ def autograder(tmp_path_factory):
                 if not target.exists():
                     _link(file.locate(), target)
     course = folder / "elsewhere" / "assignments"
-    for name, text in (("sets", SOURCE), ("checks", CHECKS)):
-        (course / name).mkdir(parents=True)
-        (course / name / "vectors.py").write_text(text)
+    _write_course(course)
     clean = {"PATH": os.environ["PATH"], "HOME": str(folder)}
 
     def run(*words, program="autograder"):
@@ -158,9 +162,7 @@ def test_course_of_numpy_is_released_checked_and_graded_without_torch(autograder
 )
 def test_missing_package_is_one_line_that_says_what_to_install(tmp_path, missing, words, extra):
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{missing!r}] = None\n")
-    for name, text in (("sets", SOURCE), ("checks", CHECKS)):
-        (tmp_path / "assignments" / name).mkdir(parents=True)
-        (tmp_path / "assignments" / name / "vectors.py").write_text(text)
+    _write_course(tmp_path / "assignments")
     found = _run(
         [sys.executable, "-m", "autograder", *words.split()],
         cwd=tmp_path,

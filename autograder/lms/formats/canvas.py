@@ -73,23 +73,40 @@ def _person(roster: Table, row: int, names: Sequence[int]) -> Person:
 def _assignment_column(
     roster: Table, section: int, wanted: Sequence[str]
 ) -> tuple[str, int | None, list[str]]:
-    """Find the assignment's column, with or without the number that Canvas adds to its name."""
+    """Find the assignment's column, with or without the number that Canvas adds to its name.
+
+    Where none has the name itself, the name may have something before or after it there, as in
+    "Week 3: Problem set 1 (4711)"; a note then says which column it is.
+    """
     known = {same_id(name) for name in wanted}
-    found = []
-    for column, heading in enumerate(roster.header):
-        bare = re.sub(r"\s*\(\d+\)$", "", heading)
-        if column > section and {same_id(heading), same_id(bare)} & known:
-            found.append(column)
+    bare = {
+        column: re.sub(r"\s*\(\d+\)$", "", heading)
+        for column, heading in enumerate(roster.header)
+        if column > section
+    }
+    found = [
+        column for column in bare if {same_id(roster.header[column]), same_id(bare[column])} & known
+    ]
+    notes = []
+    if not found:
+        found = [column for column in bare if any(_begins_or_ends(bare[column], n) for n in wanted)]
+        notes = [f"grades go into the column {roster.header[column]!r}" for column in found]
     if len(found) > 1:
         several = ", ".join(roster.header[column] for column in found)
         raise GraderError(
             f"{roster.name} has several columns for it: {several}; name one: --column"
         )
     if found:
-        return roster.header[found[0]], found[0], []
+        return roster.header[found[0]], found[0], notes
     others = [name for name in roster.header[section + 1 :] if re.search(r"\(\d+\)$", name)]
     note = f"{roster.name} has no column {wanted[0]!r}: Canvas will make a new assignment of it"
     return wanted[0], None, [f"{note}; it has: {', '.join(others)}" if others else note]
+
+
+def _begins_or_ends(heading: str, name: str) -> bool:
+    """Whether the words of a heading begin or end with those of a name."""
+    words, wanted = (re.findall(r"\w+", text.casefold()) for text in (heading, name))
+    return bool(wanted) and wanted in (words[: len(wanted)], words[-len(wanted) :])
 
 
 def _points_possible(

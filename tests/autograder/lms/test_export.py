@@ -128,6 +128,22 @@ def test_canvas_column_may_be_named_and_must_be_one():
         canvas(_request([_score("alan")], several))
 
 
+@pytest.mark.parametrize(
+    "heading", ["Week 3: Problem set 1 (4711)", "PS1 - n-grams (4711)", "Homework: ps1 (4711)"]
+)
+def test_canvas_column_is_found_when_its_title_says_more(heading):
+    roster = CANVAS_ROSTER.replace("Problem set 1 (4711)", heading)
+    made = canvas(_request([_score("alan")], roster))
+    assert _rows(made.text)[1][heading] == "87.5"
+    assert made.notes[0] == f"grades go into the column {heading!r}"
+    several = roster.replace("Quiz (7)", "Old: problem set 1 (9)")
+    if "Problem" in heading:
+        with pytest.raises(GraderError, match="several columns"):
+            canvas(_request([_score("alan")], several))
+    others = roster.replace(heading, "Problem set 10 (4711)")
+    assert "has no column 'ps1'" in canvas(_request([_score("alan")], others)).notes[0]
+
+
 def test_canvas_reads_separate_first_and_last_names():
     text = "LastName,FirstName,ID,Section,HW (3)\nPoints Possible,,,,10\nLovelace,Ada,5,A,\n"
     made = canvas(_request([_score("lovelaceada_5", 8.25)], text, "HW"))

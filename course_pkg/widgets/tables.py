@@ -30,7 +30,7 @@ class Table:
         )
 
     def to_text(self) -> str:
-        """Return one line a row, cells between bars."""
+        """Return one line per row, cells between bars."""
         return "\n".join(" | ".join(map(str, row)) for row in (self.header, *self.rows))
 
 

@@ -1,4 +1,4 @@
-"""A catalogue: what each data set of a kind is, who can supply it, and how to tell that they did.
+"""A catalogue: what each data set is, which sources can supply it, and how its text is verified.
 
 A name means one text, so that a number computed on it means one thing: whichever source supplied
 the text, its digest or its published counts must agree, and the caller is told which source it was.

@@ -85,7 +85,7 @@ def _names(_folder: Path | None) -> Splits:
 
 
 def reference_prose(topic: str) -> str:
-    """Keep the prose paragraphs of a topic of Python's language reference, one a line.
+    """Keep the prose paragraphs of a topic of Python's language reference, one per line.
 
     Args:
         topic: its plain text, with headings, indented code and grammar rules.
@@ -212,7 +212,7 @@ def _wikitext(number: int, size: str, check: Callable[[Splits], None]) -> Entry:
         licence="CC BY-SA 3.0",
         size=size,
         description="Good Wikipedia articles, tokenized, rare words <unk> (Merity et al. 2017); "
-        "one document a line, so that tokens with <eos> are counted as published",
+        "one document per line, so that tokens with <eos> are counted as published",
         origin={"local": f"{folder}/wiki.*.tokens", "hub": "Salesforce/wikitext"},
         check=check,
     )
@@ -225,7 +225,7 @@ _ENTRIES: dict[str, Entry] = {
         loaders={"generated": _stories},
         licence="Apache-2.0",
         size="20,000 + 1,000 + 1,000 stories, 0.96M tokens",
-        description="Stories of a grammar whose entropy is known exactly; one document a story",
+        description="Stories of a grammar whose entropy is known exactly; one document per story",
         origin={"generated": "course_pkg.text.stories.grammar"},
         check=has_digest("661ecd719c2d29f1a9a47f03dcffed7cf44212b9a2744a567543b6dbc1396259"),
     ),
@@ -233,7 +233,7 @@ _ENTRIES: dict[str, Entry] = {
         loaders={"package": wikipedia_articles},
         licence="CC BY-SA 3.0",
         size="96 articles, 383k words",
-        description="Prose of the English Wikipedia; one document an article",
+        description="Prose of the English Wikipedia; one document per article",
         origin={"package": "gensim's test data"},
         check=has_digest(TEXT_SHA256),
     ),
@@ -242,7 +242,7 @@ _ENTRIES: dict[str, Entry] = {
         licence="MIT",
         size="91,910 names",
         description="First and last names of the US census of 1990, lower case; "
-        "one document a name",
+        "one document per name",
         origin={"package": "names"},
         check=has_digest("fdb4138bcebaf02f72f8fcaedbd9b7f59a23aea1551bcde33c8a30549c29f8ef"),
     ),
@@ -250,14 +250,14 @@ _ENTRIES: dict[str, Entry] = {
         loaders={"package": _reference},
         licence="PSF",
         size="77 topics, about 30k words, varying with Python's version",
-        description="Prose of Python's language reference; one document a topic",
+        description="Prose of Python's language reference; one document per topic",
         origin={"package": "pydoc_data.topics"},
     ),
     "ptb": Entry(
         loaders={"local": _lines_of_files("ptb/ptb.{}.txt")},
         licence="LDC user agreement; not redistributable",
         size="929,589 + 73,760 + 82,430 tokens with <eos>",
-        description="Penn Treebank as preprocessed by Mikolov et al. (2010); one document a line",
+        description="Penn Treebank as preprocessed by Mikolov et al. (2010); one document per line",
         origin={"local": "ptb/ptb.*.txt"},
         check=has_digest("2da0e411dcdf4318825c4466363a963c46cbf01077018c854223bf19961824fd"),
     ),
@@ -293,7 +293,7 @@ _ENTRIES: dict[str, Entry] = {
         },
         licence="MIT",
         size="32,033 names",
-        description="First names (Karpathy 2022); one document a name",
+        description="First names (Karpathy 2022); one document per name",
         origin={"local": "names/names.txt"},
         check=has_digest("3583953b4b8f111aecd4d82860c93c2d6a255ee9c4ad0edc47693019aa10349e"),
     ),
@@ -310,7 +310,7 @@ _ENTRIES: dict[str, Entry] = {
         loaders={"local": _tiny_stories_excerpt},
         licence="CDLA-Sharing-1.0",
         size="339k words",
-        description="The heads of the two files of TinyStories; one document a paragraph",
+        description="The heads of the two files of TinyStories; one document per paragraph",
         origin={"local": "tinystories/*_sample.txt"},
         check=has_digest("9803debd4dd80ca85e7b74288fa2463e773b51147eb32055a7830b02ae96830e"),
     ),
@@ -319,7 +319,7 @@ _ENTRIES: dict[str, Entry] = {
         licence="public domain in the US and where the term is life + 70 years",
         size="2,292 + 56 + 46 documents, 5.42M + 0.12M + 0.11M words",
         description="92 books of fairy tales and children's novels of 1820-1922, with the "
-        "prejudices of their time; one document a tale or chapter; whole books are held out",
+        "prejudices of their time; one document per tale or chapter; whole books are held out",
         origin={"local": "tales/*.txt"},
         check=has_digest("739086e6c4a12da4e2d34c6b942e616e06cbfaeb811e6c957ec05e29c6c342e4"),
     ),

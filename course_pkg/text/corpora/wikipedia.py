@@ -37,7 +37,7 @@ _HOLES = (
 
 
 def clean_article(text: str) -> str:
-    """Keep the prose of an article whose wiki markup is stripped: one paragraph a line.
+    """Keep the prose of an article whose wiki markup is stripped: one paragraph per line.
 
     Args:
         text: what gensim's `filter_wiki` returns.

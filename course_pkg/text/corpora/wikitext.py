@@ -20,7 +20,7 @@ _REPAIRS = (
 
 
 def prose_articles(lines: Iterable[str]) -> list[str]:
-    r"""Return one text an article: title and paragraphs, one a line, without <unk>.
+    r"""Return one text per article: title and paragraphs, one per line, without <unk>.
 
     Sentences with an unknown word are left out, and what is left empty by that; so are section
     headings.

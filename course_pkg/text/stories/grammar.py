@@ -204,7 +204,7 @@ class StoryGrammar:
         return sorted(words | set(GLAD) | set(SAD))
 
     def sample(self, n: int, *, seed: int) -> list[Story]:
-        """Tell `n` stories; the same seed gives the same stories on every Python.
+        """Tell `n` stories; the same seed gives the same stories on every version of Python.
 
         Raises:
             ValueError: a negative `n`.

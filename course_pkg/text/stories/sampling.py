@@ -1,4 +1,4 @@
-"""Random draws that are the same on every Python.
+"""Random draws that are the same on every version of Python.
 
 `random.Random(seed).random()` is the one method whose sequence the standard library promises never
 to change, so generated text rests on it alone; its digests are pinned in the tests.
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 def pick(items: Sequence[Item], rng: random.Random) -> Item:
-    """Draw one item, all alike."""
+    """Draw one item, all equally likely."""
     return items[int(rng.random() * len(items))]
 
 

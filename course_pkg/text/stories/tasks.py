@@ -88,7 +88,7 @@ class Reviews:
         ]
 
     def sample(self, n: int, *, seed: int) -> list[Review]:
-        """Draw reviews; the same seed gives the same reviews on every Python.
+        """Draw reviews; the same seed gives the same reviews on every version of Python.
 
         Raises:
             ValueError: a negative `n`.
@@ -193,7 +193,7 @@ class Inferences:
     """
 
     def sample(self, n: int, *, seed: int) -> list[Inference]:
-        """Draw pairs; the same seed gives the same pairs on every Python.
+        """Draw pairs; the same seed gives the same pairs on every version of Python.
 
         Raises:
             ValueError: a negative `n`.

@@ -77,7 +77,7 @@ class _Phrase:
 
 
 def sample_translations(n: int, *, seed: int) -> list[Translation]:
-    """Draw sentences with their translations; the same seed gives the same on every Python.
+    """Draw sentences with their translations, the same for a seed on every version of Python.
 
     Raises:
         ValueError: a negative `n`.

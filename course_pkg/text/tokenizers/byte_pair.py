@@ -37,7 +37,7 @@ class BytePairTokenizer:
         vocabulary: every token by id: bytes for what text may produce, a string for what it may
             not (special tokens).
         merges: pairs to merge, the first learned first.
-        pattern: a regular expression (of the `regex` library) whose matches are encoded apart.
+        pattern: a regular expression (of the `regex` library) whose matches are encoded separately.
         eos: name of the special token between documents.
 
     Raises:
@@ -112,7 +112,7 @@ class BytePairTokenizer:
             texts: training documents.
             vocab_size: number of ids, bytes and special tokens included; fewer if pairs run out.
             min_count: stop when no pair is this frequent.
-            pattern: what is encoded apart.
+            pattern: as in the class.
             special_tokens: further tokens besides `<eos>` that text never produces.
 
         Raises:
@@ -147,7 +147,7 @@ class BytePairTokenizer:
         ]
 
     def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
-        """Return the ids of a text; lone surrogates, which UTF-8 cannot say, become "?".
+        """Return the ids of a text; lone surrogates, which UTF-8 cannot encode, become "?".
 
         Args:
             text: any text.
@@ -251,7 +251,7 @@ class BytePairTokenizer:
 
         Args:
             vocabulary: encoder.json or vocab.json: printable token to id.
-            merges: vocab.bpe or merges.txt: a comment, then a pair a line.
+            merges: vocab.bpe or merges.txt: a comment, then one pair per line.
             eos: the special token between documents.
 
         Raises:

@@ -1,9 +1,9 @@
-"""What a word tokenizer's ids leave unsaid, and what it costs to say it.
+"""The cost of what a word tokenizer's ids leave out: unknown words and spacing.
 
 A word model that answers `<unk>` has not said which word, and its tokens do not say where spaces
 stood. To compare it in bits per byte with a model that writes every byte, both must be paid for:
 unknown words are spelled by a table of letter frequencies, gaps are predicted from the kind of
-token on either side. With this on the bill, the text can be rebuilt from the ids without loss.
+token on either side. With both included, the text can be rebuilt from the ids without loss.
 Chapter: what is a language model.
 """
 
@@ -41,7 +41,7 @@ class _Table:
 
 
 class UnknownWordCost:
-    """Prices of unknown words and of gaps, learned from training texts.
+    """Cost of unknown words and of the gaps between words, learned from training texts.
 
     Args:
         tokenizer: a word tokenizer that keeps upper and lower case apart.

@@ -1,4 +1,4 @@
-"""The numbered list of tokens on which every tokenizer stands, and what tokenizers have in common.
+"""The numbered list of tokens behind every tokenizer, and what tokenizers have in common.
 
 A tokenizer cuts text into tokens and numbers them. The cutting differs (words, characters, bytes,
 learned pieces); the numbering does not, so it lives here once. One special token, `<eos>`, stands

@@ -66,7 +66,7 @@ class WordPieceTokenizer:
     def from_vocabulary_file(
         cls, path: str | Path, *, lowercase: bool = True
     ) -> "WordPieceTokenizer":
-        """Load a published vocab.txt: one piece a line, numbered from zero."""
+        """Load a published vocab.txt: one piece per line, numbered from zero."""
         lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
         return cls(lines, lowercase=lowercase)
 

@@ -118,7 +118,7 @@ class WordTokenizer(_VocabularyTokenizer):
         return self._find(text.lower() if self.lowercase else text)
 
     def encode(self, text: str) -> list[int]:
-        """Return one id a word.
+        """Return one id per word.
 
         Raises:
             ValueError: an unknown word where the vocabulary has no unknown token.
@@ -195,7 +195,7 @@ class CharTokenizer(_VocabularyTokenizer):
         )
 
     def encode(self, text: str) -> list[int]:
-        """Return one id a character.
+        """Return one id per character.
 
         Raises:
             ValueError: an unknown character where the vocabulary has no unknown token.
@@ -249,7 +249,7 @@ class ByteTokenizer:
         return [*plain, *self.special_ids]
 
     def encode(self, text: str) -> list[int]:
-        """Return the bytes of a text; lone surrogates, which UTF-8 cannot say, become "?"."""
+        """Return the bytes of a text; lone surrogates, which UTF-8 cannot encode, become "?"."""
         return list(text.encode("utf-8", errors="replace"))
 
     def decode(self, ids: Iterable[int]) -> str:

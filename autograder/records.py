@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class GraderError(Exception):
-    """Something an instructor can mend; its text says what and how."""
+    """Something an instructor can fix; its text says what and how."""
 
 
 class SubmissionRefused(GraderError):
@@ -167,7 +167,7 @@ class Grade:
     """The recorded result of one submission.
 
     Attributes:
-        reasons: what was mended, ignored or refused, for the instructor and the student.
+        reasons: what was repaired, ignored or refused, for the instructor and the student.
         isolation: what kept the student's code away from the grader, in words.
         differences: on inputs that stand in the released notebook, never on hidden ones.
         timing: by the course's policy; never part of what decides `verdicts`.

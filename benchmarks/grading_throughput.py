@@ -43,7 +43,7 @@ from autograder.class_run import pipeline  # noqa: E402
 from autograder.grading import grader  # noqa: E402
 from autograder.grading.judge import case_requests  # noqa: E402
 from autograder.inside.probe import probe_or_failure  # noqa: E402
-from autograder.intake.repair import mend  # noqa: E402
+from autograder.intake.repair import repair  # noqa: E402
 from autograder.reports import student_feedback  # noqa: E402
 from autograder.sandbox.sandbox import Sandbox  # noqa: E402
 from autograder.sandbox.session import Session  # noqa: E402
@@ -135,8 +135,8 @@ class Stages:
 
 _STAGES = (
     (pipeline, "receive", "read"),
-    (grader, "mend", "mend"),
-    (pipeline, "mend", "mend"),
+    (grader, "repair", "repair"),
+    (pipeline, "repair", "repair"),
     (Sandbox, "run", "sandbox, our side"),
     (grader, "case_requests", "judge"),
     (grader, "known_answers", "judge"),
@@ -188,7 +188,7 @@ def _own_code(name: str, folder: Path) -> float:
         data = path.read_bytes()
         if len(data) <= _DAMAGED_BYTES or b"os._exit" in data:
             continue
-        cells = mend(data, released, targets).cells
+        cells = repair(data, released, targets).cells
         started = time.process_time()
         namespace: dict[str, Any] = {"__name__": "__main__"}
         for cell in cells:

@@ -1,6 +1,6 @@
 """Take a class through the stages: receive, grade, record, book, explain.
 
-    folder ─► received/ ─► Grader (mend, sandbox ═╡wall╞═, judge) ─► records/ ─► gradebook
+    folder ─► received/ ─► Grader (repair, sandbox ═╡wall╞═, judge) ─► records/ ─► gradebook
                                                                           └─► feedback/, autograded/
 
 Everything up to `records/` is done once for each submission; everything after it is made again from
@@ -28,7 +28,7 @@ from autograder.class_run.workers import Job, grade_all
 from autograder.files import write_atomically, write_if_new
 from autograder.grading.grader import Task, targets
 from autograder.intake.collection import Delivery, collect
-from autograder.intake.repair import Mended, mend
+from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, GraderError, HandGrade, State, SubmissionRefused
 from autograder.reports import instructor_pages, student_feedback
 from autograder.store.grade_changes import Change, change_between
@@ -128,7 +128,7 @@ def grade_class(
 
 @contextlib.contextmanager
 def _said_plainly(out: Path) -> Iterator[None]:
-    """Turn what the disk refuses into something that an instructor can mend."""
+    """Turn what the disk refuses into something that an instructor can fix."""
     try:
         yield
     except OSError as error:
@@ -215,25 +215,25 @@ class _Pages:
 
     def write(self, grade: Grade, by_hand: Mapping[str, Mapping[str, HandGrade]]) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
-        mended = self._mended(grade)
+        repaired = self._repaired(grade)
         # nbgrader's layout, so that its release_feedback and formgrader find the files.
         place = Path(grade.student, self._name)
         given = by_hand.get(grade.student, {})
-        html = student_feedback.student_page(self._layout, grade, mended, given)
+        html = student_feedback.student_page(self._layout, grade, repaired, given)
         write_if_new(self._out / "feedback" / place / f"{self._name}.html", html.encode())
-        if mended is None:
+        if repaired is None:
             return frozenset()
-        notebook = as_text(formgrader_notebook(mended.notebook, grade))
+        notebook = as_text(formgrader_notebook(repaired.notebook, grade))
         write_if_new(self._out / "autograded" / place / f"{self._name}.ipynb", notebook.encode())
-        return mended.blank
+        return repaired.blank
 
-    def _mended(self, grade: Grade) -> Mended | None:
-        """Mend the received copy once more; None where there never was a readable notebook."""
+    def _repaired(self, grade: Grade) -> RepairedNotebook | None:
+        """Repair the received copy once more; None where there never was a readable notebook."""
         if not grade.sha256:
             return None
         notebook = self._journal.submission(grade.student, grade.sha256).notebook
         try:
-            return mend(notebook, self._released, self._targets)
+            return repair(notebook, self._released, self._targets)
         except SubmissionRefused:
             return None
 

@@ -14,7 +14,7 @@ from autograder.grading.grader import Confinement, Task, targets
 from autograder.grading.judge import submission_seed
 from autograder.intake.collection import Delivery, collect, read_notebook
 from autograder.intake.layouts import Layout
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
 from autograder.reports import student_feedback
 from autograder.store.grade_changes import PART
@@ -175,7 +175,7 @@ def plan(course: Course, name: str, submissions: Path, settings: Settings) -> tu
         task, refusal = one.task, one.task.refusal
         if not refusal:
             try:
-                mend(task.submission.notebook, released, answers)
+                repair(task.submission.notebook, released, answers)
             except SubmissionRefused as error:
                 refusal = str(error)
         student, timing = task.submission.student, one.timing

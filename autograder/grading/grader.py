@@ -1,4 +1,4 @@
-"""Grade one submission: mend it, run it inside the sandbox, judge what comes out."""
+"""Grade one submission: repair it, run it inside the sandbox, judge what comes out."""
 
 import contextlib
 import re
@@ -19,7 +19,7 @@ from autograder.grading.judge import case_requests, judge_check, known_answers
 from autograder.grading.private_packages import private_packages
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
 from autograder.inside.messages import ProbeRequest
-from autograder.intake.repair import Mended, mend
+from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
     Grade,
     Observation,
@@ -125,11 +125,11 @@ class Grader:
     def _grade(self, task: Task) -> Grade:
         if task.refusal:
             raise SubmissionRefused(task.refusal)
-        mended = mend(task.submission.notebook, self._released, self._targets)
-        answered = [item for item in self._targets if item not in mended.blank]
+        repaired = repair(task.submission.notebook, self._released, self._targets)
+        answered = [item for item in self._targets if item not in repaired.blank]
         shown = visible_requests(self._visible, self._targets, answered)
-        run, verdicts = self.judge(mended, task.seed, self.problem_set.checks, shown)
-        reasons = (*task.reasons, *mended.reasons, *run.problems)
+        run, verdicts = self.judge(repaired, task.seed, self.problem_set.checks, shown)
+        reasons = (*task.reasons, *repaired.reasons, *run.problems)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
@@ -144,19 +144,19 @@ class Grader:
 
     def judge(
         self,
-        mended: Mended,
+        repaired: RepairedNotebook,
         seed: int,
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
     ) -> tuple[Run, tuple[Verdict, ...]]:
-        """Run a mended notebook inside the sandbox and judge some of its items.
+        """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
             shown: what to ask before anything hidden comes near the student's code.
         """
         hidden = [request for check in checks for request in case_requests(check, seed)]
         known = {k: v for check in checks for k, v in known_answers(check, seed).items()}
-        run = self._sandbox.run(mended.cells, [*shown, *hidden], known)
+        run = self._sandbox.run(repaired.cells, [*shown, *hidden], known)
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
@@ -169,8 +169,8 @@ class Grader:
             KeyError: if the set has no such item.
             SubmissionRefused: if the submission is no notebook.
         """
-        mended = mend(submission.notebook, self._released, self._targets)
-        return self.judge(mended, seed, [self.problem_set.check(item)])[1][0]
+        repaired = repair(submission.notebook, self._released, self._targets)
+        return self.judge(repaired, seed, [self.problem_set.check(item)])[1][0]
 
 
 def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def judge_check(check: Check, seed: int, observations: Sequence[Observation]) ->
     """Judge one item.
 
     A part on which the check itself breaks counts as met, and the verdict says in `fault` what an
-    instructor must mend.
+    instructor must fix.
 
     Args:
         seed: the one with which the requests were made.

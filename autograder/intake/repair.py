@@ -1,9 +1,9 @@
-"""Read a notebook that a student may have damaged or forged, and mend it by the released one.
+"""Read a notebook that a student may have damaged or forged, and repair it from the released one.
 
 Nothing in the file is trusted: cells are taken out by hand with bounds, and its metadata serves
 only to find out which released cell a cell once was. Locked cells are put back as they were. All
 other code is the student's and runs in the student's order, so an answer that was split, copied
-or moved to a new cell still counts. Whatever is mended or ignored leaves a reason in words.
+or moved to a new cell still counts. Whatever is repaired or ignored leaves a reason in words.
 """
 
 import json
@@ -31,15 +31,15 @@ _MAX_CELL_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Mended:
+class RepairedNotebook:
     """A submission ready to be run.
 
     Attributes:
         cells: code to run, in order: the student's, and locked cells as they were released.
         answers: for each item, the student's code that answers it (for feedback).
         blank: items and hand-graded questions that were left as they were released.
-        reasons: what was mended or ignored.
-        notebook: the mended notebook without outputs, for formgrader.
+        reasons: what was repaired or ignored.
+        notebook: the repaired notebook without outputs, for formgrader.
     """
 
     cells: tuple[str, ...]
@@ -166,8 +166,8 @@ def _kernel_reasons(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 # -------------------------------------------------------------- putting back what was released
-def mend(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> Mended:
-    """Mend a submission by the student notebook that was released.
+def repair(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> RepairedNotebook:
+    """Repair a submission from the student notebook that was released.
 
     Args:
         targets: for each autograded item, the name that its answer defines.
@@ -178,13 +178,13 @@ def mend(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> Men
     reasons: list[str] = []
     notebook = _upgrade(_load(data), reasons)
     reasons += _kernel_reasons(notebook)
-    mending = _Mending(released, targets, reasons)
-    cells = mending.mend(_cells(notebook, reasons))
-    reasons += mending.summary()
+    repairer = _Repairer(released, targets, reasons)
+    cells = repairer.repair(_cells(notebook, reasons))
+    reasons += repairer.summary()
     return _assemble(cells, released, targets, reasons)
 
 
-class _Mending:
+class _Repairer:
     """The walk over a submission's cells, with what it has seen so far."""
 
     def __init__(
@@ -202,7 +202,7 @@ class _Mending:
         self.missing: list[str] = []
         self.lost: list[str] = []
 
-    def mend(self, cells: Sequence[_Cell]) -> list[_Cell]:
+    def repair(self, cells: Sequence[_Cell]) -> list[_Cell]:
         kept: list[_Cell] = []
         reached = -1
         for cell in map(self._recognise, cells):
@@ -346,7 +346,7 @@ def _assemble(
     released: NotebookNode,
     targets: Mapping[str, str],
     reasons: Sequence[str],
-) -> Mended:
+) -> RepairedNotebook:
     templates = {cell.id: cell for cell in released.cells}
     to_run, answers = [], dict.fromkeys(targets, "")
     blank: set[str] = set()
@@ -371,7 +371,7 @@ def _assemble(
             stub is not None and _normal(answers[item]) == _normal(stub.source)
         ):
             blank.add(item)
-    return Mended(
+    return RepairedNotebook(
         cells=tuple(to_run),
         answers=answers,
         blank=frozenset(blank),

@@ -16,7 +16,7 @@ from autograder.authoring import release
 from autograder.authoring.course import Course
 from autograder.files import write_atomically
 from autograder.grading.grader import targets
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import GraderError, SubmissionRefused
 from autograder.reports.html import render
 from autograder.reports.similarity import (
@@ -95,7 +95,7 @@ def _answers(
             continue
         try:
             notebook = journal.submission(student, record.grade.sha256).notebook
-            found[student] = mend(notebook, released, names).answers
+            found[student] = repair(notebook, released, names).answers
         except SubmissionRefused:
             continue
     if not found:

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.notebooks import grading, is_answer, is_graded
-from autograder.intake.repair import Mended
+from autograder.intake.repair import RepairedNotebook
 from autograder.records import Difference, Grade, HandGrade, State, Verdict
 from autograder.reports.html import render
 
@@ -69,18 +69,21 @@ class Layout:
 
 # ------------------------------------------------------------------ the student's page
 def student_page(
-    layout: Layout, grade: Grade, mended: Mended | None, by_hand: Mapping[str, HandGrade]
+    layout: Layout,
+    grade: Grade,
+    repaired: RepairedNotebook | None,
+    by_hand: Mapping[str, HandGrade],
 ) -> str:
     """Return a student's feedback: one HTML file that needs no other.
 
     Args:
-        mended: the student's notebook as it was graded; None where there was none to read.
+        repaired: the student's notebook as it was graded; None where there was none to read.
         by_hand: what people gave for each cell.
     """
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
     shown = {found.item: _shown(found) for found in grade.differences}
     rows = [
-        _student_row(item, verdicts.get(item.name), mended, by_hand.get(item.name))
+        _student_row(item, verdicts.get(item.name), repaired, by_hand.get(item.name))
         | {"difference": shown.get(item.name)}
         for item in layout.items
     ]
@@ -95,19 +98,26 @@ def student_page(
         points=max(0.0, earned - grade.timing.penalty),
         known=sum(row["item"].points for row in known),
         open_points=sum(row["item"].points for row in rows if row["points"] is None),
-        failures=_failures(grade, mended),
+        failures=_failures(grade, repaired),
         State=State,
     )
 
 
 def _student_row(
-    item: Item, verdict: Verdict | None, mended: Mended | None, by_hand: HandGrade | None
+    item: Item,
+    verdict: Verdict | None,
+    repaired: RepairedNotebook | None,
+    by_hand: HandGrade | None,
 ) -> dict[str, Any]:
-    blank = mended is not None and item.name in mended.blank
+    blank = repaired is not None and item.name in repaired.blank
     points = verdict.points if verdict is not None else (0.0 if blank else None)
     given = by_hand.points if by_hand is not None else None
     points = points if given is None else given
-    code = "" if mended is None else mended.answers.get(item.name, "") or _words(mended, item.name)
+    code = (
+        ""
+        if repaired is None
+        else repaired.answers.get(item.name, "") or _words(repaired, item.name)
+    )
     weight = sum(part.weight for part in verdict.parts) if verdict is not None else 0
     return {
         "item": item,
@@ -162,18 +172,18 @@ def _plot(found: Any, expected: Any) -> dict[str, Any] | None:
     }
 
 
-def _words(mended: Mended, name: str) -> str:
+def _words(repaired: RepairedNotebook, name: str) -> str:
     """Return a hand-graded answer's text."""
-    texts = [cell.source for cell in mended.notebook.cells if cell.id == name and is_answer(cell)]
+    texts = [cell.source for cell in repaired.notebook.cells if cell.id == name and is_answer(cell)]
     return texts[0] if texts else ""
 
 
-def _failures(grade: Grade, mended: Mended | None) -> list[dict[str, str]]:
+def _failures(grade: Grade, repaired: RepairedNotebook | None) -> list[dict[str, str]]:
     """Cells of the student's that stopped with an error, each with its first line."""
     found = []
     for cell in grade.cells:
-        if cell.error and mended is not None and cell.index < len(mended.cells):
-            lines = [line for line in mended.cells[cell.index].splitlines() if line.strip()]
+        if cell.error and repaired is not None and cell.index < len(repaired.cells):
+            lines = [line for line in repaired.cells[cell.index].splitlines() if line.strip()]
             found.append({"line": (lines or [""])[0][:100], "error": cell.error[:500]})
     return found
 

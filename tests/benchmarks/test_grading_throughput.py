@@ -8,7 +8,7 @@ from autograder.authoring import release
 from autograder.grading import grader
 from autograder.grading.judge import case_requests, judge_check
 from autograder.inside.probe import probe_or_failure
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import Observation, SubmissionRefused
 from benchmarks import grading_throughput as benchmark
 
@@ -51,7 +51,7 @@ def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
     refused = 0
     for text in data:
         try:
-            mend(text, released, targets)
+            repair(text, released, targets)
         except SubmissionRefused:
             refused += 1
     assert refused == 2 and b"os._exit" in data[149]

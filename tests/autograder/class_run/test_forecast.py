@@ -8,7 +8,7 @@ from autograder.class_run.forecast import Measured, forecast, read_measured
 from autograder.cli import main as cli
 from autograder.records import GraderError
 
-STAGES = {"read": 1, "record": 2, "gradebook": 3, "feedback": 4, "judge": 85, "mend": 5}
+STAGES = {"read": 1, "record": 2, "gradebook": 3, "feedback": 4, "judge": 85, "repair": 5}
 OWN = {"of it the students' own code": 50}  # counted within another stage
 RECORD = {"ps1": {"cpu_ms_each": STAGES | OWN}, "what": "a benchmark"}
 

@@ -222,7 +222,7 @@ def test_dtype_alone_is_explained_by_the_mistake_that_shares_it_only():
         return np.array(values) / 2
 
     part = Part("values", "They are kept.", draw_whole, probe, agree(exact_dtype=True))
-    mistakes = tuple(Mistake(f.__name__, "Mend it.", f) for f in (doubled_in_place, halved))
+    mistakes = tuple(Mistake(f.__name__, "Fix it.", f) for f in (doubled_in_place, halved))
     check = dataclasses.replace(CHECK, reference=np.float64, parts=(part,), mistakes=mistakes)
     verdict = judge_check(check, SEED, observe(single, check))
     assert "dtype float32" in verdict.parts[0].message and verdict.misconception is None

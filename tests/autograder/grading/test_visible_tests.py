@@ -10,7 +10,7 @@ from autograder.grading.visible_tests import VISIBLE, differences, visible_reque
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from autograder.inside.process_limits import Limits
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import Difference, Grade, Observation, State, Verdict
 from autograder.reports.student_feedback import Layout, student_page
 
@@ -191,10 +191,10 @@ def _page(toys, toy_course, difference):
     built = release.build(toy_course.source("toy"))
     layout = Layout.of(toy_course.problem_set("toy"), built.student)
     notebook = toys.answer(toy_course, toys.square, toys.mean)
-    mended = mend(as_text(notebook).encode(), built.student, TARGETS)
+    repaired = repair(as_text(notebook).encode(), built.student, TARGETS)
     verdict = Verdict("toy_double", 0.0, 60.0, ())
     grade = Grade("ada", "toy", State.GRADED, "ab", 7, (verdict,), differences=(difference,))
-    return student_page(layout, grade, mended, {})
+    return student_page(layout, grade, repaired, {})
 
 
 def test_page_draws_numbers_and_says_them(toys, toy_course, read_page):

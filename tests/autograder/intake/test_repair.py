@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from autograder.authoring import release
 from autograder.authoring.notebooks import as_text, grading
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import SubmissionRefused
 
 TARGETS = {"toy_double": "double", "toy_mean": "mean"}
@@ -36,58 +36,58 @@ def _cell(notebook, name):
     return next(cell for cell in notebook.cells if cell.id == name)
 
 
-def _mend(notebook, released):
+def _repair(notebook, released):
     text = notebook if isinstance(notebook, str) else as_text(notebook)
-    return mend(text.encode(), released, TARGETS)
+    return repair(text.encode(), released, TARGETS)
 
 
-def _runs(mended):
-    return [cell for cell in mended.cells if cell in (DOUBLE, MEAN, "import math")]
+def _runs(repaired):
+    return [cell for cell in repaired.cells if cell in (DOUBLE, MEAN, "import math")]
 
 
-def test_untouched_notebook_is_mended_by_nothing(released, answered):
-    mended = _mend(answered, released)
-    assert mended.reasons == ()
-    assert list(mended.cells) == ["import math", DOUBLE, MEAN]
-    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
-    assert mended.blank == frozenset()
+def test_untouched_notebook_is_repaired_by_nothing(released, answered):
+    repaired = _repair(answered, released)
+    assert repaired.reasons == ()
+    assert list(repaired.cells) == ["import math", DOUBLE, MEAN]
+    assert dict(repaired.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    assert repaired.blank == frozenset()
 
 
 def test_visible_tests_and_workshop_cells_are_not_run(released, answered):
-    cells = "\n".join(_mend(answered, released).cells)
+    cells = "\n".join(_repair(answered, released).cells)
     assert "assert" not in cells
     assert "workshop" not in cells
 
 
 def test_stub_counts_as_blank(released):
-    assert _mend(released, released).blank == {"toy_double", "toy_mean", "toy_essay"}
+    assert _repair(released, released).blank == {"toy_double", "toy_mean", "toy_essay"}
 
 
 def test_deleted_locked_cell_is_put_back_where_it_was(released, answered):
     answered.cells = [c for c in answered.cells if c.id not in ("toy_imports", "toy_double")]
-    mended = _mend(answered, released)
-    assert _runs(mended) == ["import math", DOUBLE, MEAN]
-    assert mended.reasons == (
+    repaired = _repair(answered, released)
+    assert _runs(repaired) == ["import math", DOUBLE, MEAN]
+    assert repaired.reasons == (
         "2 locked cells were missing; they were put back: toy_imports, toy_double",
     )
-    order = [cell.id for cell in mended.notebook.cells]
+    order = [cell.id for cell in repaired.notebook.cells]
     assert order == [cell.id for cell in released.cells]
 
 
 def test_changed_locked_cell_is_put_back(released, answered):
     _cell(answered, "toy_imports").source = "import math\nmath.nan = 0"
-    mended = _mend(answered, released)
-    assert _runs(mended) == ["import math", DOUBLE, MEAN]
-    assert mended.reasons == ("the locked cell toy_imports was changed; it was put back",)
+    repaired = _repair(answered, released)
+    assert _runs(repaired) == ["import math", DOUBLE, MEAN]
+    assert repaired.reasons == ("the locked cell toy_imports was changed; it was put back",)
 
 
 def test_moved_locked_cell_is_put_back(released, answered):
     moved = _cell(answered, "toy_imports")
     answered.cells.remove(moved)
     answered.cells.append(moved)
-    mended = _mend(answered, released)
-    assert _runs(mended) == ["import math", DOUBLE, MEAN]
-    assert mended.reasons == ("the locked cell toy_imports was moved; it was put back",)
+    repaired = _repair(answered, released)
+    assert _runs(repaired) == ["import math", DOUBLE, MEAN]
+    assert repaired.reasons == ("the locked cell toy_imports was moved; it was put back",)
 
 
 def test_copied_cells_are_harmless_and_noticed(released, answered):
@@ -96,24 +96,24 @@ def test_copied_cells_are_harmless_and_noticed(released, answered):
     test = copy.deepcopy(_cell(answered, "toy_double"))
     test.id = "copy-2"
     answered.cells += [second, test]
-    mended = _mend(answered, released)
-    assert mended.cells[-1] == second.source
-    assert mended.answers["toy_double"] == f"{DOUBLE}\n\n{second.source}"
-    assert set(mended.reasons) == {
+    repaired = _repair(answered, released)
+    assert repaired.cells[-1] == second.source
+    assert repaired.answers["toy_double"] == f"{DOUBLE}\n\n{second.source}"
+    assert set(repaired.reasons) == {
         "several cells are named toy_double_answer; all were used, in order",
         "a copy of the locked cell toy_double was left out",
     }
-    ids = [cell.id for cell in mended.notebook.cells]
+    ids = [cell.id for cell in repaired.notebook.cells]
     assert len(ids) == len(set(ids))
 
 
 def test_answer_in_a_new_cell_counts(released, answered):
     answered.cells = [c for c in answered.cells if c.id != "toy_double_answer"]
     answered.cells.insert(3, nbformat.v4.new_code_cell(DOUBLE))
-    mended = _mend(answered, released)
-    assert mended.answers["toy_double"] == DOUBLE
-    assert "toy_double" not in mended.blank
-    assert mended.reasons == ("the answer cell toy_double_answer is missing",)
+    repaired = _repair(answered, released)
+    assert repaired.answers["toy_double"] == DOUBLE
+    assert "toy_double" not in repaired.blank
+    assert repaired.reasons == ("the answer cell toy_double_answer is missing",)
 
 
 def test_answer_split_over_cells_runs_whole(released, answered):
@@ -123,32 +123,32 @@ def test_answer_split_over_cells_runs_whole(released, answered):
     )
     place = answered.cells.index(_cell(answered, "toy_double_answer"))
     answered.cells.insert(place + 1, own)
-    mended = _mend(answered, released)
-    assert mended.cells[1:3] == ("FACTOR = 2", own.source)
-    assert mended.answers["toy_double"] == f"FACTOR = 2\n\n{own.source}"
+    repaired = _repair(answered, released)
+    assert repaired.cells[1:3] == ("FACTOR = 2", own.source)
+    assert repaired.answers["toy_double"] == f"FACTOR = 2\n\n{own.source}"
 
 
 def test_answer_written_into_a_locked_cell_still_counts(released, answered):
     _cell(answered, "toy_double_answer").source = ""
     _cell(answered, "toy_double").source += "\n" + DOUBLE
-    mended = _mend(answered, released)
-    assert DOUBLE in mended.cells[1]
-    assert any("holds an answer" in reason for reason in mended.reasons)
+    repaired = _repair(answered, released)
+    assert DOUBLE in repaired.cells[1]
+    assert any("holds an answer" in reason for reason in repaired.reasons)
 
 
 def test_lost_metadata_is_found_again_by_cell_id_or_text(released, answered):
     for cell in answered.cells:
         cell.metadata = {}
-    mended = _mend(answered, released)
-    assert mended.cells == ("import math", DOUBLE, MEAN)
-    assert mended.reasons == ("the marks of 6 cells were changed; that has no effect",)
+    repaired = _repair(answered, released)
+    assert repaired.cells == ("import math", DOUBLE, MEAN)
+    assert repaired.reasons == ("the marks of 6 cells were changed; that has no effect",)
     for index, cell in enumerate(answered.cells):
         cell.id = f"other-{index}"
-    mended = _mend(answered, released)
-    assert mended.cells == ("import math", DOUBLE, MEAN)
-    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
-    texts = [cell.source for cell in mended.notebook.cells]
-    assert texts == [cell.source for cell in _mend(answered, released).notebook.cells]
+    repaired = _repair(answered, released)
+    assert repaired.cells == ("import math", DOUBLE, MEAN)
+    assert dict(repaired.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    texts = [cell.source for cell in repaired.notebook.cells]
+    assert texts == [cell.source for cell in _repair(answered, released).notebook.cells]
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,18 @@ def test_lost_metadata_is_found_again_by_cell_id_or_text(released, answered):
 )
 def test_forged_marks_have_no_effect(released, answered, name, key, value):
     grading(_cell(answered, name))[key] = value
-    mended = _mend(answered, released)
-    assert mended.cells == ("import math", DOUBLE, MEAN)
-    assert mended.reasons == (f"the marks of cell {name} were changed; that has no effect",)
-    assert grading(_cell(mended.notebook, name)) == grading(_cell(released, name))
+    repaired = _repair(answered, released)
+    assert repaired.cells == ("import math", DOUBLE, MEAN)
+    assert repaired.reasons == (f"the marks of cell {name} were changed; that has no effect",)
+    assert grading(_cell(repaired.notebook, name)) == grading(_cell(released, name))
 
 
 def test_answer_that_bears_a_locked_cell_s_mark_is_run_all_the_same(released, answered):
     cell = _cell(answered, "toy_double_answer")
     cell.metadata = copy.deepcopy(_cell(answered, "toy_mean").metadata)
-    mended = _mend(answered, released)
-    assert DOUBLE in mended.cells
-    assert any("run as the student's own" in reason for reason in mended.reasons)
+    repaired = _repair(answered, released)
+    assert DOUBLE in repaired.cells
+    assert any("run as the student's own" in reason for reason in repaired.reasons)
 
 
 def test_answer_turned_into_text_is_read_as_code(released, answered):
@@ -181,43 +181,43 @@ def test_answer_turned_into_text_is_read_as_code(released, answered):
     for cell in cells["cells"]:
         if cell["id"] == "toy_double_answer":
             cell["cell_type"] = "markdown"
-    mended = _mend(json.dumps(cells), released)
-    assert DOUBLE in mended.cells
-    assert mended.reasons == (
+    repaired = _repair(json.dumps(cells), released)
+    assert DOUBLE in repaired.cells
+    assert repaired.reasons == (
         "the answer toy_double_answer was a markdown cell; it was read as code",
     )
 
 
 @pytest.mark.parametrize("tags", [["workshop", 3], ["workshop", "workshop"], ["workshop", {}]])
-def test_mended_notebook_is_valid_whatever_a_student_has_tagged(released, answered, tags):
+def test_repaired_notebook_is_valid_whatever_a_student_has_tagged(released, answered, tags):
     text = json.loads(as_text(answered))
     for cell in text["cells"]:
         cell["metadata"] = {**cell["metadata"], "tags": tags, "collapsed": "perhaps"}
     own = {"cell_type": "code", "source": "x = 1", "metadata": {"tags": tags}}
     text["cells"].append({**own, "outputs": [3], "execution_count": "many", "id": "my cell!"})
-    nbformat.validate(_mend(json.dumps(text), released).notebook)
+    nbformat.validate(_repair(json.dumps(text), released).notebook)
 
 
 def test_other_kernel_is_noticed_and_run_as_python(released, answered):
     answered.metadata.kernelspec = {"name": "ir", "display_name": "R", "language": "R"}
-    mended = _mend(answered, released)
-    assert mended.cells == ("import math", DOUBLE, MEAN)
-    assert mended.reasons == ("the notebook is set to the language 'R'; it was run as Python",)
+    repaired = _repair(answered, released)
+    assert repaired.cells == ("import math", DOUBLE, MEAN)
+    assert repaired.reasons == ("the notebook is set to the language 'R'; it was run as Python",)
 
 
 def test_own_environment_s_name_is_no_problem(released, answered):
     answered.metadata.kernelspec = {"name": "conda-nlp", "display_name": "x", "language": "python"}
-    assert _mend(answered, released).reasons == ()
+    assert _repair(answered, released).reasons == ()
 
 
 def test_old_format_is_converted(released, answered):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         old = nbformat.writes(nbformat.convert(answered, 3), version=3)
-    mended = _mend(old, released)
-    assert DOUBLE in mended.cells and MEAN in mended.cells
-    assert mended.reasons[0] == "the notebook had the old format 3; it was converted"
-    assert dict(mended.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
+    repaired = _repair(old, released)
+    assert DOUBLE in repaired.cells and MEAN in repaired.cells
+    assert repaired.reasons[0] == "the notebook had the old format 3; it was converted"
+    assert dict(repaired.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
 
 
 def test_damaged_cells_are_left_out_one_by_one(released, answered):
@@ -230,9 +230,9 @@ def test_damaged_cells_are_left_out_one_by_one(released, answered):
         {"cell_type": "code", "source": "x" * (1 << 21)},
     ]
     loaded["cells"].append({"cell_type": "code", "source": ["y = ", "1"], "metadata": "none"})
-    mended = _mend(json.dumps(loaded), released)
-    assert len([reason for reason in mended.reasons if "is damaged" in reason]) == 5
-    assert mended.cells[-1] == "y = 1"
+    repaired = _repair(json.dumps(loaded), released)
+    assert len([reason for reason in repaired.reasons if "is damaged" in reason]) == 5
+    assert repaired.cells[-1] == "y = 1"
 
 
 @pytest.mark.parametrize(
@@ -256,20 +256,20 @@ def test_damaged_cells_are_left_out_one_by_one(released, answered):
         (b'{"cells": [' + b"{}," * 3000 + b"{}]}", "has 3001 cells; at most 2000"),
     ],
 )
-def test_mend_rejects_what_is_no_notebook(released, data, reason):
+def test_repair_rejects_what_is_no_notebook(released, data, reason):
     with pytest.raises(SubmissionRefused, match=reason):
-        mend(data, released, TARGETS)
+        repair(data, released, TARGETS)
 
 
 def test_byte_order_mark_and_windows_line_ends_are_no_problem(released, answered):
     _cell(answered, "toy_double_answer").source = DOUBLE.replace("\n", "\r\n")
     data = b"\xef\xbb\xbf" + as_text(answered).encode()
-    assert mend(data, released, TARGETS).cells == ("import math", DOUBLE, MEAN)
+    assert repair(data, released, TARGETS).cells == ("import math", DOUBLE, MEAN)
 
 
 def test_half_a_surrogate_pair_becomes_harmless(released, answered):
     text = as_text(answered).replace("Because I say so.", "\\ud800")
-    assert b"\\ud800" not in as_text(_mend(text, released).notebook).encode()
+    assert b"\\ud800" not in as_text(_repair(text, released).notebook).encode()
 
 
 _JSON = st.recursive(
@@ -298,8 +298,8 @@ _CELL = st.fixed_dictionaries(
 
 @settings(max_examples=200, deadline=None)
 @given(cells=st.lists(_CELL, max_size=8), version=st.integers(-1, 6) | _JSON, metadata=_JSON)
-def test_mend_never_fails_in_another_way(request, cells, version, metadata):
-    """Whatever JSON arrives, it is mended into a valid notebook or refused with a reason."""
+def test_repair_never_fails_in_another_way(request, cells, version, metadata):
+    """Whatever JSON arrives, it is repaired into a valid notebook or refused with a reason."""
     if not hasattr(request.config, "toy_released"):
         course = request.getfixturevalue("toy_course")
         request.config.toy_released = release.build(course.source("toy")).student
@@ -308,9 +308,9 @@ def test_mend_never_fails_in_another_way(request, cells, version, metadata):
     notebook = {"nbformat": version, "metadata": metadata, "cells": cells, "worksheets": sheets}
     data = json.dumps(notebook).encode()
     try:
-        mended = mend(data, released, TARGETS)
+        repaired = repair(data, released, TARGETS)
     except SubmissionRefused:
         return
-    nbformat.validate(mended.notebook)
-    graded = [cell.id for cell in mended.notebook.cells if grading(cell).get("grade")]
+    nbformat.validate(repaired.notebook)
+    graded = [cell.id for cell in repaired.notebook.cells if grading(cell).get("grade")]
     assert graded == ["toy_double", "toy_mean", "toy_essay"]

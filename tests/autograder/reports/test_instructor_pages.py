@@ -10,7 +10,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.class_run.pipeline import Settings, grade_class
 from autograder.cli import main as cli
 from autograder.cli import options
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import (
     Difference,
     Grade,
@@ -154,7 +154,7 @@ def opened(browser, look, layout, built, toys, toy_course, tmp_path):
     """Write the pages of a class of three and open one of them."""
     notebook = toys.answer(toy_course, toys.square, toys.mean, "Because.")
     targets = {"toy_double": "double", "toy_mean": "mean"}
-    mended = mend(as_text(notebook).encode(), built.student, targets)
+    repaired = repair(as_text(notebook).encode(), built.student, targets)
     difference = Difference("toy_double", "double([1.5, 2])", (2.25, 4.0), (3.0, 4.0))
     late = dataclasses.replace(GRADE, timing=LATE, differences=(difference,))
     better = dataclasses.replace(
@@ -163,7 +163,7 @@ def opened(browser, look, layout, built, toys, toy_course, tmp_path):
     refused = Grade("cy", "toy", State.REFUSED, "", 7, reasons=(HOSTILE,))
     grades = [late, better, refused]
     pages = {
-        "student": student_page(layout, late, mended, {}),
+        "student": student_page(layout, late, repaired, {}),
         "class": class_page(layout, grades, {}),
         "overview": overview_page([(layout, grades, {})]),
     }

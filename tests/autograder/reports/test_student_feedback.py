@@ -5,7 +5,7 @@ import pytest
 
 from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.records import (
     CellResult,
     Grade,
@@ -46,9 +46,9 @@ def layout(toy_course, built):
 
 
 @pytest.fixture
-def mended(toy_course, toys, built):
+def repaired(toy_course, toys, built):
     notebook = toys.answer(toy_course, toys.square, toys.mean, "Because.")
-    return mend(as_text(notebook).encode(), built.student, TARGETS)
+    return repair(as_text(notebook).encode(), built.student, TARGETS)
 
 
 def test_layout_reads_titles_points_and_hand_graded_questions_off_the_notebook(layout):
@@ -60,8 +60,8 @@ def test_layout_reads_titles_points_and_hand_graded_questions_off_the_notebook(l
     assert layout.points == 100
 
 
-def test_student_page_says_points_what_is_wrong_and_why(layout, mended, read_page):
-    words = read_page(student_page(layout, GRADE, mended, {})).words
+def test_student_page_says_points_what_is_wrong_and_why(layout, repaired, read_page):
+    words = read_page(student_page(layout, GRADE, repaired, {})).words
     assert "50 of 90 points, and 10 more are still to be given" in words
     assert "Every number is doubled. It is too large. (not met, 40 points)" in words
     assert "An empty list stays empty. (met, 20 points)" in words
@@ -70,22 +70,22 @@ def test_student_page_says_points_what_is_wrong_and_why(layout, mended, read_pag
     assert "A person reads this answer. It has not been graded yet." in words
 
 
-def test_student_page_shows_nothing_hidden(layout, mended):
-    page = student_page(layout, GRADE, mended, {})
+def test_student_page_shows_nothing_hidden(layout, repaired):
+    page = student_page(layout, GRADE, repaired, {})
     for hidden in ("0.125", "0.25", "0.015625", "expected", "nbgrader_cell", "squares<", "seed"):
         assert hidden not in page, hidden
 
 
-def test_student_page_shows_points_and_comment_of_a_person(layout, mended, read_page):
+def test_student_page_shows_points_and_comment_of_a_person(layout, repaired, read_page):
     given_by_hand = {"toy_essay": HandGrade(7.5, "Well <b>said</b>"), "toy_double": HandGrade(45)}
-    words = read_page(student_page(layout, GRADE, mended, given_by_hand)).words
+    words = read_page(student_page(layout, GRADE, repaired, given_by_hand)).words
     assert "82.5 of 100 points" in words
     assert "Well <b>said</b>" in words
     assert "45 of 60" in words
 
 
 def test_student_page_of_a_blank_notebook_does_not_lecture(layout, built, read_page):
-    blank = mend(as_text(built.student).encode(), built.student, TARGETS)
+    blank = repair(as_text(built.student).encode(), built.student, TARGETS)
     nothing = tuple(dataclasses.replace(v, points=0.0) for v in GRADE.verdicts)
     page = student_page(layout, dataclasses.replace(GRADE, verdicts=nothing), blank, {})
     words = read_page(page).words
@@ -101,9 +101,9 @@ def test_student_page_of_a_refused_file_says_why_and_what_to_do(layout, read_pag
     assert "hand it in once more" in words
 
 
-def test_student_page_shows_cells_that_failed(layout, mended, read_page):
+def test_student_page_shows_cells_that_failed(layout, repaired, read_page):
     cells = (CellResult(0, ""), CellResult(1, "", "NameError: name 'x' is not defined"))
-    page = student_page(layout, dataclasses.replace(GRADE, cells=cells), mended, {})
+    page = student_page(layout, dataclasses.replace(GRADE, cells=cells), repaired, {})
     words = read_page(page).words
     assert "NameError: name 'x' is not defined" in words
     assert "def double(numbers):" in words
@@ -116,7 +116,7 @@ def test_nothing_that_a_student_wrote_becomes_markup(
     code = toys.double + (f"\n# {HOSTILE}" if place == "code" else "")
     essay = HOSTILE if place == "essay" else "Because."
     notebook = toys.answer(toy_course, code, toys.mean, essay)
-    mended = mend(as_text(notebook).encode(), built.student, TARGETS)
+    repaired = repair(as_text(notebook).encode(), built.student, TARGETS)
     part = PartVerdict("values", False, 1.0, HOSTILE if place == "message" else "wrong")
     grade = dataclasses.replace(
         GRADE,
@@ -125,26 +125,26 @@ def test_nothing_that_a_student_wrote_becomes_markup(
         reasons=(HOSTILE,) if place == "reason" else (),
         cells=(CellResult(0, "", HOSTILE if place == "error" else "NameError"),),
     )
-    for page in (student_page(layout, grade, mended, {}), class_page(layout, [grade], {})):
+    for page in (student_page(layout, grade, repaired, {}), class_page(layout, [grade], {})):
         parsed = read_page(page)
         assert not {"img", "iframe", "link", "object"} & set(parsed.tags)
         assert parsed.tags.count("script") == ("script-src" in page)
         assert not any(name.startswith("on") for name, _ in parsed.attributes)
         assert "49" not in parsed.words
     if place != "reason":
-        assert HOSTILE in read_page(student_page(layout, grade, mended, {})).text
+        assert HOSTILE in read_page(student_page(layout, grade, repaired, {})).text
 
 
-def test_pages_ask_for_nothing(layout, mended, read_page):
-    for page in (student_page(layout, GRADE, mended, {}), class_page(layout, [GRADE], {})):
+def test_pages_ask_for_nothing(layout, repaired, read_page):
+    for page in (student_page(layout, GRADE, repaired, {}), class_page(layout, [GRADE], {})):
         assert "default-src 'none'" in page
         assert "http" not in page.replace("http-equiv", "")
         assert read_page(page).tags.count("html") == 1
 
 
-def test_pages_are_made_for_everybody(layout, mended, read_page):
+def test_pages_are_made_for_everybody(layout, repaired, read_page):
     """The rules that a machine can check: language, title, one main heading, order, labels."""
-    for page in (student_page(layout, GRADE, mended, {}), class_page(layout, [GRADE], {})):
+    for page in (student_page(layout, GRADE, repaired, {}), class_page(layout, [GRADE], {})):
         parsed = read_page(page)
         assert ("lang", "en") in parsed.attributes
         assert (
@@ -157,7 +157,7 @@ def test_pages_are_made_for_everybody(layout, mended, read_page):
         assert len(ids) == len(set(ids))
 
 
-def test_bars_never_leave_their_track(layout, mended):
-    page = student_page(layout, GRADE, mended, {"toy_double": HandGrade(600.0)})
+def test_bars_never_leave_their_track(layout, repaired):
+    page = student_page(layout, GRADE, repaired, {"toy_double": HandGrade(600.0)})
     assert "width: 100%" in page.replace("100.0%", "100%")
     assert "width: 1000" not in page

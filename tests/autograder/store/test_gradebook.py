@@ -9,7 +9,7 @@ import pytest
 from nbgrader import api, dbutil
 
 from autograder.authoring import release
-from autograder.intake.repair import mend
+from autograder.intake.repair import repair
 from autograder.lms.export import ExportRequest
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
 from autograder.records import (
@@ -215,8 +215,8 @@ def test_formgrader_notebook_shows_points_and_disarms_what_a_student_wrote(toy_c
     notebook = toys.answer(
         toy_course, toys.double, toys.mean, "<img src=x onerror=alert(1)> `<eos>`"
     )
-    mended = mend(nbformat.writes(notebook).encode(), built.student, TARGETS)
-    shown = formgrader_notebook(mended.notebook, GRADE)
+    repaired = repair(nbformat.writes(notebook).encode(), built.student, TARGETS)
+    shown = formgrader_notebook(repaired.notebook, GRADE)
     nbformat.validate(shown)
     cells = {cell.id: cell for cell in shown.cells}
     (output,) = cells["toy_double"].outputs

@@ -67,7 +67,7 @@ class Run:
 
 @dataclass(frozen=True)
 class PartVerdict:
-    """One property of one item: does it hold, and if not, what may the student read?
+    """Whether an answer has one property of its item, and if not, what the student may read.
 
     Attributes:
         message: what is wrong, in words; never inputs, expected values or test source.
@@ -75,7 +75,7 @@ class PartVerdict:
     """
 
     part: str
-    holds: bool
+    passed: bool
     weight: float
     message: str = ""
     staff_note: str = ""

@@ -45,7 +45,7 @@ def _lost(item, answer, seed=11):
     observations, _ = observe(requests, lambda: {check.target: answer}, seconds=60)
     verdict = judge_check(check, seed, observations)
     assert not verdict.fault
-    return {part.part: part.message for part in verdict.parts if not part.holds}
+    return {part.part: part.message for part in verdict.parts if not part.passed}
 
 
 # -- the checks ------------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ def print_verdict(
             f"recorded were {recorded.points:g}; the check has changed since, or answers vary"
         )
     for part in verdict.parts:
-        mark = "holds" if part.holds else "FAILS"
+        mark = "passed" if part.passed else "FAILED"
         console.print(f"\n{mark}  {part.part}: {says.get(part.part, '')}", markup=False)
         if part.message:
             console.print(printable(f"       to the student: {part.message}"))

@@ -280,10 +280,10 @@ def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVer
 
 
 def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
-    if all(verdict.holds for verdict in verdicts):
+    if all(verdict.passed for verdict in verdicts):
         return check.points
     total = math.fsum(verdict.weight for verdict in verdicts)
-    held = math.fsum(verdict.weight for verdict in verdicts if verdict.holds)
+    held = math.fsum(verdict.weight for verdict in verdicts if verdict.passed)
     return min(check.points, max(0.0, round(check.points * held / total, 2)))
 
 

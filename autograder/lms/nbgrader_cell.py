@@ -38,7 +38,7 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     verdict = judge_check(check, seed, observations)
     if verdict.fault:
         raise CheckFault(verdict.fault)
-    unmet = [part.message for part in verdict.parts if not part.holds]
+    unmet = [part.message for part in verdict.parts if not part.passed]
     if verdict.misconception is not None:
         unmet.append(verdict.misconception.hint)
     if verdict.points <= 0:

@@ -146,7 +146,7 @@ def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[
             found.append(verdict.points)
         parts = verdict.parts if verdict is not None else ()
         asked.update(part.part for part in parts)
-        held.update(part.part for part in parts if part.holds)
+        held.update(part.part for part in parts if part.passed)
     return {
         "item": item,
         "n": len(found),

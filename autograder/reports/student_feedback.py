@@ -126,8 +126,8 @@ def _student_row(
         "comment": by_hand.comment if by_hand is not None else "",
         "parts": [
             {
-                "says": (part.message if not part.holds else "") or item.says.get(part.part, ""),
-                "holds": part.holds,
+                "says": (part.message if not part.passed else "") or item.says.get(part.part, ""),
+                "passed": part.passed,
                 "points": item.points * part.weight / weight if weight else 0.0,
             }
             for part in (verdict.parts if verdict is not None else ())

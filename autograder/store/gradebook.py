@@ -272,7 +272,7 @@ def describe_verdict(verdict: Verdict) -> str:
     """Return a verdict as plain text for the instructor's eyes and the student's."""
     lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
     for part in verdict.parts:
-        lines.append(f"{'+' if part.holds else '-'} {part.part}: {part.message or 'holds'}")
+        lines.append(f"{'+' if part.passed else '-'} {part.part}: {part.message or 'passed'}")
     if verdict.misconception is not None:
         lines.append(f"Hint: {verdict.misconception.hint}")
     if verdict.fault:

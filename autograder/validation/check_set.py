@@ -257,7 +257,7 @@ def _right(
     share = min(_share(verdict) for verdict in verdicts)
     problem = f"the visible tests fail: {complaint}" if complaint else ""
     if share < 1:
-        failed = [part for verdict in verdicts for part in verdict.parts if not part.holds]
+        failed = [part for verdict in verdicts for part in verdict.parts if not part.passed]
         problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
     return Trial(
         check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
@@ -311,7 +311,7 @@ def _share(verdict: Verdict) -> float:
 
 
 def _failed(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    parts = (part.part for verdict in verdicts for part in verdict.parts if not part.holds)
+    parts = (part.part for verdict in verdicts for part in verdict.parts if not part.passed)
     return tuple(dict.fromkeys(parts))
 
 

@@ -171,7 +171,7 @@ def test_explain_shows_what_the_student_may_not_see(run, graded):
     out, *_ = graded
     shown = run("explain", "toy", "bo", "toy_double", "--out", out).stdout
     assert "toy_double: 20 of 60 points" in shown
-    assert "FAILS  values: Every number is doubled." in shown
+    assert "FAILED  values: Every number is doubled." in shown
     for word in ("inputs:", "expected:", "observed:"):
         assert word in shown
     assert "nearest mistake: squares\n  hint: Twice a number is not its square." in shown

@@ -106,7 +106,7 @@ def observe(implementation, check=CHECK, seed=SEED):
 def test_right_answer_earns_all_points():
     verdict = judge_check(CHECK, SEED, observe(lambda values: math.fsum(values) / len(values)))
     assert (verdict.points, verdict.max_points, verdict.fault) == (8.0, 8.0, "")
-    assert all(part.holds and not part.message for part in verdict.parts)
+    assert all(part.passed and not part.message for part in verdict.parts)
     assert verdict.misconception is None
 
 
@@ -139,7 +139,7 @@ def test_answer_like_the_references_is_not_compared_again():
 def test_answer_like_the_references_fails_where_the_judge_is_not_content_with_it():
     check = with_parts(judge=lambda observed, expected, inputs: "it is wrong")
     verdict = judge_check(check, SEED, arrived(mean, check))
-    assert [part.holds for part in verdict.parts] == [False, True, True]
+    assert [part.passed for part in verdict.parts] == [False, True, True]
 
 
 def test_nothing_is_known_where_the_reference_breaks():
@@ -152,7 +152,7 @@ def test_part_earns_its_weight():
 
     verdict = judge_check(CHECK, SEED, observe(for_floats_only))
     assert verdict.points == 8.0 * 4 / 8
-    assert [part.holds for part in verdict.parts] == [True, True, False]
+    assert [part.passed for part in verdict.parts] == [True, True, False]
 
 
 def test_smallest_failing_case_is_told_in_words():
@@ -418,7 +418,7 @@ def test_judging_leaves_the_global_generators_as_they_were():
 
 def test_inputs_reach_each_call_as_they_were_drawn():
     verdict = judge_check(CHECK, SEED, observe(sorted_in_place))
-    assert [part.holds for part in verdict.parts] == [True, False, True]
+    assert [part.passed for part in verdict.parts] == [True, False, True]
 
 
 def draw_nothing(rng):

@@ -234,7 +234,7 @@ def test_describe_verdict_says_points_properties_and_hint():
     assert describe_verdict(DOUBLE).splitlines() == [
         "20 of 60 points",
         "- values: Too large.",
-        "+ empty: holds",
+        "+ empty: passed",
         "Hint: Twice a number is not its square.",
     ]
 

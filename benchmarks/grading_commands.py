@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.authoring import release
 from autograder.authoring.course import COURSE_VARIABLE, Course
 from autograder.authoring.notebooks import grading, is_autograded
+from autograder.authoring.release import ReleasedSet, write
 
 ROOT = Path(__file__).resolve().parents[1]
 _POLL_SECONDS = 0.2
@@ -136,7 +136,7 @@ def grade_ours(course: Course, name: str, folder: Path, out: Path, n: int, jobs:
 
 def grade_with_nbgrader(course: Course, name: str, files: Sequence[Path], place: Path) -> Timed:
     """Autograde submissions by nbgrader's own command."""
-    release.write(release.build(course.source(name)), place)
+    write(ReleasedSet(course, name).notebooks, place)
     for path in files:
         target = place / "submitted" / path.stem / name / f"{name}.ipynb"
         target.parent.mkdir(parents=True)
@@ -158,7 +158,7 @@ def grade_with_otter(course: Course, name: str, files: Sequence[Path], place: Pa
     """Grade submissions as otter-grader's containers do inside, one command each, without them."""
     tests = place / "tests"
     tests.mkdir(parents=True)
-    for cell in release.build(course.source(name)).recorded.cells:
+    for cell in ReleasedSet(course, name).notebooks.recorded.cells:
         if is_autograded(cell):
             item = grading(cell)["grade_id"]
             text = _OTTER_TEST.format(name=item, points=grading(cell)["points"], source=cell.source)

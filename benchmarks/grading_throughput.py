@@ -35,13 +35,14 @@ sys.path.insert(0, str(ROOT))
 os.environ["OMP_NUM_THREADS"] = "1"  # as in the processes that grade; read when torch is loaded
 
 from assignments.sample_class.make import as_answer  # noqa: E402
-from autograder.authoring import release  # noqa: E402
 from autograder.authoring.checks import Check  # noqa: E402
 from autograder.authoring.course import Course  # noqa: E402
 from autograder.authoring.notebooks import as_text  # noqa: E402
+from autograder.authoring.release import ReleasedSet  # noqa: E402
 from autograder.class_run import pipeline  # noqa: E402
+from autograder.class_run.settings import Settings  # noqa: E402
 from autograder.grading import grader  # noqa: E402
-from autograder.grading.judge import case_requests  # noqa: E402
+from autograder.grading.judge import ItemJudge  # noqa: E402
 from autograder.inside.probe import probe_or_failure  # noqa: E402
 from autograder.intake.repair import repair  # noqa: E402
 from autograder.reports import student_feedback  # noqa: E402
@@ -71,7 +72,8 @@ def write_class(course: Course, name: str, folder: Path, n_students: int, seed: 
 
     One file in fifty is damaged: cut off, empty, or of a student who ended the process.
     """
-    built, problem_set = release.build(course.source(name)), course.problem_set(name)
+    released = ReleasedSet(course, name)
+    built, problem_set = released.notebooks, released.problem_set
     solution = {cell.id: cell.source for cell in built.solution.cells}
     rng = random.Random(seed)
     folder.mkdir(parents=True)
@@ -138,9 +140,9 @@ _STAGES = (
     (grader, "repair", "repair"),
     (pipeline, "repair", "repair"),
     (Sandbox, "run", "sandbox, our side"),
-    (grader, "case_requests", "judge"),
-    (grader, "known_answers", "judge"),
-    (grader, "judge_check", "judge"),
+    (ItemJudge, "requests", "judge"),
+    (ItemJudge, "known_answers", "judge"),
+    (ItemJudge, "verdict", "judge"),
     (Journal, "write", "record"),
     (Gradebook, "record", "gradebook"),
     (student_feedback, "student_page", "feedback"),
@@ -165,7 +167,7 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
     Session.end = ended  # type: ignore
     try:
         started = time.process_time()
-        pipeline.grade_class(SETS[name], name, folder, pipeline.Settings(out))
+        pipeline.grade_class(ReleasedSet(SETS[name], name), folder, Settings(out))
         everything = time.process_time() - started
     finally:
         Session.end = end  # type: ignore
@@ -179,16 +181,14 @@ def cost_by_stage(name: str, folder: Path, out: Path, n: int) -> dict[str, float
 
 def _own_code(name: str, folder: Path) -> float:
     """CPU seconds of the cells and probes alone, in a process that nothing surrounds."""
-    course = SETS[name]
-    problem_set, released = course.problem_set(name), release.build(course.source(name)).student
-    requests = [ask for check in problem_set.checks for ask in case_requests(check, 1)]
-    targets = grader.targets(problem_set)
+    released, judge = ReleasedSet(SETS[name], name), ItemJudge()
+    requests = [ask for check in released.problem_set.checks for ask in judge.requests(check, 1)]
     total = 0.0
     for path in sorted(folder.iterdir()):
         data = path.read_bytes()
         if len(data) <= _DAMAGED_BYTES or b"os._exit" in data:
             continue
-        cells = repair(data, released, targets).cells
+        cells = repair(data, released).cells
         started = time.process_time()
         namespace: dict[str, Any] = {"__name__": "__main__"}
         for cell in cells:

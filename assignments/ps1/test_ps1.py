@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.authoring.release import build
-from autograder.grading.judge import case_requests
+from autograder.grading.judge import ItemJudge
 from tests.assignments.notebooks import run_cells
 
 from .continuation_counts import continuation_counts
@@ -17,6 +17,7 @@ from .interpolated_prob import interpolated_prob
 from .kneser_ney_prob import kneser_ney_prob
 from .problem_set import PROBLEM_SET
 
+JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
@@ -53,7 +54,7 @@ def test_continuation_counts_match_their_definition(kind, order):
 def test_inputs_keep_the_contracts():
     for seed in range(5):
         for item in ("ps1_add_k_prob", "ps1_interpolated_prob", "ps1_kneser_ney_prob"):
-            for request in case_requests(CHECKS[item], seed):
+            for request in JUDGE.requests(CHECKS[item], seed):
                 settings, everything = request.inputs["settings"], request.inputs["everything"]
                 assert len(set(everything)) == settings["vocab_size"]
                 for table in request.inputs["tables"]:
@@ -62,7 +63,7 @@ def test_inputs_keep_the_contracts():
                 assert min(settings.get("weights", [1.0])) > 0
                 assert all(0 < d < 1 for d in settings.get("discounts", []))
                 assert settings.get("k", 1) > 0
-        for request in case_requests(CHECKS["ps1_sample"], seed):
+        for request in JUDGE.requests(CHECKS["ps1_sample"], seed):
             assert all(0 <= u < 1 for u in request.inputs["us"])
             # 2e-10: some sums are made to lie 1e-10 below 1.
             assert sum(p for _, p in request.inputs["probs"]) == pytest.approx(1, abs=2e-10)

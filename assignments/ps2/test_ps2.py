@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 from tokenizers import models
 
 from autograder.authoring.release import build
-from autograder.grading.judge import case_requests
+from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from course_pkg.text.tokenizers.byte_pair import to_printable
@@ -24,6 +24,7 @@ from .learn_merges import draw_corpora, draw_stops, learn_merges, learning_steps
 from .merge_pair import merge_pair
 from .problem_set import PROBLEM_SET
 
+JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
@@ -33,7 +34,7 @@ def release():
 
 
 def _cases(item, seed):
-    return [request.inputs for request in case_requests(CHECKS[item], seed)]
+    return [request.inputs for request in JUDGE.requests(CHECKS[item], seed)]
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -43,7 +44,7 @@ def test_texts_of_many_draws_are_cut_alike_by_both_libraries():
     """Rare draws must not cost a student points: accents that two libraries cut differently did."""
     check = CHECKS["ps2_encode"]
     for seed in range(100, 125):
-        for request in case_requests(check, seed):
+        for request in JUDGE.requests(check, seed):
             right = ask(request, check.alternatives[0].implementation)
             expected = ask(request, check.reference)
             assert right == expected, (seed, request.part, request.inputs)
@@ -78,7 +79,7 @@ def test_the_heart_of_each_item_is_worth_three_fifths():
 def test_one_slip_costs_one_part(item, slip, lost):
     check = CHECKS[item]
     wrong = set()
-    for request in case_requests(check, 11):
+    for request in JUDGE.requests(check, 11):
         part = next(part for part in check.parts if part.name == request.part)
         expected = probe_or_failure(request, {request.target: check.reference})
         observed = probe_or_failure(request, {request.target: check.mistake(slip).implementation})
@@ -99,7 +100,7 @@ def test_what_stands_on_a_wrong_merge_is_wrong_in_every_draw(release, item, wron
     check = CHECKS[item]
     values = next(part for part in check.parts if part.name == "values")
     for seed in range(5):
-        requests = [one for one in case_requests(check, seed) if one.part == values.name]
+        requests = [one for one in JUDGE.requests(check, seed) if one.part == values.name]
         assert any(
             values.judge(
                 probe_or_failure(request, made),

@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from autograder.authoring.release import build
-from autograder.grading.judge import case_requests, judge_check
+from autograder.grading.judge import ItemJudge
 from autograder.validation.plain_process import observe
 from tests.assignments.notebooks import run_cells
 
@@ -26,6 +26,7 @@ from .stream_pieces import draw_streams, stream_pieces
 from .truncated_bptt import truncated_bptt
 from .window_logits import window_logits
 
+JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
@@ -41,9 +42,9 @@ def _arguments(draw, seed=4):
 def _lost(item, answer, seed=11):
     """What a student reads of each part that an answer fails."""
     check = CHECKS[item]
-    requests = case_requests(check, seed)
+    requests = JUDGE.requests(check, seed)
     observations, _ = observe(requests, lambda: {check.target: answer}, seconds=60)
-    verdict = judge_check(check, seed, observations)
+    verdict = JUDGE.verdict(check, seed, observations)
     assert not verdict.fault
     return {part.part: part.message for part in verdict.parts if not part.passed}
 

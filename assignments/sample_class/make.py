@@ -18,10 +18,10 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring import release
 from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.course import Course, find_course
 from autograder.authoring.notebooks import as_text, grading, is_answer, is_graded
+from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
 
 Answers = Mapping[str, str]
@@ -64,7 +64,8 @@ _ESSAY = "The longer the history, the fewer of the possible histories has anybod
 
 def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield each student's name and the bytes of the file they hand in."""
-    built, problem_set = release.build(course.source(name)), course.problem_set(name)
+    released = ReleasedSet(course, name)
+    built, problem_set = released.notebooks, released.problem_set
     solution = {
         f"{check.item}_answer": _cell(built.solution, f"{check.item}_answer").source
         for check in problem_set.checks

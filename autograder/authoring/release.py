@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from nbgrader.preprocessors import (
 
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.course import Course
+from autograder.authoring.late_policy import Policy, read_policy
 from autograder.authoring.notebooks import (
     as_text,
     defines,
@@ -44,6 +46,7 @@ from autograder.authoring.notebooks import (
     is_autograded,
     is_ungraded_work,
 )
+from autograder.authoring.outline import Outline
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
@@ -68,6 +71,51 @@ class Release:
     recorded: NotebookNode
     student: NotebookNode
     solution: NotebookNode
+
+
+@dataclass(frozen=True)
+class ReleasedSet:
+    """A problem set of a course with everything that follows from its files.
+
+    Each thing is made when it is first asked for, and once: one object is made for a run and passed
+    on. Two are equal if they name the same set; in another process it is all made anew.
+    """
+
+    course: Course
+    name: str
+
+    @cached_property
+    def problem_set(self) -> ProblemSet:
+        """The checks."""
+        return self.course.problem_set(self.name)
+
+    @cached_property
+    def notebooks(self) -> Release:
+        """The notebook in all its versions.
+
+        Raises:
+            GraderError: if there is no such set, or as `build`.
+        """
+        return build(self.course.source(self.name))
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Titles, points and properties of all that earns points."""
+        return Outline.of(self.problem_set, self.notebooks.student)
+
+    @cached_property
+    def targets(self) -> dict[str, str]:
+        """For each autograded item, the name that its answer defines."""
+        return {check.item: check.target for check in self.problem_set.checks}
+
+    @cached_property
+    def policy(self) -> Policy:
+        """Due dates and penalties."""
+        return read_policy(self.course, self.name)
+
+    def __reduce__(self) -> tuple[type, tuple[Course, str]]:
+        """Leave out what was made: checks hold functions of modules that another process lacks."""
+        return ReleasedSet, (self.course, self.name)
 
 
 def read_source(path: Path) -> NotebookNode:

@@ -14,16 +14,17 @@ from itertools import islice
 from typing import Any
 
 from autograder.class_run.workers import Job, Process, in_order
-from autograder.grading.grader import Task, faulty
-from autograder.records import Grade, GraderError
-from autograder.store.journal import Journal
+from autograder.grading.grader import Graded, Task, faulty
+from autograder.records import GraderError
 
 _AHEAD = 4  # tasks for each thread of the cluster: what is in flight bounds the memory
 _MOST_DEATHS = 3
 _CONNECT_SECONDS = 30.0
 
 
-def grade_on_cluster(job: Job, tasks: Sequence[Task], address: str) -> Iterator[tuple[Task, Grade]]:
+def grade_on_cluster(
+    job: Job, tasks: Sequence[Task], address: str
+) -> Iterator[tuple[Task, Graded]]:
     """Grade each task once on the workers of a Dask scheduler; yield it with its grade.
 
     Raises:
@@ -59,7 +60,8 @@ def grade_on_cluster(job: Job, tasks: Sequence[Task], address: str) -> Iterator[
             task, failed = doing.pop(future.key), future.exception()
             if isinstance(failed, GraderError):
                 raise failed
-            yield task, faulty(task, f"on the cluster: {failed}") if failed else future.result()
+            fault = Graded(faulty(task, f"on the cluster: {failed}")) if failed else None
+            yield task, fault or future.result()
             answers.update(hand_out(1))
 
 
@@ -67,13 +69,13 @@ def _with_bytes(job: Job, task: Task) -> Task:
     if task.refusal:
         return task
     student, digest = task.submission.student, task.submission.sha256
-    return replace(task, submission=Journal(job.folder, job.name).submission(student, digest))
+    return replace(task, submission=job.journal.submission(student, digest))
 
 
 _here = threading.local()
 
 
-def _grade_there(job: Job, task: Task) -> Grade:
+def _grade_there(job: Job, task: Task) -> Graded:
     """Grade in the process that belongs to this thread of a worker.
 
     Raises:

@@ -1,41 +1,40 @@
 """Take a class through the stages: receive, grade, record, book, explain.
 
     folder ─► received/ ─► Grader (repair, sandbox ═╡wall╞═, judge) ─► records/ ─► gradebook
-                                                                          └─► feedback/, autograded/
+                                                                          ├─► feedback/
+                                                                          └─► autograded/
 
-Everything up to `records/` is done once for each submission; everything after it is made again from
-the records and the received copies. Times and penalties are no part of what is done once: they
-follow the course's policy in every run. So a run that is killed at any moment loses nothing: the
-next one skips students whose record bears the same key, and writes the outputs of all.
+One submission after another goes all the way, so a class need not fit in memory. Everything up to
+`records/` is done once for each; everything after it is made again in every run, for those that
+were recorded earlier from their received copies. Times and penalties are no part of what is done
+once: they follow the course's policy in every run. So a run that is killed at any moment loses
+nothing: the next one skips students whose record bears the same key, and writes the outputs of all.
 """
 
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring import release
-from autograder.authoring.checks import ProblemSet
-from autograder.authoring.course import Course
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.outline import Outline
+from autograder.authoring.release import ReleasedSet
 from autograder.class_run.cluster import grade_on_cluster
-from autograder.class_run.late_policy import read_policy
-from autograder.class_run.plan import Received, Settings, receive
+from autograder.class_run.plan import Received, receive
+from autograder.class_run.settings import Settings
 from autograder.class_run.workers import Job, grade_all
 from autograder.files import write_atomically, write_if_new
-from autograder.grading.grader import Task, targets
+from autograder.grading.grader import Graded
 from autograder.intake.collection import Delivery, collect
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import Grade, GraderError, HandGrade, State, SubmissionRefused
+from autograder.records import Grade, GraderError, HandGrade, State
 from autograder.reports import instructor_pages, student_feedback
 from autograder.store.grade_changes import Change, change_between
 from autograder.store.gradebook import Gradebook, formgrader_notebook
 from autograder.store.journal import Journal, Record
-
-__all__ = ["Settings", "grade_class", "write_outputs", "write_pages"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ class Watcher:
 
 
 def grade_class(
-    course: Course,
-    name: str,
+    released: ReleasedSet,
     submissions: Path,
     settings: Settings,
     watcher: Watcher | None = None,
@@ -92,42 +90,57 @@ def grade_class(
     """
     started = time.monotonic()
     watcher = watcher or Watcher()
-    journal = Journal(settings.out, name)
-    with _said_plainly(settings.out), journal.only_writer():
-        delivery = collect(submissions, name, settings.layout)
+    journal = Journal(settings.out, released.name)
+    with _report_errors(settings.out), journal.only_writer():
+        delivery = collect(submissions, released.name, settings.layout)
         watcher.found(delivery)
-        received = receive(course, name, delivery, journal, settings, held)
+        received = receive(released, delivery, journal, settings, held)
         watcher.received(len(received))
         ledger = _Ledger(journal)
-        tasks: list[Task] = []
-        for one in received:
-            if one.takes_over(settings.resume):
-                watcher.graded(ledger.enter(one, one.earlier_grade), True)
-            else:
-                tasks.append(one.task)
-        by_key = {one.task.key: one for one in received}
-        job = Job(course, name, settings.confinement, settings.out)
-        if settings.scheduler:
-            graded = grade_on_cluster(job, tasks, settings.scheduler)
-        else:
-            graded = grade_all(job, tasks, settings.jobs)
-        for task, grade in graded:
-            watcher.graded(ledger.enter(by_key[task.key], grade), False)
-        grades = tuple(sorted(ledger.grades, key=lambda grade: grade.student))
-        page = write_outputs(course, name, grades, settings).page
+        graded = _grade(released, received, settings, ledger, watcher)
+        with contextlib.closing(graded):  # an error in what is written ends the processes, too
+            page = _write_outputs(released, graded, settings).page
     return ClassResult(
-        problem_set=name,
-        grades=grades,
-        reused=len(received) - len(tasks),
+        problem_set=released.name,
+        grades=tuple(sorted(ledger.grades, key=lambda grade: grade.student)),
+        reused=sum(one.takes_over(settings.resume) for one in received),
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
         seconds=time.monotonic() - started,
         page=page,
-        notices=tuple(_notices(course, name, received)),
+        notices=tuple(_notices(released, received)),
     )
 
 
+def _grade(
+    released: ReleasedSet,
+    received: Sequence[Received],
+    settings: Settings,
+    ledger: "_Ledger",
+    watcher: Watcher,
+) -> Generator[Graded, None, None]:
+    """Record every grade, and yield those that are new as soon as they are there."""
+    taken_over, tasks = [], []
+    for one in received:
+        if one.takes_over(settings.resume):
+            taken_over.append(ledger.enter(one, one.earlier_grade))
+            watcher.graded(taken_over[-1], True)
+        else:
+            tasks.append(one.task)
+    by_key = {one.task.key: one for one in received}
+    job = Job(released, settings.confinement, settings.out)
+    if settings.scheduler:
+        answers = grade_on_cluster(job, tasks, settings.scheduler)
+    else:
+        answers = grade_all(job, tasks, settings.jobs)
+    for task, answer in answers:
+        grade = ledger.enter(by_key[task.key], answer.grade)
+        watcher.graded(grade, False)
+        yield replace(answer, grade=grade)
+    yield from map(Graded, taken_over)
+
+
 @contextlib.contextmanager
-def _said_plainly(out: Path) -> Iterator[None]:
+def _report_errors(out: Path) -> Iterator[None]:
     """Turn what the disk refuses into something that an instructor can fix."""
     try:
         yield
@@ -139,7 +152,7 @@ def _said_plainly(out: Path) -> Iterator[None]:
         ) from error
 
 
-def write_pages(course: Course, names: Sequence[str], settings: Settings) -> Path:
+def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     """Write all outputs of some sets again, and a page that leads to them; return that page.
 
     Made from records and received copies alone: nothing is run, for example after hand grading.
@@ -148,25 +161,25 @@ def write_pages(course: Course, names: Sequence[str], settings: Settings) -> Pat
         GraderError: if nothing was graded there.
     """
     classes = []
-    for name in names:
-        journal = Journal(settings.out, name)
+    for released in sets:
+        journal = Journal(settings.out, released.name)
         with journal.only_writer():
             records = [journal.read(student) for student in journal.students()]
-            grades = [record.grade for record in records if record is not None]
-            if grades:
-                classes.append(write_outputs(course, name, grades, settings))
+            recorded = [Graded(record.grade) for record in records if record is not None]
+            if recorded:
+                classes.append(_write_outputs(released, recorded, settings))
     if not classes:
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
     overview = instructor_pages.overview_page(
-        [(one.layout, one.grades, one.by_hand) for one in classes]
+        [(one.outline, one.grades, one.by_hand) for one in classes]
     )
     write_atomically(page, overview.encode())
-    return page if len(names) > 1 else classes[0].page
+    return page if len(sets) > 1 else classes[0].page
 
 
 @dataclass(frozen=True)
-class Outputs:
+class _Outputs:
     """What was written about a class, and what it says.
 
     Attributes:
@@ -174,68 +187,72 @@ class Outputs:
         page: the instructor's page.
     """
 
-    layout: student_feedback.Layout
+    outline: Outline
     grades: Sequence[Grade]
     by_hand: Mapping[str, Mapping[str, HandGrade]]
     page: Path
 
 
-def write_outputs(
-    course: Course, name: str, grades: Sequence[Grade], settings: Settings
-) -> Outputs:
+def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Settings) -> _Outputs:
     """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
-    problem_set, built = course.problem_set(name), release.build(course.source(name))
-    journal = Journal(settings.out, name)
-    layout = student_feedback.Layout.of(problem_set, built.student)
+    grades: list[Grade] = []
     with Gradebook(settings.url) as book:
-        book.register(name, built.recorded, read_policy(course, name).due)
-        given, pages = book.hand_grades(name), _Pages(settings.out, problem_set, built)
-        book.record(name, ((grade, pages.write(grade, given)) for grade in grades))
-        by_hand = book.hand_grades(name)
+        book.register(released.name, released.notebooks.recorded, released.policy.due)
+        pages = _StudentPages(released, settings.out, book.hand_grades(released.name))
+
+        def written() -> Iterator[tuple[Grade, frozenset[str]]]:
+            for one in graded:
+                grades.append(one.grade)
+                yield one.grade, pages.write(one)
+
+        book.record(released.name, written())
+        by_hand = book.hand_grades(released.name)
+    grades.sort(key=lambda grade: grade.student)
     # Apart from the students' pages, whose folder may be published as it is.
-    page, changes = settings.out / "dashboard" / name / "index.html", journal.changes()
-    write_atomically(
-        page, instructor_pages.class_page(layout, grades, by_hand, len(changes)).encode()
-    )
-    history = instructor_pages.changes_page(layout, changes)
+    page = settings.out / "dashboard" / released.name / "index.html"
+    changes = Journal(settings.out, released.name).changes()
+    dashboard = instructor_pages.class_page(released.outline, grades, by_hand, len(changes))
+    write_atomically(page, dashboard.encode())
+    history = instructor_pages.changes_page(released.outline, changes)
     write_atomically(page.with_name("changes.html"), history.encode())
-    return Outputs(layout, grades, by_hand, page)
+    return _Outputs(released.outline, grades, by_hand, page)
 
 
-class _Pages:
-    """Writes what is made for each student: one at a time, so a class need not fit in memory."""
+class _StudentPages:
+    """Writes what is made for each student.
 
-    def __init__(self, out: Path, problem_set: ProblemSet, built: release.Release) -> None:
+    Args:
+        by_hand: for each student, what people gave for each cell.
+    """
+
+    def __init__(
+        self, released: ReleasedSet, out: Path, by_hand: Mapping[str, Mapping[str, HandGrade]]
+    ) -> None:
+        self._released = released
         self._out = out
-        self._name = problem_set.name
-        self._journal = Journal(out, problem_set.name)
-        self._layout = student_feedback.Layout.of(problem_set, built.student)
-        self._released = built.student
-        self._targets = targets(problem_set)
+        self._by_hand = by_hand
 
-    def write(self, grade: Grade, by_hand: Mapping[str, Mapping[str, HandGrade]]) -> frozenset[str]:
+    def write(self, graded: Graded) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
-        repaired = self._repaired(grade)
+        grade, repaired, name = graded.grade, self._repaired(graded), self._released.name
         # nbgrader's layout, so that its release_feedback and formgrader find the files.
-        place = Path(grade.student, self._name)
-        given = by_hand.get(grade.student, {})
-        html = student_feedback.student_page(self._layout, grade, repaired, given)
-        write_if_new(self._out / "feedback" / place / f"{self._name}.html", html.encode())
+        place = Path(grade.student, name)
+        given = self._by_hand.get(grade.student, {})
+        html = student_feedback.student_page(self._released.outline, grade, repaired, given)
+        write_if_new(self._out / "feedback" / place / f"{name}.html", html.encode())
         if repaired is None:
             return frozenset()
         notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        write_if_new(self._out / "autograded" / place / f"{self._name}.ipynb", notebook.encode())
+        write_if_new(self._out / "autograded" / place / f"{name}.ipynb", notebook.encode())
         return repaired.blank
 
-    def _repaired(self, grade: Grade) -> RepairedNotebook | None:
-        """Repair the received copy once more; None where there never was a readable notebook."""
-        if not grade.sha256:
-            return None
-        notebook = self._journal.submission(grade.student, grade.sha256).notebook
-        try:
-            return repair(notebook, self._released, self._targets)
-        except SubmissionRefused:
-            return None
+    def _repaired(self, graded: Graded) -> RepairedNotebook | None:
+        """Return the notebook that was graded; None where there never was a readable one."""
+        grade = graded.grade
+        if graded.repaired or not grade.sha256 or grade.state is State.REFUSED:
+            return graded.repaired
+        journal = Journal(self._out, self._released.name)
+        return repair(journal.submission(grade.student, grade.sha256).notebook, self._released)
 
 
 # ------------------------------------------------------------------ what is recorded
@@ -265,10 +282,11 @@ class _Ledger:
         return grade
 
 
-def _notices(course: Course, name: str, received: Sequence[Received]) -> Iterator[str]:
+def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
     """What is to be said about due dates, once for the whole class."""
     here = {one.task.submission.student for one in received}
-    for student in read_policy(course, name).extensions:
+    name = released.name
+    for student in released.policy.extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
     unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)

@@ -3,50 +3,21 @@
 import hashlib
 import json
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring import release
-from autograder.authoring.course import Course
-from autograder.class_run.late_policy import read_policy
-from autograder.grading.grader import Confinement, Task, targets
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.lateness import timing_of
+from autograder.class_run.settings import Settings
+from autograder.grading.grader import Task
 from autograder.grading.judge import submission_seed
 from autograder.intake.collection import Delivery, collect, read_notebook
-from autograder.intake.layouts import Layout
 from autograder.intake.repair import repair
 from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
-from autograder.reports import student_feedback
 from autograder.store.grade_changes import PART
 from autograder.store.input_digests import input_digests, part_digests
 from autograder.store.journal import Journal, Record
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a class is graded.
-
-    Attributes:
-        out: folder below which everything is written.
-        database: address of nbgrader's gradebook; empty for a SQLite file in `out`.
-        jobs: processes that grade at the same time.
-        resume: take over records that were made from the same things.
-        layout: how the submissions are named; recognised by their names if None.
-        scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
-    """
-
-    out: Path
-    database: str = ""
-    jobs: int = 1
-    resume: bool = True
-    confinement: Confinement = field(default_factory=Confinement)
-    layout: Layout | None = None
-    scheduler: str = ""
-
-    @property
-    def url(self) -> str:
-        """Address of the gradebook."""
-        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"
 
 
 @dataclass(frozen=True)
@@ -74,8 +45,7 @@ class Received:
 
 
 def receive(
-    course: Course,
-    name: str,
+    released: ReleasedSet,
     delivery: Delivery,
     journal: Journal,
     settings: Settings,
@@ -84,7 +54,7 @@ def receive(
     """Copy every submission in before anything runs; a student is there even if the file is not."""
     journal.make_salt()
     received = []
-    for one in look_at(course, name, delivery, journal, settings, held):
+    for one in look_at(released, delivery, journal, settings, held):
         if one.task.submission.sha256:
             journal.keep(one.task.submission.notebook)
             one = replace(one, task=one.task.without_bytes())
@@ -94,19 +64,16 @@ def receive(
 
 
 def look_at(
-    course: Course,
-    name: str,
+    released: ReleasedSet,
     delivery: Delivery,
     journal: Journal,
     settings: Settings,
     held: Container[Path] = (),
 ) -> Iterator[Received]:
     """Read every submission, and what an earlier run recorded of it; write nothing."""
-    decides = input_digests(course, name) | {"limits": repr(settings.confinement)}
-    parts = {f"{PART}{name}": digest for name, digest in part_digests(course, name).items()}
-    policy, now = read_policy(course, name), datetime.now(UTC)
-    released = release.build(course.source(name)).student
-    points = student_feedback.Layout.of(course.problem_set(name), released).points
+    decides = input_digests(released) | {"limits": repr(settings.confinement)}
+    parts = {f"{PART}{name}": digest for name, digest in part_digests(released).items()}
+    now = datetime.now(UTC)
     for found in delivery:
         is_held = found.path is not None and found.path in held
         data, refusal = b"", "it is still being copied" if is_held else ""
@@ -116,18 +83,18 @@ def look_at(
             except SubmissionRefused as error:
                 refusal = str(error)
         digest = hashlib.sha256(data).hexdigest() if not refusal else ""
-        seed = submission_seed(journal.salt(), found.student, name)
+        seed = submission_seed(journal.salt(), found.student, released.name)
         reasons = found.reasons if found.path is not None else ()
         key = json.dumps([found.student, digest, refusal, reasons, seed, decides])
         task = Task(
-            Submission(found.student, name, data, digest),
+            Submission(found.student, released.name, data, digest),
             hashlib.sha256(key.encode()).hexdigest(),
             seed,
             reasons,
             refusal,
         )
         own = {"submission": digest or refusal, "questions": str(seed)}
-        timing = policy.timing(found, points, now)
+        timing = timing_of(found, released.policy, released.outline.points, now)
         earlier = journal.read(found.student)
         yield Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
 
@@ -160,22 +127,20 @@ class Planned:
     timing: Timing
 
 
-def plan(course: Course, name: str, submissions: Path, settings: Settings) -> tuple[Planned, ...]:
+def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[Planned, ...]:
     """Say what `grade_class` would do with each submission; write nothing, run nothing.
 
     Raises:
         GraderError: as `grade_class`.
     """
-    journal = Journal(settings.out, name)
-    released = release.build(course.source(name)).student
-    answers = targets(course.problem_set(name))
+    journal = Journal(settings.out, released.name)
     planned = []
-    delivery = collect(submissions, name, settings.layout)
-    for one in look_at(course, name, delivery, journal, settings):
+    delivery = collect(submissions, released.name, settings.layout)
+    for one in look_at(released, delivery, journal, settings):
         task, refusal = one.task, one.task.refusal
         if not refusal:
             try:
-                repair(task.submission.notebook, released, answers)
+                repair(task.submission.notebook, released)
             except SubmissionRefused as error:
                 refusal = str(error)
         student, timing = task.submission.student, one.timing

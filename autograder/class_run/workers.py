@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from autograder.authoring.course import Course
-from autograder.class_run import forks
-from autograder.grading.grader import Confinement, Grader, Task, faulty
-from autograder.records import Grade, GraderError
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run import fork_server
+from autograder.grading.grader import Confinement, Graded, Grader, Task, faulty
+from autograder.records import GraderError
 from autograder.store.journal import Journal
 
 _MOST_DEATHS = 3
@@ -36,13 +36,17 @@ class Job:
         folder: holds the journal, and in it the copies of what was received.
     """
 
-    course: Course
-    name: str
+    released: ReleasedSet
     confinement: Confinement
     folder: Path
 
+    @property
+    def journal(self) -> Journal:
+        """The records of the set, and copies of what was received."""
+        return Journal(self.folder, self.released.name)
 
-def grade_all(job: Job, tasks: Sequence[Task], n_processes: int) -> Iterator[tuple[Task, Grade]]:
+
+def grade_all(job: Job, tasks: Sequence[Task], n_processes: int) -> Iterator[tuple[Task, Graded]]:
     """Grade each task once and yield it with its grade, in any order.
 
     Raises:
@@ -51,15 +55,15 @@ def grade_all(job: Job, tasks: Sequence[Task], n_processes: int) -> Iterator[tup
     if not tasks:
         return
     if n_processes == 1 or len(tasks) == 1:
-        with Grader(job.course, job.name, job.confinement) as grader:
+        with Grader(job.released, job.confinement) as grader:
             for task in in_order(tasks):
                 yield task, _grade(grader, job, task)
         return
-    crew = _Crew(job, tasks)
+    pool = _WorkerPool(job, tasks)
     try:
-        yield from crew.grade(min(n_processes, len(tasks)))
+        yield from pool.grade(min(n_processes, len(tasks)))
     finally:
-        crew.dismiss()
+        pool.shutdown()
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
@@ -67,20 +71,18 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: (task.seed, task.submission.student))
 
 
-def _grade(grader: Grader, job: Job, task: Task) -> Grade:
+def _grade(grader: Grader, job: Job, task: Task) -> Graded:
     """Grade the received copy: a task travels without it, and a class need not fit in memory."""
     if task.refusal or task.submission.notebook:
         return grader.grade(task)
     try:
-        received = Journal(job.folder, job.name).submission(
-            task.submission.student, task.submission.sha256
-        )
+        received = job.journal.submission(task.submission.student, task.submission.sha256)
     except GraderError as error:
-        return faulty(task, str(error))
+        return Graded(faulty(task, str(error)))
     return grader.grade(replace(task, submission=received))
 
 
-class _Crew:
+class _WorkerPool:
     """Processes that grade, and the tasks that are left."""
 
     def __init__(self, job: Job, tasks: Sequence[Task]) -> None:
@@ -88,9 +90,9 @@ class _Crew:
         self.left = _Queue(tasks)
         self.processes: list[Process] = []
         self.deaths: Counter[str] = Counter()
-        self.stillborn = 0
+        self.failed_starts = 0
 
-    def grade(self, n_processes: int) -> Iterator[tuple[Task, Grade]]:
+    def grade(self, n_processes: int) -> Iterator[tuple[Task, Graded]]:
         self.processes = [Process(self.job) for _ in range(n_processes)]
         while any([process.fill(self.left) for process in self.processes]):
             pipes = {process.pipe: process for process in self.processes if process.tasks}
@@ -103,16 +105,16 @@ class _Crew:
                     continue
                 if isinstance(answer, GraderError):
                     raise answer
-                if isinstance(answer, Grade):
+                if isinstance(answer, Graded):
                     yield process.tasks.popleft(), answer
-                process.is_ready, self.stillborn = True, 0
+                process.is_ready, self.failed_starts = True, 0
 
-    def dismiss(self) -> None:
+    def shutdown(self) -> None:
         """End every process: in order if it is idle, at once if it is not."""
         for process in self.processes:
             process.end()
 
-    def _replace(self, dead: "Process") -> Iterator[tuple[Task, Grade]]:
+    def _replace(self, dead: "Process") -> Iterator[tuple[Task, Graded]]:
         """Let another process go on where one has died."""
         dead.end()
         if dead.is_ready:
@@ -121,10 +123,11 @@ class _Crew:
             if self.deaths[task.key] < _MOST_DEATHS:
                 self.left.give_back(task)
             else:
-                yield task, faulty(task, f"the grader's process died {_MOST_DEATHS} times")
+                died = f"the grader's process died {_MOST_DEATHS} times"
+                yield task, Graded(faulty(task, died))
         else:
-            self.stillborn += 1
-            if self.stillborn >= _MOST_DEATHS:
+            self.failed_starts += 1
+            if self.failed_starts >= _MOST_DEATHS:
                 raise GraderError("the grader's processes die before they are ready")
         for task in dead.tasks:
             self.left.give_back(task)
@@ -162,12 +165,12 @@ class Process:
     """One process with a warm sandbox, and what it has been given to do, first things first."""
 
     def __init__(self, job: Job) -> None:
-        forks.prepare()
-        self.pipe, theirs = forks.CONTEXT.Pipe()
+        fork_server.prepare()
+        self.pipe, theirs = fork_server.CONTEXT.Pipe()
         self.tasks: deque[Task] = deque()
         self.is_ready = False
         self._seed: int | None = None
-        self._process = forks.CONTEXT.Process(target=_serve, args=(theirs, job), daemon=True)
+        self._process = fork_server.CONTEXT.Process(target=_serve, args=(theirs, job), daemon=True)
         self._process.start()
         theirs.close()  # the other end is then open in one process alone, and shut by its death
 
@@ -180,7 +183,7 @@ class Process:
                 self.pipe.send(task)
         return bool(self.tasks)
 
-    def ask(self, task: Task) -> Grade:
+    def ask(self, task: Task) -> Graded:
         """Have one task graded and wait for it.
 
         Raises:
@@ -188,7 +191,7 @@ class Process:
             EOFError: if the process has died.
         """
         self.pipe.send(task)
-        while not isinstance(answer := self.pipe.recv(), Grade):
+        while not isinstance(answer := self.pipe.recv(), Graded):
             if isinstance(answer, GraderError):
                 raise answer
         return answer
@@ -206,7 +209,7 @@ def _serve(pipe: Connection, job: Job) -> None:
     """Grade what comes in until the other side hangs up."""
     _end_with_parent()
     try:
-        with Grader(job.course, job.name, job.confinement) as grader:
+        with Grader(job.released, job.confinement) as grader:
             _use_one_thread()
             pipe.send(None)
             while True:

@@ -3,13 +3,13 @@
 import json
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from autograder.authoring.course import Course, find_course
+from autograder.authoring.course import find_course
 from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, report_errors
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
@@ -95,26 +95,28 @@ def grade(
     document on one line for each round.
     """
     if jobs > 1 and not scheduler and not dry_run:
-        from autograder.class_run import forks
+        from autograder.class_run import fork_server
 
-        forks.prepare()  # it loads while this process does
-    from autograder.class_run.plan import Settings
+        fork_server.prepare()  # it loads while this process does
+    from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.settings import Settings
     from autograder.grading.grader import Confinement
 
     if watch and (dry_run or not resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
-    course, read_as = find_course(folder), Layout(layout) if layout else None
+    released = ReleasedSet(find_course(folder), name)
+    read_as = Layout(layout) if layout else None
     confinement = Confinement(trusted=no_sandbox)
     settings = Settings(out, db, jobs, resume, confinement, read_as, scheduler)
     if dry_run:
-        sys.exit(_show_plan(course, name, submissions, settings, as_json))
+        sys.exit(_show_plan(released, submissions, settings, as_json))
     if watch:
-        sys.exit(_watch(course, name, submissions, settings, as_json))
-    sys.exit(_grade_once(course, name, submissions, settings, as_json))
+        sys.exit(_watch(released, submissions, settings, as_json))
+    sys.exit(_grade_once(released, submissions, settings, as_json))
 
 
 def _grade_once(
-    course: Course, name: str, submissions: Path, settings: Any, as_json: bool, held: Any = ()
+    released: Any, submissions: Path, settings: Any, as_json: bool, held: Any = ()
 ) -> int:
     from autograder.class_run.pipeline import grade_class
     from autograder.cli import output
@@ -129,7 +131,7 @@ def _grade_once(
                 console.print(printable(remark))
 
         watcher.found = found
-        result = grade_class(course, name, submissions, settings, watcher, held)
+        result = grade_class(released, submissions, settings, watcher, held)
     if as_json:
         click.echo(json.dumps(output.plain_result(result), indent=None if held else 1))
     else:
@@ -137,11 +139,11 @@ def _grade_once(
     return FINDINGS if result.states[State.GRADER_FAULT] else 0
 
 
-def _show_plan(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
     from autograder.class_run.plan import plan
     from autograder.cli import output
 
-    planned = plan(course, name, submissions, settings)
+    planned = plan(released, submissions, settings)
     if as_json:
         click.echo(json.dumps(output.plain_plan(planned), indent=1))
     else:
@@ -149,7 +151,7 @@ def _show_plan(course: Course, name: str, submissions: Path, settings: Any, as_j
     return FINDINGS if any(one.action == "refuse" for one in planned) else 0
 
 
-def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json: bool) -> int:
+def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
     from autograder.intake.collection import collect
     from autograder.intake.watch import Patience, rounds
 
@@ -158,9 +160,10 @@ def _watch(course: Course, name: str, submissions: Path, settings: Any, as_json:
     note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
     codes = {0}
     try:
-        look = lambda: collect(submissions, name, settings.layout)  # noqa: E731
+        look = lambda: collect(submissions, released.name, settings.layout)  # noqa: E731
         for held in rounds(look, Patience(), time.monotonic, time.sleep):
-            codes.add(_grade_once(course, name, submissions, settings, as_json, held))
+            today = replace(released)  # with nothing made yet: due dates may have changed
+            codes.add(_grade_once(today, submissions, settings, as_json, held))
     except KeyboardInterrupt:
         note(["stopped"])
     return max(codes)
@@ -192,12 +195,13 @@ def explain(
     Runs the received notebook once more with the questions that this student was asked. For you,
     not for students: it shows hidden inputs and expected values.
     """
+    from autograder.authoring.release import ReleasedSet
     from autograder.cli import output
     from autograder.grading.grader import Confinement, Grader
     from autograder.store.journal import Journal
 
-    course, journal = find_course(folder), Journal(out, name)
-    checks = {check.item: check for check in course.problem_set(name).checks}
+    released, journal = ReleasedSet(find_course(folder), name), Journal(out, name)
+    checks = {check.item: check for check in released.problem_set.checks}
     if item not in checks:
         raise GraderError(f"no item {item!r} in {name}; it has: {', '.join(checks)}")
     record = journal.read(student)
@@ -206,7 +210,7 @@ def explain(
         raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
     if not record.grade.sha256:
         raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
-    with Grader(course, name, Confinement(trusted=no_sandbox)) as grader:
+    with Grader(released, Confinement(trusted=no_sandbox)) as grader:
         kept = journal.submission(student, record.grade.sha256)
         verdict = grader.explain(kept, record.grade.seed, item)
     recorded = next((old for old in record.grade.verdicts if old.item == item), None)
@@ -233,8 +237,9 @@ def dashboard(
     For example after grading by hand. Runs nothing: all is made from the records. Several sets get
     a page of the whole course, too.
     """
+    from autograder.authoring.release import ReleasedSet
     from autograder.class_run.pipeline import write_pages
-    from autograder.class_run.plan import Settings
+    from autograder.class_run.settings import Settings
 
     if every == bool(names):
         raise click.UsageError("name at least one problem set, or say --all")
@@ -242,7 +247,8 @@ def dashboard(
     chosen = course.sets() if every else names
     for name in chosen:
         course.source(name)
-    page = write_pages(course, chosen, Settings(out, db)).resolve()
+    sets = [ReleasedSet(course, name) for name in chosen]
+    page = write_pages(sets, Settings(out, db)).resolve()
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 
@@ -261,10 +267,11 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     make no difference, and what is usual counts for little. The page shows both sides; it is a
     reason to look and no verdict.
     """
+    from autograder.authoring.release import ReleasedSet
     from autograder.cli import output
     from autograder.reports.similarity_report import examine
 
-    found = examine(find_course(folder), name, out)
+    found = examine(ReleasedSet(find_course(folder), name), out)
     if as_json:
         click.echo(json.dumps(output.plain_report(found), indent=1))
     else:

@@ -42,15 +42,15 @@ def release(
     A set is written only if its source and its checks agree and no solution line or hidden test
     would leak; else every disagreement is named.
     """
-    from autograder.authoring import release as releasing
+    from autograder.authoring.release import ReleasedSet, lint, write
 
     course, found = find_course(folder), {}
     for name in _chosen(course, names, every):
-        built = releasing.build(course.source(name))
-        complaints = releasing.lint(built, course.problem_set(name))
+        released = ReleasedSet(course, name)
+        complaints = lint(released.notebooks, released.problem_set)
         for complaint in complaints:
             click.echo(f"{name}: {complaint}", err=True)
-        paths = {} if complaints else releasing.write(built, out)
+        paths = {} if complaints else write(released.notebooks, out)
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:
         click.echo(json.dumps(found, indent=1))
@@ -86,12 +86,14 @@ def check(
     recorded mistake must be caught and named; small changes of the solution must be noticed.
     Whatever is not so is listed at the end.
     """
+    from autograder.authoring.release import ReleasedSet
     from autograder.validation.check_report import plain_report, print_report
     from autograder.validation.check_set import check_set
 
     course, broken, plain = find_course(folder), False, []
     for name in _chosen(course, names, every):
-        report = check_set(course.problem_set(name), course.source(name), with_mutants=mutants)
+        released = ReleasedSet(course, name)
+        report = check_set(released.problem_set, released.notebooks, with_mutants=mutants)
         if as_json:
             plain.append(plain_report(report))
         else:

@@ -80,7 +80,7 @@ def export(
     would take for formulas get an apostrophe. With --json, the same columns and rows come in one
     document, and the notes stand in it.
     """
-    from autograder.class_run.plan import Settings
+    from autograder.class_run.settings import Settings
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
 

@@ -11,11 +11,10 @@ from typing import Self
 
 from nbformat import NotebookNode
 
-from autograder.authoring import release
 from autograder.authoring.checks import Check, ProblemSet
-from autograder.authoring.course import Course
 from autograder.authoring.notebooks import is_ungraded_work
-from autograder.grading.judge import case_requests, judge_check, known_answers
+from autograder.authoring.release import ReleasedSet
+from autograder.grading.judge import ItemJudge
 from autograder.grading.private_packages import private_packages
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
 from autograder.inside.messages import ProbeRequest
@@ -68,6 +67,18 @@ class Task:
         return replace(self, submission=replace(self.submission, notebook=b""))
 
 
+@dataclass(frozen=True)
+class Graded:
+    """A grade, and the notebook that it is about, for the pages that show both.
+
+    Attributes:
+        repaired: None where there was no notebook to read, or where it is not at hand.
+    """
+
+    grade: Grade
+    repaired: RepairedNotebook | None = None
+
+
 class Grader:
     """Grades submissions to one set, one after another, in one sandbox.
 
@@ -77,16 +88,16 @@ class Grader:
         SandboxUnavailable: on entering, if student code cannot be isolated here.
     """
 
-    def __init__(self, course: Course, name: str, confinement: Confinement) -> None:
-        self.problem_set = course.problem_set(name)
-        self._released = release.build(course.source(name)).student
-        self._targets = targets(self.problem_set)
-        self._visible = visible_tests(self._released)
+    def __init__(self, released: ReleasedSet, confinement: Confinement) -> None:
+        course, student = released.course, released.notebooks.student
+        self._released = released
+        self._judge = ItemJudge()
+        self._visible = visible_tests(student)
         self._sandbox = Sandbox(
-            libraries=libraries_for(self.problem_set, self._released),
+            libraries=libraries_for(released.problem_set, student),
             private=(
                 course.folder,
-                *private_packages(course.check_files(name), self._released),
+                *private_packages(course.check_files(released.name), student),
                 *confinement.private,
             ),
             limits=confinement.limits,
@@ -105,30 +116,31 @@ class Grader:
     ) -> None:
         self._sandbox.__exit__(kind, error, trace)
 
-    def grade(self, task: Task) -> Grade:
+    def grade(self, task: Task) -> Graded:
         """Grade one submission; whatever goes wrong with it becomes the state of its grade.
 
         Raises:
             SandboxUnavailable: if the sandbox cannot be started again.
         """
-        started = time.monotonic()
+        started, repaired = time.monotonic(), None
         try:
-            grade = self._grade(task)
+            if task.refusal:
+                raise SubmissionRefused(task.refusal)
+            repaired = repair(task.submission.notebook, self._released)
+            grade = self._grade(task, repaired)
         except SandboxUnavailable:
             raise
         except SubmissionRefused as refusal:
-            grade = refused(task, self.problem_set, str(refusal))
+            grade = refused(task, self._released.problem_set, str(refusal))
         except Exception as error:
             grade = faulty(task, f"the grader failed: {type(error).__name__}: {error}")
-        return replace(grade, seconds=time.monotonic() - started)
+        return Graded(replace(grade, seconds=time.monotonic() - started), repaired)
 
-    def _grade(self, task: Task) -> Grade:
-        if task.refusal:
-            raise SubmissionRefused(task.refusal)
-        repaired = repair(task.submission.notebook, self._released, self._targets)
-        answered = [item for item in self._targets if item not in repaired.blank]
-        shown = visible_requests(self._visible, self._targets, answered)
-        run, verdicts = self.judge(repaired, task.seed, self.problem_set.checks, shown)
+    def _grade(self, task: Task, repaired: RepairedNotebook) -> Grade:
+        targets = self._released.targets
+        answered = [item for item in targets if item not in repaired.blank]
+        shown = visible_requests(self._visible, targets, answered)
+        run, verdicts = self.judge(repaired, task.seed, self._released.problem_set.checks, shown)
         reasons = (*task.reasons, *repaired.reasons, *run.problems)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if any(verdict.fault for verdict in verdicts):
@@ -154,23 +166,24 @@ class Grader:
         Args:
             shown: what to ask before anything hidden comes near the student's code.
         """
-        hidden = [request for check in checks for request in case_requests(check, seed)]
-        known = {k: v for check in checks for k, v in known_answers(check, seed).items()}
+        judge = self._judge
+        hidden = [request for check in checks for request in judge.requests(check, seed)]
+        known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
         run = self._sandbox.run(repaired.cells, [*shown, *hidden], known)
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
-        return run, tuple(judge_check(check, seed, seen.get(check.item, [])) for check in checks)
+        return run, tuple(judge.verdict(check, seed, seen.get(check.item, [])) for check in checks)
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
-        """Judge one item of a submission again, with the same questions.
+        """ItemJudge one item of a submission again, with the same questions.
 
         Raises:
             KeyError: if the set has no such item.
             SubmissionRefused: if the submission is no notebook.
         """
-        repaired = repair(submission.notebook, self._released, self._targets)
-        return self.judge(repaired, seed, [self.problem_set.check(item)])[1][0]
+        repaired = repair(submission.notebook, self._released)
+        return self.judge(repaired, seed, [self._released.problem_set.check(item)])[1][0]
 
 
 def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:
@@ -192,11 +205,6 @@ def _sources(problem_set: ProblemSet, released: NotebookNode) -> Iterator[str]:
         for part in check.parts:
             with contextlib.suppress(OSError, TypeError):  # a faulty check; its judge will say so
                 yield part.probe_source
-
-
-def targets(problem_set: ProblemSet) -> dict[str, str]:
-    """For each item, the name that its answer defines."""
-    return {check.item: check.target for check in problem_set.checks}
 
 
 def refused(task: Task, problem_set: ProblemSet, reason: str) -> Grade:

@@ -1,15 +1,16 @@
 """Turn observations into verdicts: the only place that awards points.
 
-    case_requests   what to ask of a submission: every part's cases, drawn from the student's seed
-    known_answers   what right answers look like on the wire, so that few must be unpacked
-    judge_check     what its answers are worth
+    requests       what to ask of a submission: the cases of every part, drawn from the seed
+    known_answers  what right answers look like on the wire, so that few must be unpacked
+    verdict        what its answers are worth
 
-They are functions of the check, the seed and the observations alone, so that a verdict can be
-reproduced at any time. The reference version answers the same probes here; its values pass the
-same wire format as the student's, so both sides are plain data of the same kinds.
+They depend on the check, the seed and the observations alone, so that a verdict can be reproduced
+at any time. The reference version answers the same probes here; its values pass the same wire
+format as the student's, so both sides are plain data of the same kinds.
 
-Students share a few dozen seeds, so what follows from a seed alone is found out once: the cases,
-what the reference answers, and what a recorded mistake answers where somebody's answer was wrong.
+Students share a few dozen seeds, so a judge finds out once what follows from a seed alone: the
+cases, what the reference answers, and what a recorded mistake answers where somebody's answer was
+wrong.
 """
 
 import builtins
@@ -91,93 +92,92 @@ def part_seed(seed: int, item: str, part: str) -> int:
     return _digest("part", str(seed), item, part)
 
 
-def case_requests(check: Check, seed: int) -> tuple[ProbeRequest, ...]:
-    """List what to ask of a submission, smallest case of each part first.
+class ItemJudge:
+    """Asks and judges; keeps what follows from the last `_SEEDS_KEPT` seeds."""
 
-    Raises:
-        CheckFault: if a draw fails or makes inputs that cannot travel.
-    """
-    return tuple(drawn.request for drawn in _cases(check, seed))
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
 
+    def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
+        """List what to ask of a submission, smallest case of each part first.
 
-def known_answers(check: Check, seed: int) -> dict[bytes, Any]:
-    """Map what a submission that answers like the reference version sends to what it means.
+        Raises:
+            CheckFault: if a draw fails or makes inputs that cannot travel.
+        """
+        return tuple(drawn.request for drawn in self._cases(check, seed))
 
-    The values are the reference's own, so that `judge_check` knows them again and does not compare.
-    """
-    known: dict[bytes, Any] = {}
-    with contextlib.suppress(CheckFault):  # which `judge_check` will report
-        for drawn in _cases(check, seed):
-            answer = {"value": _expected(check, drawn)}
-            drawn.sent = drawn.sent or wire.encode(answer)
-            known.setdefault(drawn.sent, answer)
-    return known
+    def known_answers(self, check: Check, seed: int) -> dict[bytes, Any]:
+        """Map what a submission that answers like the reference version sends to what it means.
 
+        The values are the reference's own, so that `verdict` knows them again and does not compare.
+        """
+        known: dict[bytes, Any] = {}
+        with contextlib.suppress(CheckFault):  # which `verdict` will report
+            for drawn in self._cases(check, seed):
+                answer = {"value": _expected(check, drawn)}
+                drawn.sent = drawn.sent or wire.encode(answer)
+                known.setdefault(drawn.sent, answer)
+        return known
 
-def judge_check(check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
-    """Judge one item.
+    def verdict(self, check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
+        """ItemJudge one item.
 
-    A part on which the check itself breaks counts as met, and the verdict says in `fault` what an
-    instructor must fix.
+        A part on which the check itself breaks counts as passed, and the verdict says in `fault`
+        what an instructor must fix.
 
-    Args:
-        seed: the one with which the requests were made.
-        observations: in any order; a request without one counts as a crash.
-    """
-    answers = {(seen.part, seen.case): seen.value for seen in observations}
-    verdicts, seen, faults = [], [], []
-    try:
-        cases = _cases(check, seed)
-    except CheckFault as fault:
-        return _without_checks(check, str(fault))
-    for part in check.parts:
+        Args:
+            seed: the one with which the requests were made.
+            observations: in any order; a request without one counts as a crash.
+        """
+        answers = {(seen.part, seen.case): seen.value for seen in observations}
+        verdicts, seen, faults = [], [], []
         try:
-            results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
+            cases = self._cases(check, seed)
         except CheckFault as fault:
+            return _without_checks(check, str(fault))
+        for part in check.parts:
+            try:
+                results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
+            except CheckFault as fault:
+                faults.append(str(fault))
+                verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
+                continue
+            seen += results
+            verdicts.append(_part_verdict(check, part, results))
+        try:
+            misconception = _misconception(check, seen)
+        except CheckFault as fault:
+            misconception = None
             faults.append(str(fault))
-            verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
-            continue
-        seen += results
-        verdicts.append(_part_verdict(check, part, results))
-    try:
-        misconception = _misconception(check, seen)
-    except CheckFault as fault:
-        misconception = None
-        faults.append(str(fault))
-    points = _points(check, verdicts)
-    return Verdict(
-        check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
-    )
+        points = _points(check, verdicts)
+        return Verdict(
+            check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
+        )
+
+    def what_is_wrong(self, check: Check, seed: int, observation: Observation) -> str | None:
+        """ItemJudge one answer alone: None if it is right, else what is wrong, in words.
+
+        Raises:
+            CheckFault: if the check breaks.
+        """
+        place = (observation.part, observation.case)
+        (drawn,) = (d for d in self._cases(check, seed) if (d.part.name, d.request.case) == place)
+        return _see(check, drawn, {place: observation.value}).wrong
+
+    def _cases(self, check: Check, seed: int) -> list[_Drawn]:
+        """Draw all cases, or return those drawn before: students of one seed come in a row."""
+        of_seed = self._kept.setdefault(seed, {})
+        self._kept.move_to_end(seed)
+        if len(self._kept) > _SEEDS_KEPT:
+            self._kept.popitem(last=False)
+        if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
+            of_seed[id(check)] = check, _draw(check, seed)
+        return of_seed[id(check)][1]
 
 
 def _digest(*words: str) -> int:
     text = "\0".join(f"{len(word)}:{word}" for word in words)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
-
-
-def what_is_wrong(check: Check, seed: int, observation: Observation) -> str | None:
-    """Judge one answer alone: None if it is right, else what is wrong, in words.
-
-    Raises:
-        CheckFault: if the check breaks.
-    """
-    place = (observation.part, observation.case)
-    (drawn,) = (d for d in _cases(check, seed) if (d.part.name, d.request.case) == place)
-    return _see(check, drawn, {place: observation.value}).wrong
-
-
-def _cases(check: Check, seed: int) -> list[_Drawn]:
-    """Draw all cases, or return those drawn before: students of one seed come in a row."""
-    of_seed = _kept.setdefault(seed, {})
-    _kept.move_to_end(seed)
-    if len(_kept) > _SEEDS_KEPT:
-        _kept.popitem(last=False)
-    if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
-        of_seed[id(check)] = check, _draw(check, seed)
-    return of_seed[id(check)][1]
-
-
-_kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
 
 
 def _draw(check: Check, seed: int) -> list[_Drawn]:
@@ -212,7 +212,7 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
     expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _Seen(drawn, observed, expected, _in_words(check, observed))
+        return _Seen(drawn, observed, expected, _describe_failure(check, observed))
     if observed is expected and drawn.is_met:
         return _Seen(drawn, observed, expected, None)
     try:
@@ -401,7 +401,7 @@ def _generators_kept() -> Iterator[None]:
 
 
 # ------------------------------------------------------------------ words
-def _in_words(check: Check, failure: Failure) -> str:
+def _describe_failure(check: Check, failure: Failure) -> str:
     """Say what came instead of a value. The failure's own text is the student code's: not shown.
 
     It could carry the hidden inputs or the probe's source into the feedback.

@@ -23,6 +23,7 @@ from autograder.authoring.notebooks import (
     is_graded,
     is_ungraded_work,
 )
+from autograder.authoring.release import ReleasedSet
 from autograder.records import SubmissionRefused
 
 _MAX_CONTAINERS = 200_000  # lists and dicts in the file: bounds what parsing can build
@@ -166,11 +167,8 @@ def _kernel_reasons(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 # -------------------------------------------------------------- putting back what was released
-def repair(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> RepairedNotebook:
+def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
     """Repair a submission from the student notebook that was released.
-
-    Args:
-        targets: for each autograded item, the name that its answer defines.
 
     Raises:
         SubmissionRefused: if the bytes are no notebook; says what they are.
@@ -178,22 +176,21 @@ def repair(data: bytes, released: NotebookNode, targets: Mapping[str, str]) -> R
     reasons: list[str] = []
     notebook = _upgrade(_load(data), reasons)
     reasons += _kernel_reasons(notebook)
-    repairer = _Repairer(released, targets, reasons)
+    repairer = _Repairer(released, reasons)
     cells = repairer.repair(_cells(notebook, reasons))
     reasons += repairer.summary()
-    return _assemble(cells, released, targets, reasons)
+    return _assemble(cells, released, reasons)
 
 
 class _Repairer:
     """The walk over a submission's cells, with what it has seen so far."""
 
-    def __init__(
-        self, released: NotebookNode, targets: Mapping[str, str], reasons: list[str]
-    ) -> None:
-        self.templates = {cell.id: cell for cell in released.cells}
-        self.order = {cell.id: index for index, cell in enumerate(released.cells)}
-        self.by_source = {_normal(cell.source): cell.id for cell in released.cells if cell.source}
-        self.targets = targets
+    def __init__(self, released: ReleasedSet, reasons: list[str]) -> None:
+        cells = released.notebooks.student.cells
+        self.templates = {cell.id: cell for cell in cells}
+        self.order = {cell.id: index for index, cell in enumerate(cells)}
+        self.by_source = {_normal(cell.source): cell.id for cell in cells if cell.source}
+        self.targets = released.targets
         self.reasons = reasons
         self.seen: set[str] = set()
         self.moved: list[str] = []
@@ -342,12 +339,10 @@ def _only_tags(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _assemble(
-    cells: Sequence[_Cell],
-    released: NotebookNode,
-    targets: Mapping[str, str],
-    reasons: Sequence[str],
+    cells: Sequence[_Cell], released: ReleasedSet, reasons: Sequence[str]
 ) -> RepairedNotebook:
-    templates = {cell.id: cell for cell in released.cells}
+    student, targets = released.notebooks.student, released.targets
+    templates = {cell.id: cell for cell in student.cells}
     to_run, answers = [], dict.fromkeys(targets, "")
     blank: set[str] = set()
     for cell in cells:
@@ -376,7 +371,7 @@ def _assemble(
         answers=answers,
         blank=frozenset(blank),
         reasons=tuple(dict.fromkeys(reasons)),
-        notebook=_as_notebook(cells, released),
+        notebook=_as_notebook(cells, student),
     )
 
 

@@ -68,7 +68,6 @@ exec "${GRADESCOPE_PYTHON:-$GRADESCOPE_ROOT/venv/bin/python}" -m autograder.lms.
 _LIST_LOADED = """
 import json, sys
 from pathlib import Path
-from autograder.reports import student_feedback
 from autograder.grading import grader
 from autograder.authoring.course import Course
 course = Course(Path(sys.argv[1]))

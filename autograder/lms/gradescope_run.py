@@ -52,14 +52,14 @@ def main() -> int:
 
 def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
     # Imported here, so that a container in which something is missing still gets its results.json.
-    from autograder.authoring import release
     from autograder.authoring.course import Course
+    from autograder.authoring.release import ReleasedSet
     from autograder.grading.grader import Confinement, Grader, Task, refused
     from autograder.grading.judge import submission_seed
     from autograder.records import SandboxUnavailable, Submission, SubmissionRefused
-    from autograder.reports import student_feedback
 
-    course, name = Course(root / "source" / settings["course"]), settings["problem_set"]
+    name = settings["problem_set"]
+    released = ReleasedSet(Course(root / "source" / settings["course"]), name)
     student = _student(root / "submission_metadata.json")
     found, data, refusal = None, b"", ""
     try:
@@ -72,17 +72,14 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
     task = Task(Submission(student, name, data, digest), "", seed, reasons, refusal)
     try:
         if refusal:
-            grade = refused(task, course.problem_set(name), refusal)
+            grade = refused(task, released.problem_set, refusal)
         else:
-            with Grader(course, name, Confinement()) as grader:
-                grade = grader.grade(task)
+            with Grader(released, Confinement()) as grader:
+                grade = grader.grade(task).grade
     except SandboxUnavailable as error:
         print(_NO_SANDBOX.format(error=error, name=name))
         return _fault()
-    layout = student_feedback.Layout.of(
-        course.problem_set(name), release.build(course.source(name)).student
-    )
-    return _results(grade, layout, settings["visibility"])
+    return _results(grade, released.outline, settings["visibility"])
 
 
 def _student(metadata: Path) -> str:
@@ -104,7 +101,7 @@ def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
     return found, read_notebook(found)
 
 
-def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
+def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
     """Put a grade into the form of results.json."""
     from autograder.records import State
     from autograder.store.gradebook import describe_verdict
@@ -115,12 +112,11 @@ def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
     print(
         f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}"
     )
-    titles = {item.name: item.title for item in layout.items}
     tests = []
     for verdict in grade.verdicts:
         tests.append(
             {
-                "name": titles.get(verdict.item, verdict.item),
+                "name": outline.titles.get(verdict.item, verdict.item),
                 "score": verdict.points,
                 "max_score": verdict.max_points,
                 "status": "passed" if verdict.points == verdict.max_points else "failed",
@@ -131,7 +127,7 @@ def _results(grade: Any, layout: Any, visibility: str) -> dict[str, Any]:
         )
         for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
             print(f"\n{verdict.item}:\n{note}")
-    by_hand = sum(item.points for item in layout.items if item.by_hand)
+    by_hand = sum(item.points for item in outline.items if item.by_hand)
     lines = [f"Noticed: {reason}" for reason in grade.reasons]
     lines += [f"{by_hand:g} more points are given by people."] if by_hand else []
     return _document(grade.points, "\n".join(lines), tests, grade.state.value) | {

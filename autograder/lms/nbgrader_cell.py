@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.authoring.course import find_course
-from autograder.grading.judge import case_requests, judge_check, submission_seed
+from autograder.grading.judge import ItemJudge, submission_seed
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import probe_or_failure
@@ -20,7 +20,7 @@ from autograder.records import CheckFault, Observation
 
 
 def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
-    """Judge what a running notebook has defined, and return the points for nbgrader to read.
+    """ItemJudge what a running notebook has defined, and return the points for nbgrader to read.
 
     The course is found as `autograder.authoring.course.find_course` says.
 
@@ -34,8 +34,9 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     """
     check = find_course().problem_set(problem_set).check(item)
     seed = submission_seed("plain nbgrader", "", problem_set)
-    observations = [_observe(request, namespace) for request in case_requests(check, seed)]
-    verdict = judge_check(check, seed, observations)
+    judge = ItemJudge()
+    observations = [_observe(request, namespace) for request in judge.requests(check, seed)]
+    verdict = judge.verdict(check, seed, observations)
     if verdict.fault:
         raise CheckFault(verdict.fault)
     unmet = [part.message for part in verdict.parts if not part.passed]

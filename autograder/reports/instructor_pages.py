@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from autograder.authoring.outline import Item, Outline
 from autograder.records import Grade, HandGrade, State, Timing
 from autograder.reports.html import render
-from autograder.reports.student_feedback import Item, Layout
 from autograder.store.grade_changes import Change, ItemChange, describe_item_change
 
 _BINS = 10
@@ -20,7 +20,7 @@ HandGrades = Mapping[str, Mapping[str, HandGrade]]
 
 
 def class_page(
-    layout: Layout, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int = 0
+    outline: Outline, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int = 0
 ) -> str:
     """Return a set's dashboard.
 
@@ -34,44 +34,44 @@ def class_page(
     return render(
         "class.html",
         script="dashboard.js",
-        layout=layout,
+        outline=outline,
         rows=[_student_row(grade, totals[grade.student]) for grade in grades],
         states=[(state, sum(grade.state is state for grade in grades)) for state in State],
         n_late=sum(grade.timing.seconds_late > 0 for grade in grades),
         n_changes=n_changes,
         mean=statistics.mean(values) if values else None,
         median=statistics.median(values) if values else None,
-        bins=_histogram(values, layout.points),
-        items=[_item_row(item, graded, by_hand) for item in layout.items],
-        misconceptions=_misconceptions(layout, graded),
+        bins=_histogram(values, outline.points),
+        items=[_item_row(item, graded, by_hand) for item in outline.items],
+        misconceptions=_misconceptions(outline, graded),
         faults=[(grade, v.item, v.fault) for grade in grades for v in grade.verdicts if v.fault],
         isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
-        waiting=_n_waiting(layout, by_hand),
+        waiting=_n_waiting(outline, by_hand),
     )
 
 
-def changes_page(layout: Layout, changes: Sequence[Mapping[str, Any]]) -> str:
+def changes_page(outline: Outline, changes: Sequence[Mapping[str, Any]]) -> str:
     """Return the history of changed grades, newest first.
 
     Args:
         changes: as the journal keeps them.
     """
     read = [(change["at"], _change(change)) for change in reversed(changes)]
-    return render("changes.html", layout=layout, changes=read, describe=describe_item_change)
+    return render("changes.html", outline=outline, changes=read, describe=describe_item_change)
 
 
-def overview_page(classes: Sequence[tuple[Layout, Sequence[Grade], HandGrades]]) -> str:
+def overview_page(classes: Sequence[tuple[Outline, Sequence[Grade], HandGrades]]) -> str:
     """Return the table of all students and all sets, which leads to each set's dashboard."""
     points = {
-        layout.name: {grade.student: total(grade, by_hand) for grade in grades}
-        for layout, grades, by_hand in classes
+        outline.name: {grade.student: total(grade, by_hand) for grade in grades}
+        for outline, grades, by_hand in classes
     }
     students = sorted({student for found in points.values() for student in found})
     rows = [(name, [found.get(name) for found in points.values()]) for name in students]
     return render(
         "overview.html",
         script="dashboard.js",
-        layouts=[layout for layout, _, _ in classes],
+        outlines=[outline for outline, _, _ in classes],
         rows=[(name, found, sum(p for p in found if p is not None)) for name, found in rows],
     )
 
@@ -112,8 +112,8 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
         yield timing.note
 
 
-def _n_waiting(layout: Layout, by_hand: HandGrades) -> int:
-    names = {item.name for item in layout.items if item.by_hand}
+def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:
+    names = {item.name for item in outline.items if item.by_hand}
     cells = [pair for found in by_hand.values() for pair in found.items()]
     return sum(name in names and given.points is None for name, given in cells)
 
@@ -153,12 +153,11 @@ def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[
         "mean": statistics.mean(found) if found else None,
         "full": sum(math.isclose(value, item.points) for value in found),
         "none": sum(value == 0 for value in found),
-        "parts": [(says, held[name], asked[name]) for name, says in item.says.items()],
+        "parts": [(says, held[name], asked[name]) for name, says in item.requirements.items()],
     }
 
 
-def _misconceptions(layout: Layout, grades: Sequence[Grade]) -> list[dict[str, Any]]:
-    titles = {item.name: item.title for item in layout.items}
+def _misconceptions(outline: Outline, grades: Sequence[Grade]) -> list[dict[str, Any]]:
     students: dict[tuple[str, str, str], list[str]] = {}
     for grade in grades:
         for verdict in grade.verdicts:
@@ -168,6 +167,6 @@ def _misconceptions(layout: Layout, grades: Sequence[Grade]) -> list[dict[str, A
                 students.setdefault(key, []).append(grade.student)
     ranked = sorted(students.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [
-        {"title": titles.get(item, item), "name": name, "hint": hint, "students": who}
+        {"title": outline.titles.get(item, item), "name": name, "hint": hint, "students": who}
         for (item, name, hint), who in ranked
     ]

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from autograder.authoring import release
-from autograder.authoring.course import Course
+from autograder.authoring.outline import Outline
+from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
-from autograder.grading.grader import targets
 from autograder.intake.repair import repair
 from autograder.records import GraderError, SubmissionRefused
 from autograder.reports.html import render
@@ -29,7 +28,6 @@ from autograder.reports.similarity import (
     package_functions,
     similar_students,
 )
-from autograder.reports.student_feedback import Layout
 from autograder.store.input_digests import reference_packages
 from autograder.store.journal import Journal
 
@@ -52,41 +50,37 @@ class Report:
     page: Path
 
 
-def examine(course: Course, name: str, out: Path) -> Report:
+def examine(released: ReleasedSet, out: Path) -> Report:
     """Compare the answers of all students of whom `out` has a record, and write the report.
 
     Raises:
         GraderError: if no class was graded there.
     """
-    journal, problem_set = Journal(out, name), course.problem_set(name)
-    built = release.build(course.source(name))
-    answers = _answers(journal, built.student, targets(problem_set))
+    name, notebooks = released.name, released.notebooks
+    answers = _answers(Journal(out, name), released)
     materials = [
         Material(
             check.item,
             {student: found.get(check.item, "") for student, found in answers.items()},
-            _source(built.solution, f"{check.item}_answer"),
+            _source(notebooks.solution, f"{check.item}_answer"),
             [_text(other.implementation) for other in check.alternatives],
         )
-        for check in problem_set.checks
+        for check in released.problem_set.checks
     ]
-    released = "\n".join(cell.source for cell in built.student.cells if cell.cell_type == "code")
-    files = [path for package in reference_packages(course, name) for path in package.rglob("*.py")]
+    common = "\n".join(c.source for c in notebooks.student.cells if c.cell_type == "code")
+    files = [path for package in reference_packages(released) for path in package.rglob("*.py")]
     functions = package_functions(path.read_text(encoding="utf-8") for path in sorted(files))
     report = Report(
         len(answers),
-        similar_students(materials, released),
-        like_package(materials, released, functions),
+        similar_students(materials, common),
+        like_package(materials, common, functions),
         out / "dashboard" / name / "similarity.html",
     )
-    layout = Layout.of(problem_set, built.student)
-    write_atomically(report.page, _page(layout, report, answers, functions).encode())
+    write_atomically(report.page, _page(released.outline, report, answers, functions).encode())
     return report
 
 
-def _answers(
-    journal: Journal, released: NotebookNode, names: Mapping[str, str]
-) -> dict[str, Mapping[str, str]]:
+def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, str]]:
     """Each student's code by item; who handed in no readable notebook is left out."""
     found: dict[str, Mapping[str, str]] = {}
     for student in journal.students():
@@ -95,7 +89,7 @@ def _answers(
             continue
         try:
             notebook = journal.submission(student, record.grade.sha256).notebook
-            found[student] = repair(notebook, released, names).answers
+            found[student] = repair(notebook, released).answers
         except SubmissionRefused:
             continue
     if not found:
@@ -113,12 +107,12 @@ def _text(implementation: object) -> str:
 
 # ------------------------------------------------------------------ the page
 def _page(
-    layout: Layout,
+    outline: Outline,
     report: Report,
     answers: Mapping[str, Mapping[str, str]],
     functions: Mapping[str, str],
 ) -> str:
-    titles = {item.name: item.title for item in layout.items}
+    titles = outline.titles
 
     def code(match: Match, of_package: bool) -> list[dict[str, object]]:
         right = functions[match.right] if of_package else answers[match.right][match.item]
@@ -141,7 +135,7 @@ def _page(
 
     return render(
         "similarity.html",
-        layout=layout,
+        outline=outline,
         n_students=report.n_students,
         most_listed=MOST_LISTED,
         pairs=shown(report.pairs, of_package=False),

@@ -5,15 +5,11 @@ misconceptions, the student's own code. Hidden inputs, what was expected and obs
 staff notes never enter it.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from nbformat import NotebookNode
-
-from autograder.authoring.checks import ProblemSet
-from autograder.authoring.notebooks import grading, is_answer, is_graded
+from autograder.authoring.notebooks import is_answer
+from autograder.authoring.outline import Item, Outline
 from autograder.intake.repair import RepairedNotebook
 from autograder.records import Difference, Grade, HandGrade, State, Verdict
 from autograder.reports.html import render
@@ -21,55 +17,8 @@ from autograder.reports.html import render
 _SHOWN_CHARACTERS = 20_000
 
 
-@dataclass(frozen=True)
-class Item:
-    """One thing that earns points.
-
-    Attributes:
-        says: for each part of its check, the property in words.
-    """
-
-    name: str
-    title: str
-    points: float
-    by_hand: bool
-    says: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What the pages of a set are about, in the notebook's order."""
-
-    name: str
-    title: str
-    items: tuple[Item, ...]
-
-    @classmethod
-    def of(cls, problem_set: ProblemSet, released: NotebookNode) -> Self:
-        """Read titles and points off the released notebook."""
-        checks = {check.item: check for check in problem_set.checks}
-        items, title = [], ""
-        for cell in released.cells:
-            if cell.cell_type == "markdown":
-                title = _heading(cell.source) or title
-            if not is_graded(cell):
-                continue
-            name = grading(cell)["grade_id"]
-            parts = checks[name].parts if name in checks else ()
-            says = {part.name: part.requirement for part in parts}
-            by_hand = is_answer(cell) or name not in checks
-            items.append(Item(name, title or name, float(grading(cell)["points"]), by_hand, says))
-        return cls(problem_set.name, problem_set.title, tuple(items))
-
-    @property
-    def points(self) -> float:
-        """Points of the whole set."""
-        return sum(item.points for item in self.items)
-
-
-# ------------------------------------------------------------------ the student's page
 def student_page(
-    layout: Layout,
+    outline: Outline,
     grade: Grade,
     repaired: RepairedNotebook | None,
     by_hand: Mapping[str, HandGrade],
@@ -85,13 +34,13 @@ def student_page(
     rows = [
         _student_row(item, verdicts.get(item.name), repaired, by_hand.get(item.name))
         | {"difference": shown.get(item.name)}
-        for item in layout.items
+        for item in outline.items
     ]
     known = [row for row in rows if row["points"] is not None]
     earned = sum(row["points"] for row in known)
     return render(
         "student.html",
-        layout=layout,
+        outline=outline,
         grade=grade,
         rows=rows,
         earned=earned,
@@ -126,7 +75,8 @@ def _student_row(
         "comment": by_hand.comment if by_hand is not None else "",
         "parts": [
             {
-                "says": (part.message if not part.passed else "") or item.says.get(part.part, ""),
+                "says": (part.message if not part.passed else "")
+                or item.requirements.get(part.part, ""),
                 "passed": part.passed,
                 "points": item.points * part.weight / weight if weight else 0.0,
             }
@@ -186,9 +136,3 @@ def _failures(grade: Grade, repaired: RepairedNotebook | None) -> list[dict[str,
             lines = [line for line in repaired.cells[cell.index].splitlines() if line.strip()]
             found.append({"line": (lines or [""])[0][:100], "error": cell.error[:500]})
     return found
-
-
-def _heading(markdown: str) -> str:
-    """Return a cell's first heading, without its marks and what stands in brackets at its end."""
-    match = re.search(r"^#{1,6}[ \t]+([^\n]+)", markdown, re.MULTILINE)
-    return re.sub(r"\s*\([^()]*\)\s*$", "", match[1]).strip() if match else ""

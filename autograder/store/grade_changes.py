@@ -107,7 +107,7 @@ def _verdicts(grade: Grade) -> dict[str, Verdict]:
 
 
 def _parts(verdict: Verdict | None) -> dict[str, bool]:
-    return {part.part: part.holds for part in verdict.parts} if verdict is not None else {}
+    return {part.part: part.passed for part in verdict.parts} if verdict is not None else {}
 
 
 def _changed_parts(before: Record, after: Record, item: str) -> Iterator[str]:

@@ -105,8 +105,9 @@ class Gradebook:
 
         Args:
             marked: for each student at most one grade, with the items and hand-graded questions
-                that were left as they were released.
+                that were left as they were released. Asked for a hundred at a time.
         """
+        self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
         while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
             with _report_errors(self.url):

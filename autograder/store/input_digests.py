@@ -20,18 +20,19 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from autograder.authoring.checks import Check, Part
-from autograder.authoring.course import Course
+from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]
 # Files of the grader that take part in a grade; the others find submissions or show results.
 _DECIDING = ("records.py", "inside/*", "sandbox/*", "authoring/*", "intake/repair.py", "grading/*")
 
 
-def input_digests(course: Course, name: str) -> dict[str, str]:
+def input_digests(released: ReleasedSet) -> dict[str, str]:
     """Return what decides the grades of a problem set: the name of each thing and its digest."""
     grader = [path for pattern in _DECIDING for path in _GRADER.glob(pattern)]
-    packages = [package.rglob("*.py") for package in reference_packages(course, name)]
-    libraries = [f"{name} {found}" for name, found in _versions(("numpy", "torch"))]
+    course, name = released.course, released.name
+    packages = [package.rglob("*.py") for package in reference_packages(released)]
+    libraries = [f"{library} {found}" for library, found in _versions(("numpy", "torch"))]
     return {
         "notebook source": _digest([course.source(name)]),
         "checks": _digest(course.check_files(name)),
@@ -48,12 +49,12 @@ def _versions(libraries: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield library, importlib.metadata.version(library)
 
 
-def part_digests(course: Course, name: str) -> dict[str, str]:
+def part_digests(released: ReleasedSet) -> dict[str, str]:
     """For each "item: part" of a set, return a digest of what it asks and what it demands."""
-    own = (course.folder.parent.resolve(), _GRADER.resolve())
+    own = (released.course.folder.parent.resolve(), _GRADER.resolve())
     return {
         f"{check.item}: {part.name}": _CodeDigest(own).of(check, part)
-        for check in course.problem_set(name).checks
+        for check in released.problem_set.checks
         for part in check.parts
     }
 
@@ -70,9 +71,9 @@ def _in_order(files: Iterable[Path]) -> list[Path]:
     return sorted(set(files), key=lambda path: (path.parent.name, path.name, str(path)))
 
 
-def reference_packages(course: Course, name: str) -> set[Path]:
+def reference_packages(released: ReleasedSet) -> set[Path]:
     """Folders of the packages, beside the course, from which its checks import."""
-    course.problem_set(name)
+    course, _ = released.course, released.problem_set  # which loads the checks
     own = [
         module
         for module in list(sys.modules.values())

@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -27,8 +26,8 @@ from nbformat import NotebookNode
 
 from autograder.authoring.checks import Check, Mistake, ProblemSet
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
-from autograder.authoring.release import Release, build, lint
-from autograder.grading.judge import LONGEST_CPU_SECONDS, case_requests, judge_check
+from autograder.authoring.release import Release, lint
+from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
 from autograder.records import CheckFault, GraderError, Verdict
 from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
@@ -124,7 +123,7 @@ class SetReport:
 
 def check_set(
     problem_set: ProblemSet,
-    source: Path,
+    release: Release,
     *,
     with_mutants: bool = True,
     seeds: Sequence[int] = SEEDS,
@@ -133,16 +132,14 @@ def check_set(
     """Try a set's checks on everything that is known about its answers.
 
     Args:
-        source: the notebook's source, `<set>/notebook.py`.
         with_mutants: the longest part; leave it out for a quick look.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
         progress: called with each item before it is tried.
 
     Raises:
-        GraderError: if the source is no problem set at all.
+        GraderError: if the notebook lacks a cell that a check is about.
         CheckFault: if a check breaks on the reference version or while judging.
     """
-    release = build(source)
     faults = list(lint(release, problem_set))
     trials: list[Trial] = []
     with _one_torch_thread():
@@ -177,7 +174,8 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
     What follows from a seed, as the answers of the reference and the mistakes, is found out once.
     """
     tests = _cell(release.student, check.item).source
-    asked = [case_requests(check, seed) for seed in seeds]
+    judge = ItemJudge()
+    asked = [judge.requests(check, seed) for seed in seeds]
     requests = [request for batch in asked for request in batch]
     tried: list[tuple[int, _Candidate, Observed, list[Verdict]]] = []
     endless: list[Mistake] = []
@@ -213,7 +211,7 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
     for seed, batch in zip(seeds, asked, strict=True):
         for _, _, observed, verdicts in tried:
             part = observed.observations[start : start + len(batch)]
-            verdicts.append(judge_check(judged, seed, part))
+            verdicts.append(judge.verdict(judged, seed, part))
         start += len(batch)
     for place, candidate, observed, verdicts in tried:
         outcome = {"right": _right, "nothing": _nothing, "wrong": _wrong}[_DUTY[candidate.kind]]

@@ -11,12 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from autograder.authoring.checks import Check
-from autograder.grading.judge import (
-    LONGEST_CPU_SECONDS,
-    case_requests,
-    known_answers,
-    what_is_wrong,
-)
+from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
 from autograder.inside import wire
 from autograder.inside.messages import Failure, WireError
 from autograder.inside.probe import failure_of
@@ -63,15 +58,17 @@ def mutant_fates(
     Raises:
         CheckFault: if a check breaks.
     """
-    known_answers(check, seed)  # found out once, here, and inherited by every process
-    own = _fate(check, seed, solved, source, None)
-    if len(own.steps) < len(case_requests(check, seed)):
+    judge = ItemJudge()
+    judge.known_answers(check, seed)  # found out once, here, and inherited by every process
+    own = _fate(judge, check, seed, solved, source, None)
+    if len(own.steps) < len(judge.requests(check, seed)):
         raise CheckFault(f"{check.item}: the solution does not live to answer every case")
     for mutant in mutants(source):
-        yield mutant.change, _fate(check, seed, solved, mutant.source, own.steps)
+        yield mutant.change, _fate(judge, check, seed, solved, mutant.source, own.steps)
 
 
 def _fate(
+    judge: ItemJudge,
     check: Check,
     seed: int,
     solved: Callable[[], dict[str, Any]],
@@ -85,7 +82,7 @@ def _fate(
     """
 
     def work(send: Callable[[bytes], None]) -> None:
-        send(json.dumps(asdict(_try(check, seed, solved(), source, own_steps))).encode())
+        send(json.dumps(asdict(_try(judge, check, seed, solved(), source, own_steps))).encode())
 
     messages, killed = in_fork(work, LONGEST_CPU_SECONDS)
     if not messages:  # whatever ended the process would end a student's as well
@@ -98,13 +95,14 @@ def _fate(
 
 
 def _try(
+    judge: ItemJudge,
     check: Check,
     seed: int,
     namespace: dict[str, Any],
     source: str,
     own_steps: Sequence[int] | None,
 ) -> Fate:
-    requests, count = case_requests(check, seed), step_limit.StepCounter()
+    requests, count = judge.requests(check, seed), step_limit.StepCounter()
     limits = [sys.maxsize] * len(requests)
     if own_steps is not None:
         limits = [STEPS_MORE + STEPS_FACTOR * steps for steps in own_steps]
@@ -126,7 +124,7 @@ def _try(
         steps.append(count.steps)
         seen = Observation(request.item, request.part, request.case, value)
         try:
-            wrong = what_is_wrong(check, seed, seen)
+            wrong = judge.what_is_wrong(check, seed, seen)
         except CheckFault as fault:
             return Fate(fault=str(fault))
         if wrong is not None and own_steps is not None:

@@ -17,10 +17,12 @@ import pytest
 from autograder.authoring.checks import Check
 from autograder.authoring.course import find_course
 from autograder.authoring.release import Release, build
-from autograder.grading.judge import case_requests, judge_check, submission_seed
+from autograder.grading.judge import ItemJudge, submission_seed
 from autograder.inside.messages import Failure
 from autograder.records import Observation
 from tests.assignments.notebooks import ask, run_cells
+
+JUDGE = ItemJudge()
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 RECORD = Path(__file__).with_name("recorded_class.json")
@@ -39,14 +41,14 @@ def known_answers(check: Check, release: Release) -> Iterator[tuple[str, Any]]:
 
 
 def grade(check: Check, answer: Any, seed: int, name: str) -> str:
-    """Judge one answer; return points, a digit for each part, and the misconception, if any."""
+    """ItemJudge one answer; return points, a digit for each part, and the misconception, if any."""
     observations = [
         Observation(request.item, request.part, request.case, _within_limit(request, answer))
-        for request in case_requests(check, seed)
+        for request in JUDGE.requests(check, seed)
     ]
-    verdict = judge_check(check, seed, observations)
+    verdict = JUDGE.verdict(check, seed, observations)
     assert not verdict.fault
-    parts = "".join("01"[part.holds] for part in verdict.parts)
+    parts = "".join("01"[part.passed] for part in verdict.parts)
     named = verdict.misconception.name if verdict.misconception else ""
     named = "its own" if f"wrong: {named}" == name else RENAMED.get(named, named)
     return f"{verdict.points:g} {parts} {named}".rstrip()
@@ -68,7 +70,7 @@ def _within_limit(request: Any, answer: Any) -> Any:
 
 
 def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
-    """Judge every known answer to an item, by the name that it has in the record."""
+    """ItemJudge every known answer to an item, by the name that it has in the record."""
     seed = submission_seed(salt, "ada", release.name)
     return {
         RENAMED.get(name, name): grade(check, answer, seed, name)

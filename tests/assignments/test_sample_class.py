@@ -6,7 +6,9 @@ import pytest
 
 from assignments.sample_class import make
 from autograder.authoring.course import find_course
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.records import State
 from autograder.reports import html as pages_module
 
@@ -46,7 +48,9 @@ def test_sample_class_is_written_in_nbgraders_layout(tmp_path):
 def graded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
     make.write(COURSE, "ps1", folder / "class")
-    return folder, grade_class(COURSE, "ps1", folder / "class", Settings(folder / "out"))
+    return folder, grade_class(
+        ReleasedSet(COURSE, "ps1"), folder / "class", Settings(folder / "out")
+    )
 
 
 def _grade(graded, student):

@@ -18,13 +18,16 @@ from nbclient import NotebookClient
 from assignments.sample_class import make
 from autograder.authoring.course import find_course
 from autograder.authoring.notebooks import is_autograded, is_ungraded_work
-from autograder.authoring.release import build, leaks, lint
-from autograder.class_run.pipeline import Settings, grade_class
-from autograder.grading.judge import case_requests
+from autograder.authoring.release import ReleasedSet, build, leaks, lint
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
+from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
 from autograder.validation.check_set import check_set
 from tests.assignments.notebooks import ask, run_cells
+
+JUDGE = ItemJudge()
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 SETS = {name: COURSE.problem_set(name) for name in COURSE.sets()}
@@ -50,7 +53,7 @@ def test_notebook_and_checks_agree_and_the_points_sum_to_100(made):
 @each_item
 def test_reference_answers_every_question(name, check):
     for seed in range(3):
-        for request in case_requests(check, seed):
+        for request in JUDGE.requests(check, seed):
             value = ask(request, check.reference)
             assert not isinstance(value, Failure), (request.part, request.inputs, value)
 
@@ -59,7 +62,7 @@ def test_reference_answers_every_question(name, check):
 def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
     """Rare draws must not cost a student points: accents that two libraries cut differently did."""
     for seed in range(100, 103):
-        for request in case_requests(check, seed):
+        for request in JUDGE.requests(check, seed):
             right = ask(request, check.alternatives[0].implementation)
             expected = ask(request, check.reference)
             part = next(part for part in check.parts if part.name == request.part)
@@ -69,7 +72,7 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
 
 @pytest.mark.slow
 def test_checks_judge_well(made):
-    report = check_set(made.checks, COURSE.source(made.name))
+    report = check_set(made.checks, made.release)
     assert report.problems == ()
     assert report.survivors == []
     assert len(report.of(kind="mutant")) > 80
@@ -82,7 +85,7 @@ def test_checks_accept_and_catch_one_answer_of_each_kind(made):
         f"{c.item}: the notebook grades it, but there is no check" for c in made.checks.checks
     }
     quick = dataclasses.replace(made.checks, checks=(first, last))
-    report = check_set(quick, COURSE.source(made.name), with_mutants=False, seeds=(5,))
+    report = check_set(quick, made.release, with_mutants=False, seeds=(5,))
     assert set(report.problems) <= others
     assert all(trial.share == 1 for trial in report.of(kind="alternative"))
     assert all(trial.share < 1 for trial in report.of(kind="mistake"))
@@ -120,7 +123,7 @@ def test_plain_nbgrader_and_the_sandbox_give_the_same_points(made, tmp_path, mon
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "ada.ipynb").write_bytes(notebook)
     settings = Settings(tmp_path / "out")
-    (grade,) = grade_class(COURSE, made.name, tmp_path / "class", settings).grades
+    (grade,) = grade_class(ReleasedSet(COURSE, made.name), tmp_path / "class", settings).grades
     cells = nbformat.reads(notebook.decode(), 4)
     tests = {cell.id for cell in cells.cells if is_autograded(cell)}
     cells.cells = [cell for cell in cells.cells if cell.id not in tests]

@@ -11,9 +11,9 @@ from typing import Any, Self
 import pytest
 from nbformat import NotebookNode
 
-from autograder.authoring import release
 from autograder.authoring.course import Course
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.release import ReleasedSet
 from autograder.grading import grader
 from autograder.inside.messages import ProbeRequest
 from autograder.inside.probe import probe_or_failure
@@ -170,7 +170,7 @@ def make_toy_course(folder: Path) -> Course:
 
 def answer(course: Course, double: str = "", mean: str = "", essay: str = "") -> NotebookNode:
     """A student's notebook; what is not answered stays as it was released."""
-    notebook = release.build(course.source("toy")).student
+    notebook = ReleasedSet(course, "toy").notebooks.student
     given = {"toy_double_answer": double, "toy_mean_answer": mean, "toy_essay": essay}
     for cell in notebook.cells:
         cell.source = given.get(cell.id) or cell.source

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.grading.judge import case_requests
+from autograder.grading.judge import ItemJudge
 from autograder.inside.process_limits import Limits
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
@@ -18,6 +18,8 @@ from tests.autograder.attacks.harm import HARM
 from tests.autograder.attacks.honest import HONEST, NEEDS_NAMESPACES
 from tests.autograder.attacks.searches import LEAKS, SEARCHES
 from tests.autograder.attacks.toy import CHECK, RIGHT, WRONG, complete, grade
+
+JUDGE = ItemJudge()
 
 pytestmark = pytest.mark.sandbox
 
@@ -132,6 +134,6 @@ def test_secrets_of_this_machine_are_out_of_sight(sandbox, tmp_path):
 
 
 def test_inputs_differ_between_students_and_not_between_runs():
-    one, again, other = (case_requests(CHECK, seed)[1].inputs["x"] for seed in (1, 1, 2))
+    one, again, other = (JUDGE.requests(CHECK, seed)[1].inputs["x"] for seed in (1, 1, 2))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)

@@ -2,7 +2,9 @@
 
 import html.parser
 
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.records import State
 
 PAYLOADS = {
@@ -44,7 +46,7 @@ class Owned(html.parser.HTMLParser):
 
 
 def grade(course, folder, tmp_path):
-    return grade_class(course, "toy", folder, Settings(tmp_path / "out"))
+    return grade_class(ReleasedSet(course, "toy"), folder, Settings(tmp_path / "out"))
 
 
 def test_no_page_of_a_class_holds_what_a_student_injects(

@@ -4,13 +4,14 @@ import hashlib
 
 import pytest
 
-from autograder.authoring import release
-from autograder.grading import grader
-from autograder.grading.judge import case_requests, judge_check
+from autograder.authoring.release import ReleasedSet, lint
+from autograder.grading.judge import ItemJudge
 from autograder.inside.probe import probe_or_failure
 from autograder.intake.repair import repair
 from autograder.records import Observation, SubmissionRefused
 from benchmarks import grading_throughput as benchmark
+
+JUDGE = ItemJudge()
 
 COURSE = benchmark.SETS["attention"]
 
@@ -20,9 +21,9 @@ def _points(check, implementation, seed=3):
         Observation(
             ask.item, ask.part, ask.case, probe_or_failure(ask, {check.target: implementation})
         )
-        for ask in case_requests(check, seed)
+        for ask in JUDGE.requests(check, seed)
     ]
-    return judge_check(check, seed, seen)
+    return JUDGE.verdict(check, seed, seen)
 
 
 @pytest.mark.parametrize("check", COURSE.problem_set("attention").checks, ids=lambda c: c.item)
@@ -35,8 +36,8 @@ def test_small_course_tells_right_from_wrong(check):
 
 
 def test_small_course_is_a_sound_release():
-    built = release.build(COURSE.source("attention"))
-    assert release.lint(built, COURSE.problem_set("attention")) == ()
+    released = ReleasedSet(COURSE, "attention")
+    assert lint(released.notebooks, released.problem_set) == ()
 
 
 def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
@@ -46,12 +47,11 @@ def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
         data = [path.read_bytes() for path in sorted(folder.iterdir())]
         digests.append(hashlib.sha256(b"".join(data)).hexdigest())
     assert digests[0] == digests[1] and len(data) == 150
-    released = release.build(COURSE.source("attention")).student
-    targets = grader.targets(COURSE.problem_set("attention"))
+    released = ReleasedSet(COURSE, "attention")
     refused = 0
     for text in data:
         try:
-            repair(text, released, targets)
+            repair(text, released)
         except SubmissionRefused:
             refused += 1
     assert refused == 2 and b"os._exit" in data[149]

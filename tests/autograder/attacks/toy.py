@@ -2,7 +2,9 @@
 
 from autograder.authoring.checks import Case, Check, Part
 from autograder.authoring.compare import agree
-from autograder.grading.judge import case_requests, judge_check
+from autograder.grading.judge import ItemJudge
+
+JUDGE = ItemJudge()
 
 
 def reference(x):
@@ -40,6 +42,6 @@ def complete(cell):
 
 def grade(sandbox, *cells, seed=7):
     """Return the verdict and the run of a submission made of these cells."""
-    run = sandbox.run(cells, case_requests(CHECK, seed))
+    run = sandbox.run(cells, JUDGE.requests(CHECK, seed))
     assert len(run.cells) == len(cells)
-    return judge_check(CHECK, seed, run.observations), run
+    return JUDGE.verdict(CHECK, seed, run.observations), run

@@ -9,14 +9,15 @@ import nbformat
 import pytest
 
 from autograder.authoring import release
+from autograder.authoring.late_policy import read_policy
 from autograder.authoring.notebooks import as_text, grading
-from autograder.class_run.late_policy import read_policy
+from autograder.authoring.release import ReleasedSet
 from autograder.records import GraderError
 
 
 @pytest.fixture
 def toy(toy_course):
-    return release.build(toy_course.source("toy"))
+    return ReleasedSet(toy_course, "toy").notebooks
 
 
 def _linted(course, old, new):
@@ -24,7 +25,8 @@ def _linted(course, old, new):
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     try:
-        return release.lint(release.build(path), course.problem_set("toy"))
+        released = ReleasedSet(course, "toy")
+        return release.lint(released.notebooks, released.problem_set)
     except GraderError as error:
         return (str(error),)
 
@@ -53,7 +55,7 @@ def test_recorded_notebook_keeps_the_hidden_tests_for_the_gradebook(toy):
 
 
 def test_builds_are_equal_and_cell_ids_come_from_grade_ids(toy_course, toy):
-    assert as_text(release.build(toy_course.source("toy")).student) == as_text(toy.student)
+    assert as_text(ReleasedSet(toy_course, "toy").notebooks.student) == as_text(toy.student)
     ids = [cell.id for cell in toy.student.cells]
     assert len(set(ids)) == len(ids)
     assert all(cell.id == grading(cell).get("grade_id", cell.id) for cell in toy.student.cells)
@@ -154,7 +156,7 @@ def test_leaks_finds_a_solution_line_a_hidden_test_and_an_output(toy):
 def test_build_rejects_a_source_that_nbgrader_refuses(toy_course):
     path = toy_course.source("toy")
     path.write_text(path.read_text().replace("import math", "import math\n### BEGIN MARK SCHEME"))
-    with pytest.raises(GraderError, match=r"toy\.py: RuntimeError: No end mark scheme"):
+    with pytest.raises(GraderError, match=r"notebook\.py: RuntimeError: No end mark scheme"):
         release.build(path)
 
 

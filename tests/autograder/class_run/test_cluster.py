@@ -11,8 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.authoring.release import ReleasedSet
 from autograder.class_run import cluster
-from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.settings import Settings
 from autograder.records import GraderError
 from autograder.store.gradebook import Gradebook
 
@@ -64,7 +66,7 @@ def test_class_is_graded_into_postgresql_as_into_sqlite(
     for url in (postgres, ""):
         settings = Settings(tmp_path / "out", url)
         for _ in range(2):  # into a new gradebook, and over the grades that it holds
-            grade_class(toy_course, "toy", folder, settings)
+            grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
         with Gradebook(settings.url) as book:
             scores[url] = book.final_scores("toy")
     assert scores[postgres] == scores[""]
@@ -111,7 +113,7 @@ def test_class_is_graded_on_a_cluster_whose_worker_dies(dask, toys, toy_course, 
 
     settings = Settings(tmp_path / "out", scheduler=dask.address)
     watcher = Watcher(graded=kill_one_at_the_third)
-    result = grade_class(toy_course, "toy", folder, settings, watcher)
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, watcher)
     points = {grade.student: grade.points for grade in result.grades}
     assert points == {s: 90 if right else 50 for s, right in students.items()} | {"broken": 0}
     assert sorted(graded) == sorted(points)
@@ -122,4 +124,4 @@ def test_scheduler_that_does_not_answer_is_named(toy_course, hand_in, tmp_path, 
     monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 0.5)
     settings = Settings(tmp_path / "out", scheduler="tcp://127.0.0.1:1")
     with pytest.raises(GraderError, match=r"answers at tcp://127\.0\.0\.1:1"):
-        grade_class(toy_course, "toy", hand_in("ada"), settings)
+        grade_class(ReleasedSet(toy_course, "toy"), hand_in("ada"), settings)

@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from autograder import files
-from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.settings import Settings
 from autograder.grading import grader
 from autograder.grading.grader import Confinement
 from autograder.inside.process_limits import Limits
@@ -93,7 +95,7 @@ def _fork(course, folder, settings):
     pid = os.fork()
     if pid == 0:
         try:
-            grade_class(course, "toy", folder, settings)
+            grade_class(ReleasedSet(course, "toy"), folder, settings)
         except GraderError:
             os._exit(3)
         except BaseException:
@@ -108,7 +110,7 @@ def test_killed_grader_loses_nothing_and_grades_nothing_twice(
 ):
     folder = class_of(N_STUDENTS)
     started = time.monotonic()
-    grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed"))
     patience, expected = time.monotonic() - started, _results(tmp_path / "undisturbed")
     rng, n_killed, classes, n_graded = random.Random(7), 0, 0, 0
     while n_killed < N_KILLS:
@@ -144,7 +146,7 @@ def test_killed_workers_and_sandboxes_change_no_grade(
 ):
     n_kills = max(2, N_KILLS // 2)
     folder = class_of(5 * n_kills)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed", jobs=2))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed", jobs=2))
     rng, killed = random.Random(11), []
 
     def kill_sometimes(grade, reused):
@@ -158,7 +160,9 @@ def test_killed_workers_and_sandboxes_change_no_grade(
             os.kill(victim, signal.SIGKILL)
 
     settings = _settings(tmp_path / "out", jobs=2)
-    result = grade_class(toy_course, "toy", folder, settings, Watcher(graded=kill_sometimes))
+    result = grade_class(
+        ReleasedSet(toy_course, "toy"), folder, settings, Watcher(graded=kill_sometimes)
+    )
     assert len(killed) == n_kills
     assert _results(tmp_path / "out") == _results(tmp_path / "undisturbed")
     assert State.GRADER_FAULT not in result.states
@@ -179,7 +183,7 @@ def _name(pid):
 @pytest.mark.usefixtures("without_sandbox")
 def test_full_disk_at_any_write_is_survived(toy_course, class_of, tmp_path, monkeypatch):
     folder = class_of(3)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed"))
     expected = _results(tmp_path / "undisturbed")
     for last in itertools.count():
         out, left = tmp_path / f"out-{last}", iter(range(last))
@@ -191,13 +195,13 @@ def test_full_disk_at_any_write_is_survived(toy_course, class_of, tmp_path, monk
         with monkeypatch.context() as patched:
             patched.setattr(files.os, "fsync", fsync)
             try:
-                grade_class(toy_course, "toy", folder, _settings(out))
+                grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(out))
                 assert last > 12  # 3 copies, 3 records, 3 pages, 3 notebooks, the dashboard
                 return
             except GraderError as error:
                 assert "No space left on device" in str(error)
                 assert "gradebook" not in str(error)  # it is not to blame
-        grade_class(toy_course, "toy", folder, _settings(out))
+        grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(out))
         assert _results(out) == expected
         assert not list(out.rglob(".writing-*"))
 
@@ -205,15 +209,17 @@ def test_full_disk_at_any_write_is_survived(toy_course, class_of, tmp_path, monk
 @pytest.mark.usefixtures("without_sandbox")
 def test_locked_gradebook_stops_the_run_but_loses_no_grade(toy_course, class_of, tmp_path):
     folder, settings = class_of(4), _settings(tmp_path / "out")
-    first = grade_class(toy_course, "toy", folder, settings)
+    first = grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
     expected = _results(settings.out)
     book = sqlite3.connect(settings.out / "gradebook.db", isolation_level=None)
     book.execute("begin exclusive")
     with pytest.raises(GraderError, match="locked"):
-        grade_class(toy_course, "toy", folder, _settings(tmp_path / "out", resume=False))
+        grade_class(
+            ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "out", resume=False)
+        )
     book.execute("rollback")
     book.close()
-    again = grade_class(toy_course, "toy", folder, settings)
+    again = grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
     assert again.reused == 4 and _results(settings.out) == expected
     assert again.grades == tuple(
         grade for grade in again.grades if grade.verdicts in [one.verdicts for one in first.grades]
@@ -223,10 +229,10 @@ def test_locked_gradebook_stops_the_run_but_loses_no_grade(toy_course, class_of,
 @pytest.mark.usefixtures("without_sandbox")
 def test_jumping_clock_changes_no_grade(toy_course, class_of, tmp_path, monkeypatch):
     folder = class_of(5)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed"))
     clock, jumps = time.time, itertools.cycle([0.0, 86_400.0, -86_400.0, 3e8])
     monkeypatch.setattr(time, "time", lambda: clock() + next(jumps))
-    result = grade_class(toy_course, "toy", folder, _settings(tmp_path / "out"))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "out"))
     monkeypatch.undo()
     assert _results(tmp_path / "out") == _results(tmp_path / "undisturbed")
     assert result.seconds >= 0 and all(grade.seconds >= 0 for grade in result.grades)
@@ -235,7 +241,7 @@ def test_jumping_clock_changes_no_grade(toy_course, class_of, tmp_path, monkeypa
 @pytest.mark.usefixtures("without_sandbox")
 def test_two_graders_at_once_leave_one_whole_result(toy_course, class_of, tmp_path, log):
     folder = class_of(15)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path / "undisturbed"))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed"))
     log.write_text("")
     settings = _settings(tmp_path / "out")
     pids = [_fork(toy_course, folder, settings) for _ in range(2)]

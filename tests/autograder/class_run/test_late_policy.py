@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from nbgrader import api
 
+from autograder.authoring.late_policy import Policy, read_policy
+from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline
-from autograder.class_run.late_policy import Policy, read_policy
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.class_run.lateness import timing_of
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.intake.collection import Collected, collect
 from autograder.records import GraderError
 from autograder.store.gradebook import Gradebook
@@ -38,7 +41,7 @@ def _found(tmp_path, after=timedelta(0), student="ada", **changes):
     ],
 )
 def test_penalty_counts_each_day_that_has_begun(tmp_path, after, penalty):
-    timing = TEN_A_DAY.timing(_found(tmp_path, after), 80.0, NOW)
+    timing = timing_of(_found(tmp_path, after), TEN_A_DAY, 80.0, NOW)
     assert timing.penalty == penalty
     assert timing.seconds_late == (after.total_seconds() if penalty else 0)
     assert timing.note == ""
@@ -47,14 +50,14 @@ def test_penalty_counts_each_day_that_has_begun(tmp_path, after, penalty):
 def test_penalty_may_be_counted_by_the_hour(tmp_path):
     policy = Policy(due=DUE, percent=2, unit=timedelta(hours=1))
     found = _found(tmp_path, timedelta(hours=2, minutes=1))
-    assert policy.timing(found, 50.0, NOW).penalty == 3  # 3 hours begun, 2 % of 50 each
+    assert timing_of(found, policy, 50.0, NOW).penalty == 3  # 3 hours begun, 2 % of 50 each
 
 
 def test_extension_moves_the_due_date_of_one_student(tmp_path):
     policy = Policy(due=DUE, percent=10, extensions={"ada": DUE + timedelta(days=7)})
     late = timedelta(days=8)
-    ada = policy.timing(_found(tmp_path, late), 100.0, NOW)
-    bo = policy.timing(_found(tmp_path, late, "bo"), 100.0, NOW)
+    ada = timing_of(_found(tmp_path, late), policy, 100.0, NOW)
+    bo = timing_of(_found(tmp_path, late, "bo"), policy, 100.0, NOW)
     assert (ada.penalty, ada.extended, bo.penalty, bo.extended) == (10, True, 80, False)
 
 
@@ -67,25 +70,25 @@ def test_lateness_is_real_time_when_clocks_are_put_forward(tmp_path, toy_course)
     policy = read_policy(toy_course, "toy")
     submitted = policy.due.replace(hour=3)
     found = _found(tmp_path, submitted_at=submitted)
-    timing = policy.timing(found, 100.0, NOW)
+    timing = timing_of(found, policy, 100.0, NOW)
     assert (timing.seconds_late, timing.penalty) == (3600, 10)
 
 
 def test_zones_of_the_two_times_may_differ(tmp_path):
     tokyo = timezone(timedelta(hours=9))
     found = _found(tmp_path, submitted_at=datetime(2026, 3, 2, 20, 59, tzinfo=tokyo))
-    assert TEN_A_DAY.timing(found, 100.0, NOW).penalty == 0  # 11:59 in Greenwich
+    assert timing_of(found, TEN_A_DAY, 100.0, NOW).penalty == 0  # 11:59 in Greenwich
 
 
 def test_without_a_due_date_nothing_is_late(tmp_path):
-    timing = Policy(percent=10).timing(_found(tmp_path, timedelta(days=99)), 100.0, NOW)
+    timing = timing_of(_found(tmp_path, timedelta(days=99)), Policy(percent=10), 100.0, NOW)
     assert (timing.due, timing.seconds_late, timing.penalty) == ("", 0, 0)
     assert timing.submitted.startswith("2026-06-09") or timing.note  # a time after `now`
 
 
 def test_unknown_time_takes_nothing_and_says_so(tmp_path):
     found = _found(tmp_path, submitted_at=None, time_source="", marked_late=True)
-    timing = TEN_A_DAY.timing(found, 100.0, NOW)
+    timing = timing_of(found, TEN_A_DAY, 100.0, NOW)
     assert timing.penalty == 0
     assert "nobody knows when it was handed in; no points were taken" in timing.note
     assert "the learning platform marks it as late" in timing.note
@@ -101,7 +104,7 @@ def test_unknown_time_takes_nothing_and_says_so(tmp_path):
 def test_time_that_cannot_be_true_counts_as_unknown(tmp_path, claimed, why):
     policy = Policy(due=DUE, released=DUE - timedelta(days=14), percent=10)
     found = _found(tmp_path, submitted_at=claimed, time_source="timestamp.txt")
-    timing = policy.timing(found, 100.0, NOW)
+    timing = timing_of(found, policy, 100.0, NOW)
     assert (timing.submitted, timing.penalty) == ("", 0)
     assert why in timing.note
     assert "timestamp.txt" in timing.note and "no points were taken" in timing.note
@@ -116,7 +119,7 @@ def test_time_that_cannot_be_true_counts_as_unknown(tmp_path, claimed, why):
     ],
 )
 def test_source_that_a_student_can_write_says_so(tmp_path, source, shown):
-    assert TEN_A_DAY.timing(_found(tmp_path, time_source=source), 100.0, NOW).source == shown
+    assert timing_of(_found(tmp_path, time_source=source), TEN_A_DAY, 100.0, NOW).source == shown
 
 
 # ------------------------------------------------------------------ the course's file
@@ -198,7 +201,7 @@ def late_class(toys, toy_course, hand_in, tmp_path, monkeypatch, without_sandbox
 
     def grade(text):
         file.write_text(text)
-        return grade_class(toy_course, "toy", folder, Settings(tmp_path / "out"))
+        return grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))
 
     return grade
 
@@ -225,7 +228,7 @@ def test_unknown_times_are_said_once_for_the_class(toy_course, hand_in, tmp_path
     hand_in("ada", b"{")
     folder = hand_in("bo", b"{")
     (toy_course.folder / "course.toml").write_text(POLICY.replace("extensions", "# extensions"))
-    result = grade_class(toy_course, "toy", folder, Settings(tmp_path / "out"))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))
     assert result.notices == (
         "toy has a due date, but nobody knows when 2 of 2 were handed in: of these no points were "
         "taken",

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline, workers
-from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.settings import Settings
 from autograder.grading.grader import Confinement, Grader
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, State
@@ -45,7 +47,7 @@ def graded(tmp_path_factory, toys):
     (received / "latin.ipynb").write_bytes(b'{"cells": "\xe9"}')
     (received / "link.ipynb").symlink_to(course.source("toy"))
     settings = Settings(folder / "out", confinement=QUICK)
-    return course, received, settings, grade_class(course, "toy", received, settings)
+    return course, received, settings, grade_class(ReleasedSet(course, "toy"), received, settings)
 
 
 def _grade(result, student):
@@ -136,7 +138,7 @@ def test_second_run_grades_nothing_and_gives_the_same(graded, monkeypatch):
         raise AssertionError("nothing is left to grade")
 
     monkeypatch.setattr(workers, "Grader", never)
-    again = grade_class(course, "toy", received, settings)
+    again = grade_class(ReleasedSet(course, "toy"), received, settings)
     assert again.reused == len(again.grades)
     assert again.grades == first.grades
     assert again.changes == ()
@@ -165,7 +167,7 @@ def test_same_submission_gets_the_same_grade_in_another_run(graded, tmp_path):
     data = (received / "bo.ipynb").read_bytes()
     (tmp_path / "class" / "bo.ipynb").write_bytes(data)
     settings = Settings(tmp_path / "out", confinement=QUICK)
-    second = grade_class(course, "toy", tmp_path / "class", settings)
+    second = grade_class(ReleasedSet(course, "toy"), tmp_path / "class", settings)
     assert second.grades[0].verdicts == _grade(first, "bo").verdicts
     assert second.grades[0].seed == _grade(first, "bo").seed
 
@@ -178,10 +180,10 @@ def _settings(tmp_path, **changes):
 def test_only_what_has_changed_is_graded_again(toys, toy_course, hand_in, tmp_path):
     hand_in("ada", double=toys.double, mean=toys.mean)
     folder = hand_in("bo", double=toys.square, mean=toys.mean)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     hand_in("bo", double=toys.double, mean=toys.mean)
     hand_in("cy", double=toys.double, mean=toys.mean)
-    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     assert result.reused == 1
     assert [grade.points for grade in result.grades] == [90, 90, 90]
     (change,) = result.changes
@@ -191,10 +193,10 @@ def test_only_what_has_changed_is_graded_again(toys, toy_course, hand_in, tmp_pa
 @pytest.mark.usefixtures("without_sandbox")
 def test_changed_check_grades_everybody_again(toys, toy_course, hand_in, tmp_path):
     folder = hand_in("ada", double=toys.double, mean=toys.mean)
-    grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     checks = toy_course.folder / "toy" / "problem_set.py"
     checks.write_text(checks.read_text() + "\n# a comment counts as a change\n")
-    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     assert result.reused == 0
 
 
@@ -211,12 +213,12 @@ def test_fault_of_the_grader_is_recorded_and_tried_again(
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(Grader, "judge", fails_once)
-    first = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    first = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     assert first.states == {State.GRADER_FAULT: 1, State.GRADED: 1}
     (unlucky,) = [grade for grade in first.grades if grade.state is State.GRADER_FAULT]
     assert unlucky.reasons == ("the grader failed: RuntimeError: out of luck",)
     assert "fault of the grader" in _page(tmp_path, unlucky.student).lower()
-    second = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    second = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     assert [grade.state for grade in second.grades] == [State.GRADED, State.GRADED]
     assert second.reused == 1
 
@@ -229,7 +231,7 @@ def test_check_that_breaks_is_the_courses_fault_and_costs_the_student_nothing(
     broken = checks.read_text().replace("def _mean(numbers):", "def _mean(numbers):\n    1 / 0")
     checks.write_text(broken)
     folder = hand_in("ada", double=toys.square, mean=toys.mean)
-    result = grade_class(toy_course, "toy", folder, _settings(tmp_path))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
     (grade,) = result.grades
     assert grade.state is State.GRADER_FAULT
     assert [verdict.points for verdict in grade.verdicts] == [20, 30]
@@ -249,7 +251,7 @@ def test_several_processes_give_the_same_grades_as_one(graded, tmp_path):
     (tmp_path / "out" / "records").mkdir(parents=True)
     salt = (settings.out / "records" / "salt").read_text()
     (tmp_path / "out" / "records" / "salt").write_text(salt)
-    second = grade_class(course, "toy", received, _settings(tmp_path, jobs=2))
+    second = grade_class(ReleasedSet(course, "toy"), received, _settings(tmp_path, jobs=2))
     for ours, theirs in zip(first.grades, second.grades, strict=True):
         assert (ours.student, ours.state, ours.verdicts) == (
             theirs.student,
@@ -265,7 +267,7 @@ def test_lost_outputs_are_written_again_from_the_records(graded):
     before = page.read_bytes()
     page.unlink()
     (settings.out / "gradebook.db").unlink()
-    grade_class(course, "toy", received, settings)
+    grade_class(ReleasedSet(course, "toy"), received, settings)
     assert page.read_bytes() == before
     test_gradebook_holds_the_same_points(graded)
 
@@ -276,7 +278,7 @@ def test_watcher_hears_of_every_submission_once(toys, toy_course, hand_in, tmp_p
     folder = hand_in("bo", b"{")
     heard = []
     watcher = Watcher(heard.append, lambda grade, reused: heard.append((grade.student, reused)))
-    grade_class(toy_course, "toy", folder, _settings(tmp_path), watcher)
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path), watcher)
     assert heard[0] == 2 and sorted(heard[1:]) == [("ada", False), ("bo", False)]
 
 
@@ -311,7 +313,9 @@ def test_killed_run_goes_on_where_it_stopped(toys, toy_course, hand_in, tmp_path
     for number in range(20):
         double, mean = answers[number % len(answers)]
         folder = hand_in(f"student-{number:02d}", double=double, mean=mean)
-    undisturbed = grade_class(toy_course, "toy", folder, _settings(tmp_path, resume=False))
+    undisturbed = grade_class(
+        ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path, resume=False)
+    )
     salt = (tmp_path / "out" / "records" / "salt").read_text()
     out = tmp_path / "killed"
     (out / "records").mkdir(parents=True)

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.notebooks import as_text
-from autograder.class_run import forks, workers
-from autograder.class_run.pipeline import Settings, Watcher, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run import fork_server, workers
+from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.settings import Settings
 from autograder.class_run.workers import Job, grade_all, in_order
-from autograder.grading.grader import Confinement, Grader, Task
+from autograder.grading.grader import Confinement, Graded, Grader, Task
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, SandboxUnavailable, State, Submission
-from autograder.store.journal import Journal
 
 QUICK = Confinement(Limits(cell_seconds=20, submission_seconds=60))
 
@@ -46,7 +47,7 @@ def test_queue_keeps_to_a_seed_and_shares_the_last_one():
 
 @pytest.fixture
 def job(toy_course, tmp_path):
-    return Job(toy_course, "toy", QUICK, tmp_path / "out")
+    return Job(ReleasedSet(toy_course, "toy"), QUICK, tmp_path / "out")
 
 
 @pytest.fixture
@@ -54,8 +55,8 @@ def received(job, toys):
     """A task for an answer that is right, whose copy stands in the journal."""
 
     def receive(student, seed=7):
-        notebook = as_text(toys.answer(job.course, toys.double, toys.mean)).encode()
-        return _task(student, seed, Journal(job.folder, "toy").keep(notebook))
+        notebook = as_text(toys.answer(job.released.course, toys.double, toys.mean)).encode()
+        return _task(student, seed, job.journal.keep(notebook))
 
     return receive
 
@@ -63,7 +64,7 @@ def received(job, toys):
 @pytest.mark.usefixtures("without_sandbox")
 def test_copy_that_is_gone_is_a_fault_of_the_grader(job, received):
     good, gone = received("ada"), _task("bo", 7, "f" * 64)
-    grades = {grade.student: grade for _, grade in grade_all(job, [good, gone], 1)}
+    grades = {task.submission.student: one.grade for task, one in grade_all(job, [good, gone], 1)}
     assert grades["ada"].state is State.GRADED
     assert grades["bo"].state is State.GRADER_FAULT
     assert "the copy of bo's notebook is gone" in grades["bo"].reasons[0]
@@ -72,8 +73,8 @@ def test_copy_that_is_gone_is_a_fault_of_the_grader(job, received):
 @pytest.mark.usefixtures("without_sandbox")
 def test_refused_file_needs_no_copy(job):
     task = replace(_task("ada", 7, ""), refusal="it is a symbolic link")
-    ((_, grade),) = grade_all(job, [task], 1)
-    assert grade.state is State.REFUSED
+    ((_, graded),) = grade_all(job, [task], 1)
+    assert graded.grade.state is State.REFUSED
 
 
 @pytest.mark.slow
@@ -92,7 +93,7 @@ def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path
             killed.append(victim.pid)
 
     settings = Settings(tmp_path / "out", jobs=2, confinement=QUICK)
-    result = grade_class(toy_course, "toy", folder, settings, Watcher(graded=kill_one))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, Watcher(graded=kill_one))
     assert len(set(killed)) == 2
     assert [grade.student for grade in result.grades] == students
     assert {grade.points for grade in result.grades} == {90}
@@ -141,7 +142,7 @@ def _is_running(pid):
 
 @pytest.fixture
 def in_threads(monkeypatch):
-    """Let a crew's processes be threads of this one: what they do can then be replaced."""
+    """Let a pool's processes be threads of this one: what they do can then be replaced."""
 
     class Thread(threading.Thread):
         def __init__(self, target, args, daemon):
@@ -153,8 +154,8 @@ def in_threads(monkeypatch):
             pass
 
     context = type("Context", (), {"Process": Thread, "Pipe": multiprocessing.Pipe})
-    monkeypatch.setattr(forks, "CONTEXT", context)
-    monkeypatch.setattr(forks, "prepare", lambda: None)
+    monkeypatch.setattr(fork_server, "CONTEXT", context)
+    monkeypatch.setattr(fork_server, "prepare", lambda: None)
     monkeypatch.setattr(workers, "_end_with_parent", lambda: None)
     monkeypatch.setattr(workers, "_END_SECONDS", 0.1)
 
@@ -173,7 +174,7 @@ def _serve_until(monkeypatch, dies):
                 return None
             if dies(task):
                 return pipe.close()
-            pipe.send(workers.faulty(task, "graded"))
+            pipe.send(Graded(workers.faulty(task, "graded")))
 
     monkeypatch.setattr(workers, "_serve", serve)
 
@@ -182,7 +183,7 @@ def _serve_until(monkeypatch, dies):
 def test_submission_that_kills_its_process_is_to_blame_and_no_other(job, monkeypatch):
     _serve_until(monkeypatch, lambda task: task is not None and task.submission.student == "bo")
     tasks = [_task(student, seed) for seed, student in enumerate(["ada", "bo", "cy", "dee"])]
-    grades = {grade.student: grade.reasons[0] for _, grade in grade_all(job, tasks, 2)}
+    grades = {one.grade.student: one.grade.reasons[0] for _, one in grade_all(job, tasks, 2)}
     assert grades.pop("bo") == "the grader's process died 3 times"
     assert grades == dict.fromkeys(["ada", "cy", "dee"], "graded")
 

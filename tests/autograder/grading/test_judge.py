@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from autograder.authoring.checks import Case, Check, Mistake, Part
 from autograder.authoring.compare import agree
 from autograder.grading import judge
-from autograder.grading.judge import (
-    case_requests,
-    judge_check,
-    known_answers,
-    part_seed,
-    submission_seed,
-)
+from autograder.grading.judge import ItemJudge, part_seed, submission_seed
 from autograder.inside import probe as probing
 from autograder.inside import wire
 from autograder.inside.messages import Failure
 from autograder.records import CheckFault, Observation
+
+JUDGE = ItemJudge()
 
 
 def mean(values):
@@ -99,12 +95,12 @@ def observe(implementation, check=CHECK, seed=SEED):
             request.case,
             probing.probe_or_failure(request, namespace),
         )
-        for request in case_requests(check, seed)
+        for request in JUDGE.requests(check, seed)
     ]
 
 
 def test_right_answer_earns_all_points():
-    verdict = judge_check(CHECK, SEED, observe(lambda values: math.fsum(values) / len(values)))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(lambda values: math.fsum(values) / len(values)))
     assert (verdict.points, verdict.max_points, verdict.fault) == (8.0, 8.0, "")
     assert all(part.passed and not part.message for part in verdict.parts)
     assert verdict.misconception is None
@@ -112,7 +108,7 @@ def test_right_answer_earns_all_points():
 
 def arrived(implementation, check):
     """What the sandbox brings where the judge has said what is known."""
-    known = known_answers(check, SEED)
+    known = JUDGE.known_answers(check, SEED)
     return [
         dataclasses.replace(seen, value=known[message]["value"]) if message in known else seen
         for seen in observe(implementation, check)
@@ -130,38 +126,38 @@ def test_answer_like_the_references_is_not_compared_again():
     check = with_parts(judge=judge)
     observations = arrived(mean, check)
     before = len(compared)
-    assert judge_check(check, SEED, observations).points == 8.0
+    assert JUDGE.verdict(check, SEED, observations).points == 8.0
     assert len(compared) == before
-    assert judge_check(check, SEED, arrived(off_by_one, check)).points == 1.0
+    assert JUDGE.verdict(check, SEED, arrived(off_by_one, check)).points == 1.0
     assert len(compared) > before
 
 
 def test_answer_like_the_references_fails_where_the_judge_is_not_content_with_it():
     check = with_parts(judge=lambda observed, expected, inputs: "it is wrong")
-    verdict = judge_check(check, SEED, arrived(mean, check))
+    verdict = JUDGE.verdict(check, SEED, arrived(mean, check))
     assert [part.passed for part in verdict.parts] == [False, True, True]
 
 
 def test_nothing_is_known_where_the_reference_breaks():
-    assert known_answers(dataclasses.replace(CHECK, reference=None), SEED) == {}
+    assert JUDGE.known_answers(dataclasses.replace(CHECK, reference=None), SEED) == {}
 
 
 def test_part_earns_its_weight():
     def for_floats_only(values):
         return mean(values) if type(values[0]) is float else 0.0
 
-    verdict = judge_check(CHECK, SEED, observe(for_floats_only))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(for_floats_only))
     assert verdict.points == 8.0 * 4 / 8
     assert [part.passed for part in verdict.parts] == [True, True, False]
 
 
 def test_smallest_failing_case_is_told_in_words():
-    verdict = judge_check(CHECK, SEED, observe(off_by_one))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(off_by_one))
     message = verdict.parts[0].message
     assert message.startswith("The mean is right. With 1 numbers: the value is too ")
     note = verdict.parts[0].staff_note
     assert "inputs:" in note and "expected:" in note and "observed:" in note
-    expected = mean(case_requests(CHECK, SEED)[0].inputs["values"])
+    expected = mean(JUDGE.requests(CHECK, SEED)[0].inputs["values"])
     assert str(expected)[:6] in note and str(expected)[:6] not in message
 
 
@@ -170,7 +166,7 @@ def test_smallest_failing_case_is_told_in_words():
     [(total, "sum"), (off_by_one, "off by one"), (sorted_in_place, "in place")],
 )
 def test_mistake_is_recognised(implementation, name):
-    verdict = judge_check(CHECK, SEED, observe(implementation))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(implementation))
     assert verdict.misconception.name == name
 
 
@@ -178,18 +174,18 @@ def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
     monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
     endless = Mistake("never ends", "Stop.", never_ends, endless=True)
     check = dataclasses.replace(CHECK, mistakes=(endless, *CHECK.mistakes))
-    assert judge_check(check, SEED, observe(total)).misconception.name == "sum"
+    assert JUDGE.verdict(check, SEED, observe(total)).misconception.name == "sum"
     late = [
         dataclasses.replace(seen, value=Failure("timeout", "no answer within the time limit"))
         for seen in observe(total)
     ]
-    assert judge_check(check, SEED, late).misconception.name == "never ends"
+    assert JUDGE.verdict(check, SEED, late).misconception.name == "never ends"
 
 
 def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
     monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
     check = dataclasses.replace(CHECK, mistakes=(Mistake("loop", "Stop.", never_ends),))
-    verdict = judge_check(check, SEED, observe(total))
+    verdict = JUDGE.verdict(check, SEED, observe(total))
     assert verdict.misconception is None
     assert "'loop': stopped after 0.1 s of CPU: declare it endless or fix it" in verdict.fault
 
@@ -202,11 +198,11 @@ def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
         return total(values)
 
     check = dataclasses.replace(CHECK, mistakes=(Mistake("late", "Hurry.", total_after_others),))
-    assert judge_check(check, SEED, observe(total)).misconception.name == "late"
+    assert JUDGE.verdict(check, SEED, observe(total)).misconception.name == "late"
 
 
 def test_unknown_mistake_is_not_named():
-    verdict = judge_check(CHECK, SEED, observe(lambda values: 17.0))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(lambda values: 17.0))
     assert verdict.misconception is None
 
 
@@ -224,14 +220,14 @@ def test_dtype_alone_is_explained_by_the_mistake_that_shares_it_only():
     part = Part("values", "They are kept.", draw_whole, probe, agree(exact_dtype=True))
     mistakes = tuple(Mistake(f.__name__, "Fix it.", f) for f in (doubled_in_place, halved))
     check = dataclasses.replace(CHECK, reference=np.float64, parts=(part,), mistakes=mistakes)
-    verdict = judge_check(check, SEED, observe(single, check))
+    verdict = JUDGE.verdict(check, SEED, observe(single, check))
     assert "dtype float32" in verdict.parts[0].message and verdict.misconception is None
     check = dataclasses.replace(check, mistakes=(*mistakes, Mistake("single", "Widen.", single)))
-    assert judge_check(check, SEED, observe(single, check)).misconception.name == "single"
+    assert JUDGE.verdict(check, SEED, observe(single, check)).misconception.name == "single"
 
 
 def test_mistake_with_a_special_case_of_its_own_is_still_recognised():
-    verdict = judge_check(
+    verdict = JUDGE.verdict(
         CHECK, SEED, observe(lambda v: total(v) if type(v[0]) is float else mean(v))
     )
     assert verdict.misconception.name == "sum"
@@ -253,15 +249,15 @@ def test_mistake_with_a_special_case_of_its_own_is_still_recognised():
 )
 def test_failure_is_told_without_its_own_text(failure, words):
     seen = [dataclasses.replace(o, value=failure) for o in observe(mean)]
-    verdict = judge_check(CHECK, SEED, seen)
+    verdict = JUDGE.verdict(CHECK, SEED, seen)
     assert verdict.points == 0.0
     assert all(words in part.message for part in verdict.parts)
     assert "ecret" not in "".join(part.message for part in verdict.parts)
 
 
 def test_missing_observation_counts_as_a_crash():
-    assert judge_check(CHECK, SEED, []).points == 0.0
-    assert judge_check(CHECK, SEED, observe(mean)[1:]).points == 8.0 * 5 / 8
+    assert JUDGE.verdict(CHECK, SEED, []).points == 0.0
+    assert JUDGE.verdict(CHECK, SEED, observe(mean)[1:]).points == 8.0 * 5 / 8
 
 
 outcomes = st.sampled_from(["right", "wrong", "nan", "failure", "missing", "other type"])
@@ -282,10 +278,10 @@ def distort(observation, outcome):
 def test_points_are_bounded_and_independent_of_order(chosen, shuffler):
     right = observe(mean)
     seen = [o for pair in zip(right, chosen, strict=True) for o in distort(*pair)]
-    verdict = judge_check(CHECK, SEED, seen)
+    verdict = JUDGE.verdict(CHECK, SEED, seen)
     assert 0.0 <= verdict.points <= 8.0
     shuffler.shuffle(seen)
-    assert judge_check(CHECK, SEED, seen) == verdict
+    assert JUDGE.verdict(CHECK, SEED, seen) == verdict
 
 
 @given(st.lists(outcomes, min_size=7, max_size=7), st.integers(0, 6))
@@ -293,7 +289,7 @@ def test_points_never_fall_when_one_more_answer_is_right(chosen, index):
     right = observe(mean)
     better = [*chosen[:index], "right", *chosen[index + 1 :]]
     worse, improved = (
-        judge_check(CHECK, SEED, [o for p in zip(right, how, strict=True) for o in distort(*p)])
+        JUDGE.verdict(CHECK, SEED, [o for p in zip(right, how, strict=True) for o in distort(*p)])
         for how in (chosen, better)
     )
     assert improved.points >= worse.points
@@ -302,31 +298,31 @@ def test_points_never_fall_when_one_more_answer_is_right(chosen, index):
 def test_broken_draw_is_the_checks_fault():
     broken = with_parts(draw=lambda rng: 1 / 0)
     with pytest.raises(CheckFault, match="drawing its cases: ZeroDivisionError"):
-        case_requests(broken, SEED)
-    verdict = judge_check(broken, SEED, [])
+        JUDGE.requests(broken, SEED)
+    verdict = JUDGE.verdict(broken, SEED, [])
     assert verdict.points == 8.0 and "ZeroDivisionError" in verdict.fault
 
 
 def test_inputs_that_cannot_travel_are_the_checks_fault():
     with pytest.raises(CheckFault, match="type object is not plain"):
-        case_requests(with_parts(draw=lambda rng: [Case("one", {"x": object()})]), SEED)
+        JUDGE.requests(with_parts(draw=lambda rng: [Case("one", {"x": object()})]), SEED)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_weight_is_the_checks_fault(weight):
     with pytest.raises(CheckFault, match=f"weight is {weight}"):
-        case_requests(with_parts(weight=weight), SEED)
+        JUDGE.requests(with_parts(weight=weight), SEED)
 
 
 def test_broken_reference_is_the_checks_fault_and_costs_nobody_anything():
     broken = dataclasses.replace(CHECK, reference=lambda values: 1 / 0)
-    verdict = judge_check(broken, SEED, observe(total))
+    verdict = JUDGE.verdict(broken, SEED, observe(total))
     assert verdict.points == 8.0
     assert "asking the reference version: ZeroDivisionError" in verdict.fault
 
 
 def test_judge_that_breaks_on_right_answers_is_the_checks_fault():
-    verdict = judge_check(
+    verdict = JUDGE.verdict(
         with_parts(judge=lambda observed, expected, inputs: 1 / 0), SEED, observe(mean)
     )
     assert verdict.points == 8.0 and "judging: ZeroDivisionError" in verdict.fault
@@ -334,19 +330,19 @@ def test_judge_that_breaks_on_right_answers_is_the_checks_fault():
 
 def test_judge_that_trips_over_an_odd_answer_only_counts_it_as_wrong():
     fragile = with_parts(judge=lambda observed, expected, inputs: abs(observed) * 0 or None)
-    verdict = judge_check(fragile, SEED, observe(lambda values: {}))
+    verdict = JUDGE.verdict(fragile, SEED, observe(lambda values: {}))
     assert verdict.fault == "" and verdict.points == 8.0 * 1 / 8
     assert "another form" in verdict.parts[0].message
 
 
 def test_judge_must_answer_none_or_a_text():
-    fault = judge_check(with_parts(judge=lambda *_: True), SEED, observe(mean)).fault
+    fault = JUDGE.verdict(with_parts(judge=lambda *_: True), SEED, observe(mean)).fault
     assert "returned bool, not None or a text" in fault
 
 
 def test_requests_are_the_same_for_the_same_seed_only():
     def inputs(seed):
-        return [request.inputs for request in case_requests(CHECK, seed)]
+        return [request.inputs for request in JUDGE.requests(CHECK, seed)]
 
     assert inputs(1) == inputs(1) != inputs(2)
 
@@ -381,11 +377,13 @@ def test_students_of_one_seed_have_one_draw_and_one_reference_answer():
         return mean(values)
 
     check = dataclasses.replace(CHECK, reference=counted)
-    n_cases = len(case_requests(check, SEED))
+    n_cases = len(JUDGE.requests(check, SEED))
     for implementation in (mean, total, off_by_one):
-        judge_check(check, SEED, observe(implementation, check))
+        JUDGE.verdict(check, SEED, observe(implementation, check))
     assert len(calls) == n_cases
-    assert all(map(lambda a, b: a is b, case_requests(check, SEED), case_requests(check, SEED)))
+    ItemJudge().verdict(check, SEED, observe(mean, check))
+    assert len(calls) == 2 * n_cases  # another judge has to ask for itself
+    assert all(map(lambda a, b: a is b, JUDGE.requests(check, SEED), JUDGE.requests(check, SEED)))
 
 
 def test_judge_that_changes_what_others_are_compared_with_is_at_fault():
@@ -394,7 +392,7 @@ def test_judge_that_changes_what_others_are_compared_with_is_at_fault():
 
     check = with_parts(judge=sorts)
     for _ in range(2):  # also for the next student with the same questions
-        verdict = judge_check(check, SEED, observe(mean))
+        verdict = JUDGE.verdict(check, SEED, observe(mean))
         assert "changes the values that it is given" in verdict.fault
         assert verdict.points == 8.0
 
@@ -408,7 +406,7 @@ def test_seeds_are_stable_between_versions():
 def test_judging_leaves_the_global_generators_as_they_were():
     seen = observe(mean)
     states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
-    judge_check(CHECK, SEED, seen)
+    JUDGE.verdict(CHECK, SEED, seen)
     assert states == (
         random.getstate(),
         np.random.get_state()[1].tolist(),
@@ -417,7 +415,7 @@ def test_judging_leaves_the_global_generators_as_they_were():
 
 
 def test_inputs_reach_each_call_as_they_were_drawn():
-    verdict = judge_check(CHECK, SEED, observe(sorted_in_place))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(sorted_in_place))
     assert [part.passed for part in verdict.parts] == [True, False, True]
 
 
@@ -441,9 +439,9 @@ def test_probe_sees_the_same_chance_on_both_sides():
         parts=(Part("chance", "It is random.", draw_nothing, probe_chance),),
         mistakes=(),
     )
-    assert judge_check(check, SEED, observe(random.random, check)).points == 8.0
+    assert JUDGE.verdict(check, SEED, observe(random.random, check)).points == 8.0
 
 
 def test_staff_note_of_a_huge_value_is_short():
-    verdict = judge_check(CHECK, SEED, observe(lambda values: ["x" * 10_000] * 5_000))
+    verdict = JUDGE.verdict(CHECK, SEED, observe(lambda values: ["x" * 10_000] * 5_000))
     assert len(verdict.parts[0].staff_note) < 6000

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.grading.grader import Confinement, Grader
 from autograder.grading.visible_tests import VISIBLE, differences, visible_requests, visible_tests
 from autograder.inside.messages import Failure
@@ -12,9 +13,7 @@ from autograder.inside.probe import probe_or_failure
 from autograder.inside.process_limits import Limits
 from autograder.intake.repair import repair
 from autograder.records import Difference, Grade, Observation, State, Verdict
-from autograder.reports.student_feedback import Layout, student_page
-
-TARGETS = {"toy_double": "double", "toy_mean": "mean"}
+from autograder.reports.student_feedback import student_page
 
 
 def _ask(test, implementation):
@@ -92,7 +91,7 @@ def test_numbers_that_cannot_be_drawn_become_text():
 
 
 def test_visible_tests_are_those_of_the_released_notebook(toy_course):
-    tests = visible_tests(release.build(toy_course.source("toy")).student)
+    tests = visible_tests(ReleasedSet(toy_course, "toy").notebooks.student)
     assert list(tests) == ["toy_double", "toy_mean"]
     assert "assert double([1, 2]) == [2, 4]" in tests["toy_double"]
     assert "nbgrader_cell" not in "".join(tests.values())
@@ -104,7 +103,7 @@ def grade(toy_course, hand_in, tmp_path):
     def run(**answers):
         folder = hand_in("ada", **answers)
         settings = Settings(tmp_path / "out", confinement=Confinement(Limits(cell_seconds=5)))
-        return grade_class(toy_course, "toy", folder, settings).grades[0]
+        return grade_class(ReleasedSet(toy_course, "toy"), folder, settings).grades[0]
 
     return run
 
@@ -188,13 +187,12 @@ def test_no_hidden_input_reaches_the_page_though_code_remembers_all_that_it_saw(
 
 # ------------------------------------------------------------------ on the page
 def _page(toys, toy_course, difference):
-    built = release.build(toy_course.source("toy"))
-    layout = Layout.of(toy_course.problem_set("toy"), built.student)
+    released = ReleasedSet(toy_course, "toy")
     notebook = toys.answer(toy_course, toys.square, toys.mean)
-    repaired = repair(as_text(notebook).encode(), built.student, TARGETS)
+    repaired = repair(as_text(notebook).encode(), released)
     verdict = Verdict("toy_double", 0.0, 60.0, ())
     grade = Grade("ada", "toy", State.GRADED, "ab", 7, (verdict,), differences=(difference,))
-    return student_page(layout, grade, repaired, {})
+    return student_page(released.outline, grade, repaired, {})
 
 
 def test_page_draws_numbers_and_says_them(toys, toy_course, read_page):

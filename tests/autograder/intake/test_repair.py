@@ -7,25 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.authoring import release
 from autograder.authoring.notebooks import as_text, grading
+from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.records import SubmissionRefused
 
-TARGETS = {"toy_double": "double", "toy_mean": "mean"}
 DOUBLE = "def double(numbers):\n    return [2 * n for n in numbers]"
 MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
 
 
 @pytest.fixture
 def released(toy_course):
-    return release.build(toy_course.source("toy")).student
+    return ReleasedSet(toy_course, "toy")
 
 
 @pytest.fixture
 def answered(released):
     """A diligent student's notebook, free to be damaged."""
-    notebook = copy.deepcopy(released)
+    notebook = copy.deepcopy(released.notebooks.student)
     _cell(notebook, "toy_double_answer").source = DOUBLE
     _cell(notebook, "toy_mean_answer").source = MEAN
     _cell(notebook, "toy_essay").source = "Because I say so."
@@ -38,7 +37,7 @@ def _cell(notebook, name):
 
 def _repair(notebook, released):
     text = notebook if isinstance(notebook, str) else as_text(notebook)
-    return repair(text.encode(), released, TARGETS)
+    return repair(text.encode(), released)
 
 
 def _runs(repaired):
@@ -60,7 +59,11 @@ def test_visible_tests_and_workshop_cells_are_not_run(released, answered):
 
 
 def test_stub_counts_as_blank(released):
-    assert _repair(released, released).blank == {"toy_double", "toy_mean", "toy_essay"}
+    assert _repair(released.notebooks.student, released).blank == {
+        "toy_double",
+        "toy_mean",
+        "toy_essay",
+    }
 
 
 def test_deleted_locked_cell_is_put_back_where_it_was(released, answered):
@@ -71,7 +74,7 @@ def test_deleted_locked_cell_is_put_back_where_it_was(released, answered):
         "2 locked cells were missing; they were put back: toy_imports, toy_double",
     )
     order = [cell.id for cell in repaired.notebook.cells]
-    assert order == [cell.id for cell in released.cells]
+    assert order == [cell.id for cell in released.notebooks.student.cells]
 
 
 def test_changed_locked_cell_is_put_back(released, answered):
@@ -165,7 +168,9 @@ def test_forged_marks_have_no_effect(released, answered, name, key, value):
     repaired = _repair(answered, released)
     assert repaired.cells == ("import math", DOUBLE, MEAN)
     assert repaired.reasons == (f"the marks of cell {name} were changed; that has no effect",)
-    assert grading(_cell(repaired.notebook, name)) == grading(_cell(released, name))
+    assert grading(_cell(repaired.notebook, name)) == grading(
+        _cell(released.notebooks.student, name)
+    )
 
 
 def test_answer_that_bears_a_locked_cell_s_mark_is_run_all_the_same(released, answered):
@@ -258,13 +263,13 @@ def test_damaged_cells_are_left_out_one_by_one(released, answered):
 )
 def test_repair_rejects_what_is_no_notebook(released, data, reason):
     with pytest.raises(SubmissionRefused, match=reason):
-        repair(data, released, TARGETS)
+        repair(data, released)
 
 
 def test_byte_order_mark_and_windows_line_ends_are_no_problem(released, answered):
     _cell(answered, "toy_double_answer").source = DOUBLE.replace("\n", "\r\n")
     data = b"\xef\xbb\xbf" + as_text(answered).encode()
-    assert repair(data, released, TARGETS).cells == ("import math", DOUBLE, MEAN)
+    assert repair(data, released).cells == ("import math", DOUBLE, MEAN)
 
 
 def test_half_a_surrogate_pair_becomes_harmless(released, answered):
@@ -302,13 +307,13 @@ def test_repair_never_fails_in_another_way(request, cells, version, metadata):
     """Whatever JSON arrives, it is repaired into a valid notebook or refused with a reason."""
     if not hasattr(request.config, "toy_released"):
         course = request.getfixturevalue("toy_course")
-        request.config.toy_released = release.build(course.source("toy")).student
+        request.config.toy_released = ReleasedSet(course, "toy")
     released = request.config.toy_released
     sheets = [{"cells": cells}] if version == 3 else cells
     notebook = {"nbformat": version, "metadata": metadata, "cells": cells, "worksheets": sheets}
     data = json.dumps(notebook).encode()
     try:
-        repaired = repair(data, released, TARGETS)
+        repaired = repair(data, released)
     except SubmissionRefused:
         return
     nbformat.validate(repaired.notebook)

@@ -8,8 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.authoring.notebooks import as_text
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
 from autograder.class_run.plan import plan
+from autograder.class_run.settings import Settings
 from autograder.cli import class_commands, options
 from autograder.cli import main as cli
 from autograder.intake.collection import collect
@@ -93,11 +95,11 @@ def test_held_student_keeps_the_earlier_grade(toys, toy_course, hand_in, tmp_pat
     hand_in("bo", double=toys.double)
     folder = hand_in("ada", double=toys.double, mean=toys.mean)
     settings = Settings(tmp_path / "out")
-    grade_class(toy_course, "toy", folder, settings)
+    grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
     hand_in("ada", b"{")
     hand_in("cy", b"{")
     held = {folder / "ada.ipynb", folder / "cy.ipynb"}
-    result = grade_class(toy_course, "toy", folder, settings, held=held)
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, settings, held=held)
     assert [(grade.student, grade.points) for grade in result.grades] == [("ada", 90), ("bo", 60)]
     assert result.changes == ()
 
@@ -161,7 +163,9 @@ def test_dry_run_says_what_would_be_done_and_writes_nothing(
 
 
 def test_dry_run_of_a_first_run_makes_no_folder(toy_course, hand_in, tmp_path):
-    (planned,) = plan(toy_course, "toy", hand_in("ada"), Settings(tmp_path / "nowhere"))
+    (planned,) = plan(
+        ReleasedSet(toy_course, "toy"), hand_in("ada"), Settings(tmp_path / "nowhere")
+    )
     assert planned.action == "grade"
     assert not (tmp_path / "nowhere").exists()
 
@@ -177,11 +181,13 @@ def test_dry_run_says_that_a_fault_is_tried_again_and_what_is_asked_for(
     folder, settings = hand_in("ada", double=toys.double), Settings(tmp_path / "out")
     with monkeypatch.context() as patch:
         patch.setattr(Grader, "judge", fails)
-        grade_class(toy_course, "toy", folder, settings)
-    assert plan(toy_course, "toy", folder, settings)[0].reason == "the grader had failed"
-    grade_class(toy_course, "toy", folder, settings)
+        grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
+    assert (
+        plan(ReleasedSet(toy_course, "toy"), folder, settings)[0].reason == "the grader had failed"
+    )
+    grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
     again = Settings(tmp_path / "out", resume=False)
-    assert plan(toy_course, "toy", folder, again)[0].reason == "asked to grade again"
+    assert plan(ReleasedSet(toy_course, "toy"), folder, again)[0].reason == "asked to grade again"
 
 
 def _contents(folder):

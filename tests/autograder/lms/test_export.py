@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader import api
 
-from autograder.authoring import release
+from autograder.authoring.release import ReleasedSet
 from autograder.files import Table, harmless, read_table, write_table
 from autograder.lms.export import ExportRequest, comment_html
 from autograder.lms.formats.canvas import canvas
@@ -336,7 +336,7 @@ def test_final_score_is_nbgraders_with_hand_grades_and_penalty(tmp_path, toy_cou
     verdicts = (Verdict("toy_double", 20.0, 60.0, ()), Verdict("toy_mean", 30.0, 30.0, ()))
     grade = Grade("ada", "toy", State.GRADED, "ab" * 32, 7, verdicts)
     with Gradebook(url) as book:
-        book.register("toy", release.build(toy_course.source("toy")).recorded)
+        book.register("toy", ReleasedSet(toy_course, "toy").notebooks.recorded)
         book.record(grade.problem_set, [(grade, frozenset())])
         (waiting,) = book.final_scores("toy")
         assert [(item.name, item.waiting) for item in waiting.items] == [

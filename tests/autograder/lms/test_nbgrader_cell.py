@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import release
 from autograder.authoring.course import COURSE_VARIABLE
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.release import ReleasedSet, write
 from autograder.lms.nbgrader_cell import score
 from autograder.records import CheckFault, GraderError
 
@@ -82,8 +82,8 @@ def test_broken_check_is_no_wrong_answer(toy_course):
 @pytest.mark.slow
 def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
     """generate_assignment, submit, autograde: as an instructor without our grader would."""
-    built = release.build(toy_course.source("toy"))
-    release.write(built, tmp_path)
+    built = ReleasedSet(toy_course, "toy").notebooks
+    write(built, tmp_path)
     (tmp_path / "release" / "toy" / "toy.ipynb").unlink()
     (tmp_path / "release" / "toy").rmdir()
     _nbgrader(tmp_path, "generate_assignment", "toy")

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.authoring.outline import Outline
 from autograder.reports import html
 from autograder.reports.html import highlight
 from autograder.reports.instructor_pages import class_page
-from autograder.reports.student_feedback import Layout
 
 
 @pytest.fixture
-def layout():
-    return Layout("toy", "Toy set", ())
+def outline():
+    return Outline("toy", "Toy set", ())
 
 
 @given(st.text() | st.text(alphabet="\"'#\\\nrfb 1aif&<>"))
@@ -55,8 +55,8 @@ def test_templates_are_strict(monkeypatch, tmp_path):
     html._environment.cache_clear()
 
 
-def test_page_allows_its_own_script_alone(layout, read_page):
-    page = class_page(layout, [], {})
+def test_page_allows_its_own_script_alone(outline, read_page):
+    page = class_page(outline, [], {})
     (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parsed = read_page(page)

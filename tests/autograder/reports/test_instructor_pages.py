@@ -5,9 +5,10 @@ import pytest
 from click.testing import CliRunner
 from nbgrader import api
 
-from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.cli import main as cli
 from autograder.cli import options
 from autograder.intake.repair import repair
@@ -22,7 +23,7 @@ from autograder.records import (
     Verdict,
 )
 from autograder.reports.instructor_pages import changes_page, class_page, overview_page
-from autograder.reports.student_feedback import Layout, student_page
+from autograder.reports.student_feedback import student_page
 
 HOSTILE = "</td></script><script>document.title = 'Attacked'</script><img src=x onerror=alert(1)>"
 DOUBLE = Verdict(
@@ -38,16 +39,16 @@ LATE = Timing("2026-03-04T12:00:00+00:00", "a list", "2026-03-02T12:00:00+00:00"
 
 
 @pytest.fixture
-def built(toy_course):
-    return release.build(toy_course.source("toy"))
+def released(toy_course):
+    return ReleasedSet(toy_course, "toy")
 
 
 @pytest.fixture
-def layout(toy_course, built):
-    return Layout.of(toy_course.problem_set("toy"), built.student)
+def outline(released):
+    return released.outline
 
 
-def test_class_page_counts_ranks_and_lists(layout, read_page):
+def test_class_page_counts_ranks_and_lists(outline, read_page):
     others = [
         dataclasses.replace(GRADE, student="bo"),
         Grade("cy", "toy", State.REFUSED, "", 7, reasons=("the file is empty",)),
@@ -56,7 +57,7 @@ def test_class_page_counts_ranks_and_lists(layout, read_page):
     others.append(dataclasses.replace(GRADE, student="dee", verdicts=right))
     waiting = HandGrade(None, waiting=True)
     by_hand = {"ada": {"toy_essay": HandGrade(10)}, "bo": {"toy_essay": waiting}}
-    words = read_page(class_page(layout, [GRADE, *others], by_hand)).words
+    words = read_page(class_page(outline, [GRADE, *others], by_hand)).words
     assert "4 received 3 graded 0 graded with problems 1 refused 0 grader fault" in words
     assert "66.7 mean of 100" in words  # (60 + 50 + 90) / 3: the refused one does not count
     assert "60 median" in words
@@ -65,53 +66,53 @@ def test_class_page_counts_ranks_and_lists(layout, read_page):
     assert "the file is empty" in words
 
 
-def test_class_page_of_nobody_is_still_a_page(layout, read_page):
-    assert "0 received" in read_page(class_page(layout, [], {})).words
+def test_class_page_of_nobody_is_still_a_page(outline, read_page):
+    assert "0 received" in read_page(class_page(outline, [], {})).words
 
 
-def test_class_page_says_how_many_met_each_property(layout, read_page):
+def test_class_page_says_how_many_met_each_property(outline, read_page):
     right = (dataclasses.replace(DOUBLE, parts=(PartVerdict("values", True, 2.0),)), MEAN)
     other = dataclasses.replace(GRADE, student="bo", verdicts=right)
-    words = read_page(class_page(layout, [GRADE, other], {})).words
+    words = read_page(class_page(outline, [GRADE, other], {})).words
     assert "Every number is doubled. met by 1 of 2" in words
     assert "An empty list stays empty. met by 1 of 1" in words
 
 
-def test_class_page_draws_the_distribution_and_says_it_in_words(layout, read_page):
+def test_class_page_draws_the_distribution_and_says_it_in_words(outline, read_page):
     full = (dataclasses.replace(DOUBLE, points=60.0), dataclasses.replace(MEAN, points=40.0))
     best = dataclasses.replace(GRADE, student="bo", verdicts=full)
-    parsed = read_page(class_page(layout, [GRADE, best], {}))
+    parsed = read_page(class_page(outline, [GRADE, best], {}))
     assert parsed.tags.count("svg") == 1 and parsed.tags.count("rect") == 10
     assert "50 to 60: 1; 60 to 70: 0;" in parsed.words
     assert "90 to 100: 1." in parsed.words  # the highest points belong to the last column
 
 
-def test_late_students_are_marked_and_their_penalty_is_taken_off(layout, read_page):
+def test_late_students_are_marked_and_their_penalty_is_taken_off(outline, read_page):
     late = dataclasses.replace(GRADE, timing=LATE)
-    words = read_page(class_page(layout, [late], {"ada": {"toy_essay": HandGrade(8.0)}})).words
+    words = read_page(class_page(outline, [late], {"ada": {"toy_essay": HandGrade(8.0)}})).words
     assert "1 late" in words
     assert "38 of 100 graded 3 days late: −20 points" in words  # 20 + 30 + 8 - 20
 
 
-def test_penalty_never_makes_points_negative(layout, read_page):
+def test_penalty_never_makes_points_negative(outline, read_page):
     ruined = dataclasses.replace(GRADE, timing=dataclasses.replace(LATE, penalty=80.0))
-    assert "0 of 100 graded" in read_page(class_page(layout, [ruined], {})).words
+    assert "0 of 100 graded" in read_page(class_page(outline, [ruined], {})).words
 
 
-def test_changes_page_of_nothing_says_so(layout, read_page):
-    assert "No grade has changed." in read_page(changes_page(layout, [])).words
+def test_changes_page_of_nothing_says_so(outline, read_page):
+    assert "No grade has changed." in read_page(changes_page(outline, [])).words
 
 
-def test_overview_adds_up_the_sets_of_each_student(layout, read_page):
-    other = dataclasses.replace(layout, name="toy2")
+def test_overview_adds_up_the_sets_of_each_student(outline, read_page):
+    other = dataclasses.replace(outline, name="toy2")
     second = dataclasses.replace(GRADE, student="bo")
-    page = overview_page([(layout, [GRADE, second], {}), (other, [GRADE], {})])
+    page = overview_page([(outline, [GRADE, second], {}), (other, [GRADE], {})])
     words = read_page(page).words
     assert "ada 50 50 100" in words and "bo 50 none 50" in words
 
 
 @pytest.mark.parametrize("place", ["student", "reason", "note", "fault", "misconception"])
-def test_nothing_on_a_dashboard_becomes_markup(layout, read_page, place):
+def test_nothing_on_a_dashboard_becomes_markup(outline, read_page, place):
     def odd(here, otherwise="harmless"):
         return HOSTILE if place == here else otherwise
 
@@ -137,9 +138,9 @@ def test_nothing_on_a_dashboard_becomes_markup(layout, read_page, place):
         "state_after": "graded",
     }
     pages = [
-        class_page(layout, [grade], {}, 1),
-        changes_page(layout, [change]),
-        overview_page([(layout, [grade], {})]),
+        class_page(outline, [grade], {}, 1),
+        changes_page(outline, [change]),
+        overview_page([(outline, [grade], {})]),
     ]
     for page in pages:
         parsed = read_page(page)
@@ -150,11 +151,10 @@ def test_nothing_on_a_dashboard_becomes_markup(layout, read_page, place):
 
 # ------------------------------------------------------------------ in a browser
 @pytest.fixture
-def opened(browser, look, layout, built, toys, toy_course, tmp_path):
+def opened(browser, look, outline, released, toys, toy_course, tmp_path):
     """Write the pages of a class of three and open one of them."""
     notebook = toys.answer(toy_course, toys.square, toys.mean, "Because.")
-    targets = {"toy_double": "double", "toy_mean": "mean"}
-    repaired = repair(as_text(notebook).encode(), built.student, targets)
+    repaired = repair(as_text(notebook).encode(), released)
     difference = Difference("toy_double", "double([1.5, 2])", (2.25, 4.0), (3.0, 4.0))
     late = dataclasses.replace(GRADE, timing=LATE, differences=(difference,))
     better = dataclasses.replace(
@@ -163,9 +163,9 @@ def opened(browser, look, layout, built, toys, toy_course, tmp_path):
     refused = Grade("cy", "toy", State.REFUSED, "", 7, reasons=(HOSTILE,))
     grades = [late, better, refused]
     pages = {
-        "student": student_page(layout, late, repaired, {}),
-        "class": class_page(layout, grades, {}),
-        "overview": overview_page([(layout, grades, {})]),
+        "student": student_page(outline, late, repaired, {}),
+        "class": class_page(outline, grades, {}),
+        "overview": overview_page([(outline, grades, {})]),
     }
 
     def open_page(name, theme="light", width=1280):
@@ -219,7 +219,7 @@ def run(toy_course, hand_in, toys, tmp_path, without_sandbox):
     """Grade a class of two, and run commands about it."""
     hand_in("ada", double=toys.double, mean=toys.mean, essay="Because.")
     folder = hand_in("bo", double=toys.square)
-    result = grade_class(toy_course, "toy", folder, Settings(tmp_path / "out"))
+    result = grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))
 
     def invoke(*words, expect=0):
         words = [f"--course={toy_course.folder}", *words, "--out", str(tmp_path / "out")]

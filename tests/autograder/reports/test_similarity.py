@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.authoring import release
 from autograder.authoring.course import Course
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.records import GraderError
 from autograder.reports.similarity import (
     Material,
@@ -180,7 +181,7 @@ def _text(implementation):
 def real_set(request):
     """A set, what is released of it, its right answers by item, and the package's functions."""
     problem_set = COURSE.problem_set(request.param)
-    built = release.build(COURSE.source(request.param))
+    built = ReleasedSet(COURSE, request.param).notebooks
     solutions = {cell.id: cell.source for cell in built.solution.cells}
     released = "\n".join(c.source for c in built.student.cells if c.cell_type == "code")
     known = {
@@ -191,7 +192,9 @@ def real_set(request):
         for check in problem_set.checks
     }
     files = [
-        p for package in reference_packages(COURSE, request.param) for p in package.rglob("*.py")
+        p
+        for package in reference_packages(ReleasedSet(COURSE, request.param))
+        for p in package.rglob("*.py")
     ]
     functions = package_functions(path.read_text() for path in files)
     return problem_set, released, known, functions
@@ -278,8 +281,8 @@ def report(toys, toy_course, hand_in, tmp_path, without_sandbox):
     hand_in("<img src=x>", double=f"{REORDERED}\n{toys.double}  # <script>", mean=toys.mean)
     hand_in("cy", double=toys.double, mean=toys.mean)
     folder = hand_in("dee", b"{")
-    grade_class(toy_course, "toy", folder, Settings(tmp_path / "out"))
-    yield examine(toy_course, "toy", tmp_path / "out")
+    grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))
+    yield examine(ReleasedSet(toy_course, "toy"), tmp_path / "out")
     sys.path.remove(str(tmp_path))
     sys.modules.pop("toy_pkg", None)
 
@@ -304,7 +307,7 @@ def test_report_escapes_what_students_wrote_and_gives_no_verdict(report, read_pa
 
 def test_report_of_a_class_that_was_never_graded_is_an_error(toy_course, tmp_path):
     with pytest.raises(GraderError, match="no readable submission to toy"):
-        examine(toy_course, "toy", tmp_path)
+        examine(ReleasedSet(toy_course, "toy"), tmp_path)
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@ import itertools
 
 import pytest
 
-from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.records import (
     CellResult,
@@ -16,9 +16,8 @@ from autograder.records import (
     Verdict,
 )
 from autograder.reports.instructor_pages import class_page
-from autograder.reports.student_feedback import Layout, student_page
+from autograder.reports.student_feedback import student_page
 
-TARGETS = {"toy_double": "double", "toy_mean": "mean"}
 SECRET = "inputs: [0.125] expected: [0.25] observed: [0.015625]"
 DOUBLE = Verdict(
     "toy_double",
@@ -36,32 +35,32 @@ HOSTILE = "</code></pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 
 
 
 @pytest.fixture
-def built(toy_course):
-    return release.build(toy_course.source("toy"))
+def released(toy_course):
+    return ReleasedSet(toy_course, "toy")
 
 
 @pytest.fixture
-def layout(toy_course, built):
-    return Layout.of(toy_course.problem_set("toy"), built.student)
+def outline(released):
+    return released.outline
 
 
 @pytest.fixture
-def repaired(toy_course, toys, built):
+def repaired(toy_course, toys, released):
     notebook = toys.answer(toy_course, toys.square, toys.mean, "Because.")
-    return repair(as_text(notebook).encode(), built.student, TARGETS)
+    return repair(as_text(notebook).encode(), released)
 
 
-def test_layout_reads_titles_points_and_hand_graded_questions_off_the_notebook(layout):
-    assert [(i.name, i.title, i.points, i.by_hand) for i in layout.items] == [
+def test_outline_reads_titles_points_and_hand_graded_questions_off_the_notebook(outline):
+    assert [(i.name, i.title, i.points, i.by_hand) for i in outline.items] == [
         ("toy_double", "1. Double", 60, False),
         ("toy_mean", "2. Mean", 30, False),
         ("toy_essay", "3. Why?", 10, True),
     ]
-    assert layout.points == 100
+    assert outline.points == 100
 
 
-def test_student_page_says_points_what_is_wrong_and_why(layout, repaired, read_page):
-    words = read_page(student_page(layout, GRADE, repaired, {})).words
+def test_student_page_says_points_what_is_wrong_and_why(outline, repaired, read_page):
+    words = read_page(student_page(outline, GRADE, repaired, {})).words
     assert "50 of 90 points, and 10 more are still to be given" in words
     assert "Every number is doubled. It is too large. (not met, 40 points)" in words
     assert "An empty list stays empty. (met, 20 points)" in words
@@ -70,40 +69,40 @@ def test_student_page_says_points_what_is_wrong_and_why(layout, repaired, read_p
     assert "A person reads this answer. It has not been graded yet." in words
 
 
-def test_student_page_shows_nothing_hidden(layout, repaired):
-    page = student_page(layout, GRADE, repaired, {})
+def test_student_page_shows_nothing_hidden(outline, repaired):
+    page = student_page(outline, GRADE, repaired, {})
     for hidden in ("0.125", "0.25", "0.015625", "expected", "nbgrader_cell", "squares<", "seed"):
         assert hidden not in page, hidden
 
 
-def test_student_page_shows_points_and_comment_of_a_person(layout, repaired, read_page):
+def test_student_page_shows_points_and_comment_of_a_person(outline, repaired, read_page):
     given_by_hand = {"toy_essay": HandGrade(7.5, "Well <b>said</b>"), "toy_double": HandGrade(45)}
-    words = read_page(student_page(layout, GRADE, repaired, given_by_hand)).words
+    words = read_page(student_page(outline, GRADE, repaired, given_by_hand)).words
     assert "82.5 of 100 points" in words
     assert "Well <b>said</b>" in words
     assert "45 of 60" in words
 
 
-def test_student_page_of_a_blank_notebook_does_not_lecture(layout, built, read_page):
-    blank = repair(as_text(built.student).encode(), built.student, TARGETS)
+def test_student_page_of_a_blank_notebook_does_not_lecture(outline, released, read_page):
+    blank = repair(as_text(released.notebooks.student).encode(), released)
     nothing = tuple(dataclasses.replace(v, points=0.0) for v in GRADE.verdicts)
-    page = student_page(layout, dataclasses.replace(GRADE, verdicts=nothing), blank, {})
+    page = student_page(outline, dataclasses.replace(GRADE, verdicts=nothing), blank, {})
     words = read_page(page).words
     assert words.count("You left this one blank.") == 3
     assert "0 of 100 points" in words
     assert "too large" not in words
 
 
-def test_student_page_of_a_refused_file_says_why_and_what_to_do(layout, read_page):
+def test_student_page_of_a_refused_file_says_why_and_what_to_do(outline, read_page):
     refused = Grade("ada", "toy", State.REFUSED, "", 7, reasons=("the file is not JSON",))
-    words = read_page(student_page(layout, refused, None, {})).words
+    words = read_page(student_page(outline, refused, None, {})).words
     assert "could not be graded" in words and "the file is not JSON." in words
     assert "hand it in once more" in words
 
 
-def test_student_page_shows_cells_that_failed(layout, repaired, read_page):
+def test_student_page_shows_cells_that_failed(outline, repaired, read_page):
     cells = (CellResult(0, ""), CellResult(1, "", "NameError: name 'x' is not defined"))
-    page = student_page(layout, dataclasses.replace(GRADE, cells=cells), repaired, {})
+    page = student_page(outline, dataclasses.replace(GRADE, cells=cells), repaired, {})
     words = read_page(page).words
     assert "NameError: name 'x' is not defined" in words
     assert "def double(numbers):" in words
@@ -111,12 +110,12 @@ def test_student_page_shows_cells_that_failed(layout, repaired, read_page):
 
 @pytest.mark.parametrize("place", ["student", "code", "essay", "reason", "message", "error"])
 def test_nothing_that_a_student_wrote_becomes_markup(
-    layout, toy_course, toys, built, place, read_page
+    outline, toy_course, toys, released, place, read_page
 ):
     code = toys.double + (f"\n# {HOSTILE}" if place == "code" else "")
     essay = HOSTILE if place == "essay" else "Because."
     notebook = toys.answer(toy_course, code, toys.mean, essay)
-    repaired = repair(as_text(notebook).encode(), built.student, TARGETS)
+    repaired = repair(as_text(notebook).encode(), released)
     part = PartVerdict("values", False, 1.0, HOSTILE if place == "message" else "wrong")
     grade = dataclasses.replace(
         GRADE,
@@ -125,26 +124,26 @@ def test_nothing_that_a_student_wrote_becomes_markup(
         reasons=(HOSTILE,) if place == "reason" else (),
         cells=(CellResult(0, "", HOSTILE if place == "error" else "NameError"),),
     )
-    for page in (student_page(layout, grade, repaired, {}), class_page(layout, [grade], {})):
+    for page in (student_page(outline, grade, repaired, {}), class_page(outline, [grade], {})):
         parsed = read_page(page)
         assert not {"img", "iframe", "link", "object"} & set(parsed.tags)
         assert parsed.tags.count("script") == ("script-src" in page)
         assert not any(name.startswith("on") for name, _ in parsed.attributes)
         assert "49" not in parsed.words
     if place != "reason":
-        assert HOSTILE in read_page(student_page(layout, grade, repaired, {})).text
+        assert HOSTILE in read_page(student_page(outline, grade, repaired, {})).text
 
 
-def test_pages_ask_for_nothing(layout, repaired, read_page):
-    for page in (student_page(layout, GRADE, repaired, {}), class_page(layout, [GRADE], {})):
+def test_pages_ask_for_nothing(outline, repaired, read_page):
+    for page in (student_page(outline, GRADE, repaired, {}), class_page(outline, [GRADE], {})):
         assert "default-src 'none'" in page
         assert "http" not in page.replace("http-equiv", "")
         assert read_page(page).tags.count("html") == 1
 
 
-def test_pages_are_made_for_everybody(layout, repaired, read_page):
+def test_pages_are_made_for_everybody(outline, repaired, read_page):
     """The rules that a machine can check: language, title, one main heading, order, labels."""
-    for page in (student_page(layout, GRADE, repaired, {}), class_page(layout, [GRADE], {})):
+    for page in (student_page(outline, GRADE, repaired, {}), class_page(outline, [GRADE], {})):
         parsed = read_page(page)
         assert ("lang", "en") in parsed.attributes
         assert (
@@ -157,7 +156,7 @@ def test_pages_are_made_for_everybody(layout, repaired, read_page):
         assert len(ids) == len(set(ids))
 
 
-def test_bars_never_leave_their_track(layout, repaired):
-    page = student_page(layout, GRADE, repaired, {"toy_double": HandGrade(600.0)})
+def test_bars_never_leave_their_track(outline, repaired):
+    page = student_page(outline, GRADE, repaired, {"toy_double": HandGrade(600.0)})
     assert "width: 100%" in page.replace("100.0%", "100%")
     assert "width: 1000" not in page

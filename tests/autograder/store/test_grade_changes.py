@@ -4,7 +4,9 @@ import pytest
 from nbgrader import api
 
 from autograder.authoring.course import Course
-from autograder.class_run.pipeline import Settings, grade_class
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.settings import Settings
 from autograder.store.grade_changes import describe_item_change
 from autograder.store.input_digests import part_digests
 from autograder.store.journal import Journal
@@ -34,7 +36,9 @@ def changed_course(toys, toy_course, tmp_path):
 @pytest.fixture
 def grade(tmp_path):
     def run(course, folder, **settings):
-        return grade_class(course, "toy", folder, Settings(tmp_path / "out", **settings))
+        return grade_class(
+            ReleasedSet(course, "toy"), folder, Settings(tmp_path / "out", **settings)
+        )
 
     return run
 
@@ -186,7 +190,10 @@ def test_run_that_is_killed_between_history_and_record_notes_a_change_once(
 def test_part_digests_change_exactly_where_code_changes(
     toy_course, changed_course, old, new, parts
 ):
-    before, after = part_digests(toy_course, "toy"), part_digests(changed_course((old, new)), "toy")
+    before, after = (
+        part_digests(ReleasedSet(toy_course, "toy")),
+        part_digests(ReleasedSet(changed_course((old, new)), "toy")),
+    )
     assert [name for name in before if before[name] != after[name]] == parts
 
 
@@ -197,10 +204,11 @@ def test_part_digests_are_the_same_in_another_process(toy_course):
     code = (
         "import json, sys; from pathlib import Path\n"
         "from autograder.authoring.course import Course\n"
+        "from autograder.authoring.release import ReleasedSet\n"
         "from autograder.store.input_digests import part_digests\n"
-        "print(json.dumps(part_digests(Course(Path(sys.argv[1])), 'toy')))"
+        "print(json.dumps(part_digests(ReleasedSet(Course(Path(sys.argv[1])), 'toy'))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(toy_course.folder)], capture_output=True, check=True
     )
-    assert json.loads(done.stdout) == part_digests(toy_course, "toy")
+    assert json.loads(done.stdout) == part_digests(ReleasedSet(toy_course, "toy"))

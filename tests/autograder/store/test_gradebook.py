@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbgrader import api, dbutil
 
-from autograder.authoring import release
+from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.lms.export import ExportRequest
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
@@ -22,7 +22,6 @@ from autograder.records import (
 )
 from autograder.store.gradebook import _BATCH_SIZE, Gradebook, describe_verdict, formgrader_notebook
 
-TARGETS = {"toy_double": "double", "toy_mean": "mean"}
 DOUBLE = Verdict(
     "toy_double",
     20.0,
@@ -41,7 +40,7 @@ def url(tmp_path):
 
 @pytest.fixture
 def recorded(toy_course):
-    return release.build(toy_course.source("toy")).recorded
+    return ReleasedSet(toy_course, "toy").notebooks.recorded
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ def test_item_added_later_reaches_submissions_that_were_recorded_before(url, boo
         '"schema_version": 3, "solution": false, "task": false}\npass\n'
     )
     path.write_text(path.read_text() + extra)
-    book.register("toy", release.build(path).recorded)
+    book.register("toy", ReleasedSet(toy_course, "toy").notebooks.recorded)
     verdict = Verdict("toy_extra", 5.0, 5.0, ())
     book.record(
         "toy", [(dataclasses.replace(GRADE, verdicts=(*GRADE.verdicts, verdict)), frozenset())]
@@ -211,11 +210,11 @@ def test_csv_has_nbgraders_columns_and_no_formula(url, book, tmp_path):
 
 
 def test_formgrader_notebook_shows_points_and_disarms_what_a_student_wrote(toy_course, toys):
-    built = release.build(toy_course.source("toy"))
+    released = ReleasedSet(toy_course, "toy")
     notebook = toys.answer(
         toy_course, toys.double, toys.mean, "<img src=x onerror=alert(1)> `<eos>`"
     )
-    repaired = repair(nbformat.writes(notebook).encode(), built.student, TARGETS)
+    repaired = repair(nbformat.writes(notebook).encode(), released)
     shown = formgrader_notebook(repaired.notebook, GRADE)
     nbformat.validate(shown)
     cells = {cell.id: cell for cell in shown.cells}

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.release import build
 from autograder.grading import judge
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
@@ -124,7 +125,7 @@ CHECK = Check(
 
 def _report(path, *, with_mutants=False, **changes):
     problem_set = ProblemSet("toy", "Toy set", (replace(CHECK, **changes),))
-    return check_set(problem_set, path, with_mutants=with_mutants, seeds=(0, 1))
+    return check_set(problem_set, build(path), with_mutants=with_mutants, seeds=(0, 1))
 
 
 def test_good_checks_have_no_problems(source):

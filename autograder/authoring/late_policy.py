@@ -2,12 +2,7 @@
 
 A penalty is a share of the set's highest points for each started day or hour, so that it does not
 depend on what has been graded by hand yet, and the gradebook, the exports and the pages agree at
-all times. Nothing is taken without a due date, nor where nobody knows when a file came.
-
-When a file came is believed as far as its source goes: a learning platform's record is its own, but
-`timestamp.txt` in nbgrader's exchange is written by the student's account. The source is shown
-wherever the time is, and a time that cannot be true (in the future, or before the set was released)
-counts as unknown.
+all times.
 """
 
 import math
@@ -21,11 +16,8 @@ from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
 from autograder.authoring.course import SETTINGS, Course
-from autograder.intake.collection import Collected
-from autograder.records import GraderError, Timing
+from autograder.records import GraderError
 
-_CLAIMS = ("timestamp.txt", "nbgrader's exchange")
-_CLOCKS_DIFFER = timedelta(minutes=5)
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
@@ -48,61 +40,6 @@ class Policy:
     unit: timedelta = _UNITS["day"]
     cap_percent: float = 100.0
     extensions: Mapping[str, datetime] = field(default_factory=dict)
-
-    def timing(self, found: Collected, points: float, now: datetime) -> Timing:
-        """Compare the time of a submission with its due date.
-
-        Args:
-            points: the highest points of the whole set.
-            now: a submission cannot come from later; with a time zone.
-        """
-        due = self.extensions.get(found.student, self.due)
-        submitted, note = self._believed(found, now)
-        late = timedelta(0)
-        if due is not None and submitted is not None:
-            # In UTC: two times of one zone would be subtracted as clocks show them.
-            late = submitted.astimezone(UTC) - due.astimezone(UTC)
-            late = late if late > max(self.grace, timedelta(0)) else timedelta(0)
-        if due is not None and submitted is None and found.path is not None:
-            note = note or "nobody knows when it was handed in"
-            note += "; no points were taken"
-        if found.marked_late and not late:
-            note = f"{note}; " if note else ""
-            note += "the learning platform marks it as late"
-        return Timing(
-            submitted=submitted.isoformat() if submitted is not None else "",
-            source=_source(found),
-            due=due.isoformat() if due is not None else "",
-            extended=found.student in self.extensions,
-            seconds_late=late.total_seconds(),
-            penalty=self._penalty(late, points),
-            note=note,
-        )
-
-    def _penalty(self, late: timedelta, points: float) -> float:
-        started = math.ceil(late / self.unit)
-        return round(points * min(self.cap_percent, started * self.percent) / 100, 2)
-
-    def _believed(self, found: Collected, now: datetime) -> tuple[datetime | None, str]:
-        submitted = found.submitted_at
-        if submitted is None:
-            return None, ""
-        said = f"it claims to be from {submitted.isoformat()} ({_source(found)})"
-        if submitted > now + _CLOCKS_DIFFER:
-            return None, f"{said}, which is in the future"
-        if self.released is not None and submitted < self.released:
-            return None, f"{said}, before the set was released"
-        return submitted, ""
-
-
-def _source(found: Collected) -> str:
-    """Say where a time was read, and whether its student could have written it."""
-    claimed = found.time_source.startswith(_CLAIMS)
-    return (
-        f"{found.time_source}, which the student's account can write"
-        if claimed
-        else (found.time_source)
-    )
 
 
 def read_policy(course: Course, name: str) -> Policy:

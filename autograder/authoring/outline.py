@@ -1,0 +1,69 @@
+"""What a problem set consists of, as its pages and reports show it: titles, points, properties."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from nbformat import NotebookNode
+
+from autograder.authoring.checks import ProblemSet
+from autograder.authoring.notebooks import grading, is_answer, is_graded
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that earns points.
+
+    Attributes:
+        requirements: for each part of its check, the property in words.
+    """
+
+    name: str
+    title: str
+    points: float
+    by_hand: bool
+    requirements: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What earns points in a set, in the notebook's order."""
+
+    name: str
+    title: str
+    items: tuple[Item, ...]
+
+    @classmethod
+    def of(cls, problem_set: ProblemSet, released: NotebookNode) -> Self:
+        """Read titles and points off the released notebook."""
+        checks = {check.item: check for check in problem_set.checks}
+        items, title = [], ""
+        for cell in released.cells:
+            if cell.cell_type == "markdown":
+                title = _heading(cell.source) or title
+            if not is_graded(cell):
+                continue
+            name = grading(cell)["grade_id"]
+            parts = checks[name].parts if name in checks else ()
+            requirements = {part.name: part.requirement for part in parts}
+            by_hand = is_answer(cell) or name not in checks
+            points = float(grading(cell)["points"])
+            items.append(Item(name, title or name, points, by_hand, requirements))
+        return cls(problem_set.name, problem_set.title, tuple(items))
+
+    @property
+    def points(self) -> float:
+        """Points of the whole set."""
+        return sum(item.points for item in self.items)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The title of each item, by its name."""
+        return {item.name: item.title for item in self.items}
+
+
+def _heading(markdown: str) -> str:
+    """Return a cell's first heading, without its marks and what stands in brackets at its end."""
+    match = re.search(r"^#{1,6}[ \t]+([^\n]+)", markdown, re.MULTILINE)
+    return re.sub(r"\s*\([^()]*\)\s*$", "", match[1]).strip() if match else ""

@@ -1,0 +1,72 @@
+"""Compare the time of a submission with its due date.
+
+When a file came is believed as far as its source goes: a learning platform's record is its own, but
+`timestamp.txt` in nbgrader's exchange is written by the student's account. The source is shown
+wherever the time is, and a time that cannot be true (in the future, or before the set was released)
+counts as unknown. Nothing is taken without a due date, nor where nobody knows when a file came.
+"""
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from autograder.authoring.late_policy import Policy
+from autograder.intake.collection import Collected
+from autograder.records import Timing
+
+_CLAIMS = ("timestamp.txt", "nbgrader's exchange")
+_CLOCKS_DIFFER = timedelta(minutes=5)
+
+
+def timing_of(found: Collected, policy: Policy, points: float, now: datetime) -> Timing:
+    """Return when a submission came, and what that costs.
+
+    Args:
+        points: the highest points of the whole set.
+        now: a submission cannot come from later; with a time zone.
+    """
+    due = policy.extensions.get(found.student, policy.due)
+    submitted, note = _believed(found, policy, now)
+    late = timedelta(0)
+    if due is not None and submitted is not None:
+        # In UTC: two times of one zone would be subtracted as clocks show them.
+        late = submitted.astimezone(UTC) - due.astimezone(UTC)
+        late = late if late > max(policy.grace, timedelta(0)) else timedelta(0)
+    if due is not None and submitted is None and found.path is not None:
+        note = note or "nobody knows when it was handed in"
+        note += "; no points were taken"
+    if found.marked_late and not late:
+        note = f"{note}; " if note else ""
+        note += "the learning platform marks it as late"
+    return Timing(
+        submitted=submitted.isoformat() if submitted is not None else "",
+        source=_source(found),
+        due=due.isoformat() if due is not None else "",
+        extended=found.student in policy.extensions,
+        seconds_late=late.total_seconds(),
+        penalty=_penalty(late, policy, points),
+        note=note,
+    )
+
+
+def _penalty(late: timedelta, policy: Policy, points: float) -> float:
+    started = math.ceil(late / policy.unit)
+    return round(points * min(policy.cap_percent, started * policy.percent) / 100, 2)
+
+
+def _believed(found: Collected, policy: Policy, now: datetime) -> tuple[datetime | None, str]:
+    submitted = found.submitted_at
+    if submitted is None:
+        return None, ""
+    said = f"it claims to be from {submitted.isoformat()} ({_source(found)})"
+    if submitted > now + _CLOCKS_DIFFER:
+        return None, f"{said}, which is in the future"
+    if policy.released is not None and submitted < policy.released:
+        return None, f"{said}, before the set was released"
+    return submitted, ""
+
+
+def _source(found: Collected) -> str:
+    """Say where a time was read, and whether its student could have written it."""
+    if found.time_source.startswith(_CLAIMS):
+        return f"{found.time_source}, which the student's account can write"
+    return found.time_source

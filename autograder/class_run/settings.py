@@ -1,0 +1,34 @@
+"""How a class is graded, whatever its submissions are."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.grading.grader import Confinement
+from autograder.intake.layouts import Layout
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded.
+
+    Attributes:
+        out: folder below which everything is written.
+        database: address of nbgrader's gradebook; empty for a SQLite file in `out`.
+        jobs: processes that grade at the same time.
+        resume: take over records that were made from the same things.
+        layout: how the submissions are named; recognised by their names if None.
+        scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
+    """
+
+    out: Path
+    database: str = ""
+    jobs: int = 1
+    resume: bool = True
+    confinement: Confinement = field(default_factory=Confinement)
+    layout: Layout | None = None
+    scheduler: str = ""
+
+    @property
+    def url(self) -> str:
+        """Address of the gradebook."""
+        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"

@@ -23,7 +23,7 @@ from course_pkg.layers.inputs import check_lengths
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
-from course_pkg.models.loss import nats_per_target
+from course_pkg.models.loss import check_targets, nats_per_target
 
 Backbone = GPT | BERT
 
@@ -177,6 +177,7 @@ class TokenTagger(nn.Module):
         logits = self.output(self.dropout(self.features(ids, lengths)))
         if targets is None:
             return logits, None
+        check_targets(logits, targets)
         targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
         return logits, nats_per_target(logits, targets)
 

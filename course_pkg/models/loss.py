@@ -22,14 +22,8 @@ def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -
     Raises:
         ValueError: if there is not one target for each row, or a target is no class.
     """
+    check_targets(logits, targets)
     n_classes = logits.shape[-1]
-    if targets.shape != logits.shape[:-1]:
-        raise ValueError(
-            f"targets has shape {tuple(targets.shape)}; the logits call for "
-            f"{tuple(logits.shape[:-1])}, one target for each position"
-        )
-    if targets.is_floating_point():
-        raise ValueError(f"targets is {targets.dtype}; it must hold whole numbers, such as int64")
     targets = targets.flatten().long()
     # A sum over a batch would overflow 16 bits.
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32)).reshape(-1, n_classes)
@@ -41,3 +35,18 @@ def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -
             f"targets has {int(wrong[0])}; it must be 0 to {n_classes - 1} or {IGNORE}, IGNORE"
         ) from error
     return total / (targets != IGNORE).sum().clamp(min=1)
+
+
+def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> None:
+    """Refuse targets that are not one whole number for each row of the logits.
+
+    Raises:
+        ValueError: naming the shape or type.
+    """
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(
+            f"targets has shape {tuple(targets.shape)}; the logits call for "
+            f"{tuple(logits.shape[:-1])}, one target for each position"
+        )
+    if targets.is_floating_point():
+        raise ValueError(f"targets is {targets.dtype}; it must hold whole numbers, such as int64")

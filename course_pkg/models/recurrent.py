@@ -24,7 +24,7 @@ from course_pkg.layers.recurrent import (
     initialise_uniform,
 )
 from course_pkg.models import IGNORE
-from course_pkg.models.loss import nats_per_target
+from course_pkg.models.loss import check_targets, nats_per_target
 
 
 class RecurrentLM(nn.Module):
@@ -169,6 +169,7 @@ class TruncatedBPTT(nn.Module):
         if not self.training:
             logits, loss = self.model(ids, targets)
             return logits, loss
+        check_rows(ids)
         state = tuple(getattr(self, name).clone() for name in self.names)
         if is_start is not None:  # masked, not asked: to ask would make a GPU wait for the CPU
             state = tuple(part.masked_fill(is_start, 0.0) for part in state)
@@ -342,5 +343,6 @@ class Tagger(nn.Module):
         logits = self.output(states)
         if targets is None:
             return logits, None
+        check_targets(logits, targets)
         targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
         return logits, nats_per_target(logits, targets)

@@ -60,3 +60,11 @@ def test_low_precision_gives_the_same_distribution():
     assert half.dtype == torch.float32
     assert int((full > 0).sum()) == int((half > 0).sum()) == 3072
     assert float(half.sum()) == pytest.approx(1, abs=1e-5)  # float32 over 3,072 numbers
+
+
+def test_top_p_in_bfloat16_keeps_the_nucleus_of_the_same_scores_in_float64(rng):
+    scores = torch.randn(3, 1000, generator=rng).bfloat16()
+    for p in (0.3, 0.9):
+        assert torch.equal(top_p_mask(scores, p), top_p_mask(scores.double(), p))
+        ours, exact = (next_token_probs(x, top_p=p) for x in (scores, scores.double()))
+        assert torch.equal(ours > 0, exact > 0)

@@ -44,8 +44,28 @@ def write_if_new(path: Path, data: bytes) -> None:
     write_atomically(path, data)
 
 
-def read_untrusted(path: Path, max_bytes: int) -> bytes:
-    """Read a plain file that somebody else put there.
+def open_beneath(root: Path, parts: Sequence[str], flags: int) -> int:
+    """Open what lies below a folder, following no symbolic link on the way; return a descriptor.
+
+    Each folder is opened from the one above it. So whoever owns a folder below `root` can swap it
+    for a link at any moment and leads nobody out. `root` itself may be a link.
+
+    Raises:
+        OSError: if it cannot be opened; ENOTDIR or ELOOP where a link stands.
+    """
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for place, part in enumerate(parts, 1):
+        wanted = flags if place == len(parts) else os.O_RDONLY | os.O_DIRECTORY
+        try:
+            inner = os.open(part, wanted | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
+
+
+def read_untrusted(root: Path, parts: Sequence[str], max_bytes: int) -> bytes:
+    """Read a plain file that somebody else put somewhere below a folder.
 
     A symbolic link could name the gradebook, a pipe could block for ever, and a huge file could
     fill the memory: all are refused before a byte is read.
@@ -53,11 +73,15 @@ def read_untrusted(path: Path, max_bytes: int) -> bytes:
     Raises:
         GraderError: if it is not a plain file, or larger than `max_bytes`; says which.
     """
+    path = Path(*parts)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_beneath(root, parts, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise GraderError(f"{path.name} is a symbolic link; it is not followed") from None
+        if error.errno == errno.ENOTDIR:
+            reason = "a folder on the way to it is a symbolic link, which is not followed, or gone"
+            raise GraderError(f"{path.name} cannot be read: {reason}") from None
         raise GraderError(f"{path.name} cannot be read: {error.strerror}") from None
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):

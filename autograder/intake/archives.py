@@ -14,10 +14,10 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.files import read_untrusted
+from autograder.files import open_beneath, read_untrusted
 from autograder.records import GraderError
 
 MAX_TOTAL_BYTES = 4 << 30  # of all that is read from one zip file
@@ -42,6 +42,10 @@ _BROKEN = (
 """What zipfile raises on archives that are damaged or made to hurt."""
 
 
+def _unreadable(max_bytes: int) -> bytes:
+    raise GraderError("it is a folder")
+
+
 @dataclass(frozen=True)
 class Delivered:
     """One file or folder of a delivery.
@@ -57,7 +61,7 @@ class Delivered:
     path: Path
     is_folder: bool = False
     refusal: str = ""
-    reader: Callable[[int], bytes] | None = field(default=None, repr=False, compare=False)
+    reader: Callable[[int], bytes] = field(default=_unreadable, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -77,8 +81,6 @@ class Delivered:
         """
         if self.refusal:
             raise GraderError(self.refusal)
-        if self.reader is None:
-            return read_untrusted(self.path, max_bytes)
         return self.reader(max_bytes)
 
 
@@ -106,8 +108,7 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
     while waiting:
         above = waiting.pop()
         try:
-            with os.scandir(root.joinpath(*above)) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
+            entries = _entries(root, above)
         except OSError as error:
             reason = f"{'/'.join(above) or root} cannot be listed: {error.strerror}"
             if not above:
@@ -117,20 +118,36 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
         n_entries += len(entries)
         if n_entries > _MAX_ENTRIES:
             raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
-        for entry in entries:
-            if _is_hidden(entry.name):
-                continue
-            found = _in_directory(entry, (*above, entry.name))
+        for found in entries:
             if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
                 waiting.append(found.parts)
             yield found
 
 
-def _in_directory(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Delivered:
-    found = Delivered(parts, Path(entry.path), is_folder=entry.is_dir())
-    if entry.is_symlink():
-        return replace(found, refusal=f"{entry.name} is a symbolic link; it is not followed")
-    return found
+def _entries(root: Path, above: tuple[str, ...]) -> list[Delivered]:
+    """List one folder by its descriptor: a name could lead elsewhere by now."""
+    folder = open_beneath(root, above, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+        return [
+            _in_directory(root, (*above, entry.name), entry)
+            for entry in entries
+            if not _is_hidden(entry.name)
+        ]
+    finally:
+        os.close(folder)
+
+
+def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -> Delivered:
+    link = f"{entry.name} is a symbolic link; it is not followed" if entry.is_symlink() else ""
+    return Delivered(
+        parts,
+        root.joinpath(*parts),
+        is_folder=entry.is_dir(),
+        refusal=link,
+        reader=lambda max_bytes: read_untrusted(root, parts, max_bytes),
+    )
 
 
 # ------------------------------------------------------------------ zip files

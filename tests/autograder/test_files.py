@@ -41,9 +41,9 @@ def test_write_atomically_leaves_the_old_file_when_it_fails(tmp_path, monkeypatc
 def test_read_untrusted_reads_up_to_its_bound(tmp_path):
     path = tmp_path / "file.txt"
     path.write_bytes(b"12345")
-    assert read_untrusted(path, 5) == b"12345"
+    assert read_untrusted(tmp_path, ["file.txt"], 5) == b"12345"
     with pytest.raises(GraderError, match="5 bytes; at most 4"):
-        read_untrusted(path, 4)
+        read_untrusted(tmp_path, ["file.txt"], 4)
 
 
 def test_read_untrusted_rejects_links_pipes_folders_and_what_is_missing(tmp_path):
@@ -56,4 +56,4 @@ def test_read_untrusted_rejects_links_pipes_folders_and_what_is_missing(tmp_path
         ("missing", "No such file"),
     ):
         with pytest.raises(GraderError, match=words):
-            read_untrusted(tmp_path / name, 10)
+            read_untrusted(tmp_path, [name], 10)

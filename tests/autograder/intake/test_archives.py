@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import struct
 import warnings
 import zipfile
@@ -95,6 +96,30 @@ def _link(name, mode):
 )
 def test_zip_rejects_what_is_no_plain_file(pack, mode, reason):
     assert reason in _outcomes(pack((_link(CANVAS, mode), b"/etc/passwd")))["lovelaceada_12345"]
+
+
+def test_folder_that_becomes_a_link_after_it_was_listed_leads_nowhere(tmp_path):
+    """As a student could swap it who owns a folder in a shared place."""
+    secret, folder = tmp_path / "solution", tmp_path / "submitted"
+    for place, text in ((secret, "SECRET"), (folder / "eve", "{}"), (folder / "eve/ps1", "{}")):
+        place.mkdir(parents=True)
+        (place / "ps1.ipynb").write_text(text)
+    listed = {found.parts: found for found in contents(folder)}
+    own = listed["eve", "ps1.ipynb"]
+    assert own.read(100) == b"{}"
+    shutil.move(folder / "eve", tmp_path / "moved")
+    (folder / "eve").symlink_to(secret)
+    with pytest.raises(GraderError, match="a symbolic link, which is not followed"):
+        own.read(100)
+    shutil.move(tmp_path / "moved", folder / "bo")
+    (folder / "bo" / "ps1" / "ps1.ipynb").unlink()
+    (folder / "bo" / "ps1").rmdir()
+    (folder / "bo" / "ps1").symlink_to(secret)
+    assert not any(
+        b"SECRET" in found.read(100)
+        for found in contents(folder)
+        if not found.refusal and not found.is_folder
+    )
 
 
 def test_zip_rejects_both_of_two_files_of_one_name(pack):
@@ -248,19 +273,20 @@ def test_folder_with_too_many_entries_is_refused(tmp_path, monkeypatch):
 def test_folder_that_cannot_be_listed_is_a_student_with_a_reason(tmp_path, monkeypatch):
     (tmp_path / "ada").mkdir()
     (tmp_path / "bo.ipynb").write_bytes(NOTEBOOK)
-    scandir = os.scandir
+    real_open = os.open
 
-    def denied(path):
-        if path.name == "ada":
+    def denied(path, flags, mode=0o777, *, dir_fd=None):
+        if path == refused:
             raise PermissionError(13, "Permission denied")
-        return scandir(path)
+        return real_open(path, flags, mode, dir_fd=dir_fd)
 
-    monkeypatch.setattr(os, "scandir", denied)
+    monkeypatch.setattr(os, "open", denied)
+    refused = "ada"
     assert _outcomes(tmp_path) == {
         "ada": "ada cannot be listed: Permission denied",
         "bo": NOTEBOOK,
     }
-    monkeypatch.setattr(os, "scandir", lambda path: denied(tmp_path / "ada"))
+    refused = tmp_path
     with pytest.raises(GraderError, match="cannot be listed: Permission denied"):
         contents(tmp_path)
 

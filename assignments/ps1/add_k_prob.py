@@ -10,6 +10,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.models import ngram
@@ -78,83 +79,10 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You make room below the line for the tokens seen after this history. But every token of "
-    "the vocabulary gets k, so V of them need room.",
-)
-def add_for_seen_types(counts, history, token, *, k, vocab_size):
-    """Room is made only for the tokens seen after this history."""
+def right_answer(counts, history, token, *, k, vocab_size):
+    """The answer that the mistakes start from."""
     followers = counts.get(history, Counter())
-    if not followers:
-        return 1 / vocab_size
-    return (followers[token] + k) / (sum(followers.values()) + k * len(followers))
-
-
-@mistake(
-    hint="With k = 1 you are right. With another k the probabilities no longer sum to 1. If V "
-    "tokens get k each, how much is that in all?",
-)
-def add_without_k_below(counts, history, token, *, k, vocab_size):
-    """The denominator gets V instead of k times V."""
-    followers = counts.get(history, Counter())
-    return (followers[token] + k) / (sum(followers.values()) + vocab_size)
-
-
-@mistake(
-    hint="One token gets k above the line. But all V tokens get it, and the total must grow by "
-    "all of them.",
-)
-def add_without_v_below(counts, history, token, *, k, vocab_size):
-    """The denominator gets k instead of k times V."""
-    followers = counts.get(history, Counter())
-    return (followers[token] + k) / (sum(followers.values()) + k)
-
-
-@mistake(
-    hint="You add 1, as Laplace did. The contract has an argument k, and it may be a fraction."
-)
-def add_always_one(counts, history, token, *, k, vocab_size):
-    """One is added, whatever k is."""
-    followers = counts.get(history, Counter())
-    return (followers[token] + 1) / (sum(followers.values()) + vocab_size)
-
-
-@mistake(
-    hint="After a history that was never seen, your probabilities are all 0 and sum to 0. Put "
-    "counts of 0 into the formula: what comes out?",
-)
-def add_to_seen_histories_only(counts, history, token, *, k, vocab_size):
-    """A history that was never seen gives everything probability 0."""
-    if history not in counts:
-        return 0.0
-    followers = counts[history]
     return (followers[token] + k) / (sum(followers.values()) + k * vocab_size)
-
-
-@mistake(
-    hint="len(counts) is the number of histories. V is the number of different tokens that may "
-    "come next, and is given to you.",
-)
-def add_for_histories(counts, history, token, *, k, vocab_size):
-    """V is taken for the number of histories."""
-    followers = counts.get(history, Counter())
-    return (followers[token] + k) / (sum(followers.values()) + k * len(counts))
-
-
-@mistake(
-    hint="Tokens that were seen get k more as well. Otherwise the probabilities do not sum to 1."
-)
-def add_to_unseen_only(counts, history, token, *, k, vocab_size):
-    """Only tokens that were never seen get k."""
-    followers = counts.get(history, Counter())
-    return (followers[token] or k) / (sum(followers.values()) + k * vocab_size)
-
-
-@mistake(hint="You make room below the line, but give it to nobody. Look at the numerator.")
-def add_below_only(counts, history, token, *, k, vocab_size):
-    """The k is added below the line, but not above it."""
-    followers = counts.get(history, Counter())
-    return followers[token] / (sum(followers.values()) + k * vocab_size)
 
 
 @mistake(
@@ -171,24 +99,71 @@ def add_in_place(counts, history, token, *, k, vocab_size):
     return prob
 
 
-@mistake(hint="You divide by the n-grams of the whole text. Only those with this history matter.")
-def add_to_everything(counts, history, token, *, k, vocab_size):
-    """The sum runs over all histories."""
-    everything = sum(n for row in counts.values() for n in row.values())
-    return (counts.get(history, Counter())[token] + k) / (everything + k * vocab_size)
-
-
-MISTAKES = (
-    add_for_seen_types,
-    add_without_k_below,
-    add_without_v_below,
-    add_always_one,
-    add_to_seen_histories_only,
-    add_for_histories,
-    add_to_unseen_only,
-    add_below_only,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Room is made only for the tokens seen after this history.",
+        replace={
+            "followers = counts.get(history, Counter())": "followers = counts.get(history)\n"
+            "if not followers:\n"
+            "    return 1 / vocab_size",
+            "k * vocab_size)": "k * len(followers))",
+        },
+        hint="You make room below the line for the tokens seen after this history. But every "
+        "token of the vocabulary gets k, so V of them need room.",
+    ),
+    mistake(
+        "The denominator gets V instead of k times V.",
+        replace={"k * vocab_size": "vocab_size"},
+        hint="With k = 1 you are right. With another k the probabilities no longer sum to 1. If V "
+        "tokens get k each, how much is that in all?",
+    ),
+    mistake(
+        "The denominator gets k instead of k times V.",
+        replace={"k * vocab_size": "k"},
+        hint="One token gets k above the line. But all V tokens get it, and the total must grow "
+        "by all of them.",
+    ),
+    mistake(
+        "One is added, whatever k is.",
+        replace={"followers[token] + k": "followers[token] + 1", "k * vocab_size)": "vocab_size)"},
+        hint="You add 1, as Laplace did. The contract has an argument k, and it may be a fraction.",
+    ),
+    mistake(
+        "A history that was never seen gives everything probability 0.",
+        replace={
+            "followers = counts.get(history, Counter())": "if history not in counts:\n"
+            "    return 0.0\n"
+            "followers = counts[history]",
+        },
+        hint="After a history that was never seen, your probabilities are all 0 and sum to 0. Put "
+        "counts of 0 into the formula: what comes out?",
+    ),
+    mistake(
+        "V is taken for the number of histories.",
+        replace={"k * vocab_size": "k * len(counts)"},
+        hint="len(counts) is the number of histories. V is the number of different tokens that "
+        "may come next, and is given to you.",
+    ),
+    mistake(
+        "Only tokens that were never seen get k.",
+        replace={"followers[token] + k": "followers[token] or k"},
+        hint="Tokens that were seen get k more as well. Otherwise the probabilities do not sum to "
+        "1.",
+    ),
+    mistake(
+        "The k is added below the line, but not above it.",
+        replace={"(followers[token] + k)": "followers[token]"},
+        hint="You make room below the line, but give it to nobody. Look at the numerator.",
+    ),
     add_in_place,
-    add_to_everything,
+    mistake(
+        "The sum runs over all histories.",
+        replace={
+            "sum(followers.values())": "sum(n for row in counts.values() for n in row.values())",
+        },
+        hint="You divide by the n-grams of the whole text. Only those with this history matter.",
+    ),
 )
 
 
@@ -243,6 +218,6 @@ CHECK = Check(
     reference=add_k_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_exception, by_mixture, by_numpy, by_loop),
+    alternatives=alternatives(by_exception, by_mixture, by_numpy, by_loop, right_answer),
     seconds=5.0,
 )

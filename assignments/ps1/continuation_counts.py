@@ -8,6 +8,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.models import ngram
@@ -118,18 +119,14 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You add up how often an n-gram occurred. Kneser and Ney ask after how many different "
-    "tokens it occurred. Each pair in counts is worth one, however frequent it is.",
-)
-def continue_with_frequencies(counts, order):
-    """Occurrences are added up instead of different tokens."""
+def right_answer(counts, order):
+    """The answer that the mistakes start from."""
     result = {}
     for history, followers in counts.items():
         shorter = history if len(history) < order else history[1:]
         row = result.setdefault(shorter, Counter())
         for token, n in followers.items():
-            row[token] += n
+            row[token] += n if len(history) < order else 1
     return result
 
 
@@ -148,95 +145,66 @@ def continue_forwards(counts, order):
     return result
 
 
-@mistake(
-    hint="At the start of a document, histories are shorter, and they disappear in your answer. "
-    "Nothing can stand before them, so they keep what they have.",
-)
-def continue_without_starts(counts, order):
-    """Histories at the start of a document are lost."""
-    result = {}
-    for history, followers in counts.items():
-        if len(history) == order:
-            result.setdefault(history[1:], Counter()).update(followers.keys())
-    return result
-
-
-@mistake(
-    hint="Nothing stands before the start of a document, so there is nothing different to count "
-    "there. These histories keep their plain counts.",
-)
-def continue_starts_once(counts, order):
-    """Histories at the start of a document are counted once each."""
-    result = {}
-    for history, followers in counts.items():
-        shorter = history if len(history) < order else history[1:]
-        result.setdefault(shorter, Counter()).update(followers.keys())
-    return result
-
-
-@mistake(
-    hint="You drop the first token of every history, of those at the start of a document too. "
-    "There the eos is all they have. Look at their length first.",
-)
-def continue_shorten_starts(counts, order):
-    """Histories at the start of a document lose their eos."""
-    result = {}
-    for history, followers in counts.items():
-        result.setdefault(history[1:], Counter()).update(followers.keys())
-    return result
-
-
-@mistake(
-    hint="You drop the last token of the history. That is the one nearest to the target. The "
-    "token before the n-gram is the first one.",
-)
-def continue_wrong_end(counts, order):
-    """The last token of a history is dropped instead of the first."""
-    result = {}
-    for history, followers in counts.items():
-        shorter = history if len(history) < order else history[:-1]
-        row = result.setdefault(shorter, Counter())
-        for token, n in followers.items():
-            row[token] += n if len(history) < order else 1
-    return result
-
-
-@mistake(
-    hint="Your answer fits order 1 only. At higher orders a history remains: all tokens of the "
-    "old one but the first.",
-)
-def continue_always_unigrams(counts, order):
-    """The history is forgotten: only order 1 comes out."""
-    result = {(): Counter()}
-    for followers in counts.values():
-        result[()].update(followers.keys())
-    return result
-
-
-@mistake(
-    hint="The numbers are right, but some of your counters are the very objects of the argument. "
-    "A later change of one changes the other. Make a new counter.",
-)
-def continue_shared(counts, order):
-    """The starts of the new counts are the old counters themselves."""
-    result = {}
-    for history, followers in counts.items():
-        if len(history) < order:
-            result[history] = followers
-        else:
-            result.setdefault(history[1:], Counter()).update(followers.keys())
-    return result
-
-
-MISTAKES = (
-    continue_with_frequencies,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Occurrences are added up instead of different tokens.",
+        replace={"n if len(history) < order else 1": "n"},
+        hint="You add up how often an n-gram occurred. Kneser and Ney ask after how many "
+        "different tokens it occurred. Each pair in counts is worth one, however frequent it is.",
+    ),
     continue_forwards,
-    continue_without_starts,
-    continue_starts_once,
-    continue_shorten_starts,
-    continue_wrong_end,
-    continue_always_unigrams,
-    continue_shared,
+    mistake(
+        "Histories at the start of a document are lost.",
+        replace={
+            "row = result.setdefault(shorter, Counter())": "if len(history) < order:\n"
+            "    continue\n"
+            "row = result.setdefault(shorter, Counter())",
+        },
+        hint="At the start of a document, histories are shorter, and they disappear in your "
+        "answer. Nothing can stand before them, so they keep what they have.",
+    ),
+    mistake(
+        "Histories at the start of a document are counted once each.",
+        replace={"n if len(history) < order else 1": "1"},
+        hint="Nothing stands before the start of a document, so there is nothing different to "
+        "count there. These histories keep their plain counts.",
+    ),
+    mistake(
+        "Histories at the start of a document lose their eos.",
+        replace={
+            "history if len(history) < order else history[1:]": "history[1:]",
+            "n if len(history) < order else 1": "1",
+        },
+        hint="You drop the first token of every history, of those at the start of a document too. "
+        "There the eos is all they have. Look at their length first.",
+    ),
+    mistake(
+        "The last token of a history is dropped instead of the first.",
+        replace={"history[1:]": "history[:-1]"},
+        hint="You drop the last token of the history. That is the one nearest to the target. The "
+        "token before the n-gram is the first one.",
+    ),
+    mistake(
+        "The history is forgotten: only order 1 comes out.",
+        replace={
+            "history if len(history) < order else history[1:]": "()",
+            "n if len(history) < order else 1": "1",
+        },
+        hint="Your answer fits order 1 only. At higher orders a history remains: all tokens of "
+        "the old one but the first.",
+    ),
+    mistake(
+        "The starts of the new counts are the old counters themselves.",
+        replace={
+            "row = result.setdefault(shorter, Counter())": "if len(history) < order:\n"
+            "    result[history] = followers\n"
+            "    continue\n"
+            "row = result.setdefault(shorter, Counter())",
+        },
+        hint="The numbers are right, but some of your counters are the very objects of the "
+        "argument. A later change of one changes the other. Make a new counter.",
+    ),
 )
 
 
@@ -298,6 +266,8 @@ CHECK = Check(
     reference=continuation_counts,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_sets, by_update, by_two_steps, by_plain_dictionaries),
+    alternatives=alternatives(
+        by_sets, by_update, by_two_steps, by_plain_dictionaries, right_answer
+    ),
     seconds=5.0,
 )

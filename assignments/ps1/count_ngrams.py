@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from autograder.authoring.compare import agree
@@ -189,47 +190,13 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You count the inside of each document well. But the first token has a history too: the "
-    "eos before it. Look at what you put before the tokens of a document.",
-)
-def count_without_start(documents, order, eos):
-    """The first tokens of a document have no eos before them."""
+def right_answer(documents, order, eos):
+    """The answer that the mistakes start from."""
     counts = {}
     for document in documents:
-        padded = [*document, eos]
+        padded = [eos, *document, eos]
         for t in range(1, len(padded)):
             history = tuple(padded[max(0, t - order + 1) : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="A model must also learn when to stop. Look at what you put after the last token of a "
-    "document, and whether your loop reaches it.",
-)
-def count_without_end(documents, order, eos):
-    """The end of a document is not counted as a target."""
-    counts = {}
-    for document in documents:
-        padded = [eos, *document]
-        for t in range(1, len(padded)):
-            history = tuple(padded[max(0, t - order + 1) : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="Many textbooks pad with several start symbols. In this course one eos is enough, and "
-    "the first histories are simply shorter. Look at the list you begin with.",
-)
-def count_with_full_padding(documents, order, eos):
-    """The start of a document is padded with several eos."""
-    counts = {}
-    for document in documents:
-        padded = [eos] * (order - 1) + [*document, eos]
-        for t in range(order - 1, len(padded)):
-            history = tuple(padded[t - order + 1 : t])
             counts.setdefault(history, Counter())[padded[t]] += 1
     return counts
 
@@ -247,81 +214,6 @@ def count_across_documents(documents, order, eos):
     for t in range(1, len(stream)):
         history = tuple(stream[max(0, t - order + 1) : t])
         counts.setdefault(history, Counter())[stream[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="An n-gram of order 3 is two tokens of history and one target. Count the tokens in your "
-    "history at order 2: should there be two?",
-)
-def count_one_order_too_many(documents, order, eos):
-    """Histories are one token too long."""
-    counts = {}
-    for document in documents:
-        padded = [eos, *document, eos]
-        for t in range(1, len(padded)):
-            history = tuple(padded[max(0, t - order) : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="The first targets of a document have fewer than order - 1 tokens before them, and they "
-    "count as well. Look at the position where your loop starts.",
-)
-def count_full_histories_only(documents, order, eos):
-    """Targets with a shorter history are skipped."""
-    counts = {}
-    for document in documents:
-        padded = [eos, *document, eos]
-        for t in range(max(1, order - 1), len(padded)):
-            history = tuple(padded[t - order + 1 : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="Nobody has to guess the eos at the start: it is given. Look at the first position that "
-    "your loop treats as a target.",
-)
-def count_start_as_target(documents, order, eos):
-    """The eos at the start is counted as a target."""
-    counts = {}
-    for document in documents:
-        padded = [eos, *document, eos]
-        for t in range(len(padded)):
-            history = tuple(padded[max(0, t - order + 1) : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="Your answer knows one document only. Look at the place where the empty dictionary is "
-    "made: is it inside the loop?",
-)
-def count_last_document_only(documents, order, eos):
-    """The counts start afresh with every document."""
-    for document in documents:
-        counts = {}
-        padded = [eos, *document, eos]
-        for t in range(1, len(padded)):
-            history = tuple(padded[max(0, t - order + 1) : t])
-            counts.setdefault(history, Counter())[padded[t]] += 1
-    return counts
-
-
-@mistake(
-    hint="You note that a token came after a history, but not how often. Look at the line that "
-    "stores the count: does it add?",
-)
-def count_types(documents, order, eos):
-    """Each follower is counted once, however often it came."""
-    counts = {}
-    for document in documents:
-        padded = [eos, *document, eos]
-        for t in range(1, len(padded)):
-            history = tuple(padded[max(0, t - order + 1) : t])
-            counts.setdefault(history, Counter())[padded[t]] = 1
     return counts
 
 
@@ -358,16 +250,67 @@ def count_by_searching(documents, order, eos):
     return counts
 
 
-MISTAKES = (
-    count_without_start,
-    count_without_end,
-    count_with_full_padding,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The first tokens of a document have no eos before them.",
+        replace={"[eos, *document, eos]": "[*document, eos]"},
+        hint="You count the inside of each document well. But the first token has a history too: "
+        "the eos before it. Look at what you put before the tokens of a document.",
+    ),
+    mistake(
+        "The end of a document is not counted as a target.",
+        replace={"[eos, *document, eos]": "[eos, *document]"},
+        hint="A model must also learn when to stop. Look at what you put after the last token of "
+        "a document, and whether your loop reaches it.",
+    ),
+    mistake(
+        "The start of a document is padded with several eos.",
+        replace={
+            "[eos, *document, eos]": "[eos] * (order - 1) + [*document, eos]",
+            "range(1, len(padded))": "range(order - 1, len(padded))",
+            "max(0, t - order + 1)": "t - order + 1",
+        },
+        hint="Many textbooks pad with several start symbols. In this course one eos is enough, "
+        "and the first histories are simply shorter. Look at the list you begin with.",
+    ),
     count_across_documents,
-    count_one_order_too_many,
-    count_full_histories_only,
-    count_start_as_target,
-    count_last_document_only,
-    count_types,
+    mistake(
+        "Histories are one token too long.",
+        replace={"t - order + 1": "t - order"},
+        hint="An n-gram of order 3 is two tokens of history and one target. Count the tokens in "
+        "your history at order 2: should there be two?",
+    ),
+    mistake(
+        "Targets with a shorter history are skipped.",
+        replace={
+            "range(1, len(padded))": "range(max(1, order - 1), len(padded))",
+            "max(0, t - order + 1)": "t - order + 1",
+        },
+        hint="The first targets of a document have fewer than order - 1 tokens before them, and "
+        "they count as well. Look at the position where your loop starts.",
+    ),
+    mistake(
+        "The eos at the start is counted as a target.",
+        replace={"range(1, len(padded))": "range(len(padded))"},
+        hint="Nobody has to guess the eos at the start: it is given. Look at the first position "
+        "that your loop treats as a target.",
+    ),
+    mistake(
+        "The counts start afresh with every document.",
+        replace={
+            "counts = {}": "",
+            "for document in documents:": "for document in documents:\n    counts = {}",
+        },
+        hint="Your answer knows one document only. Look at the place where the empty dictionary "
+        "is made: is it inside the loop?",
+    ),
+    mistake(
+        "Each follower is counted once, however often it came.",
+        replace={"[padded[t]] += 1": "[padded[t]] = 1"},
+        hint="You note that a token came after a history, but not how often. Look at the line "
+        "that stores the count: does it add?",
+    ),
     count_in_place,
     count_by_searching,
 )
@@ -433,6 +376,8 @@ CHECK = Check(
     reference=count_ngrams,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_defaultdict, by_window, by_plain_dictionaries, by_grams),
+    alternatives=alternatives(
+        by_defaultdict, by_window, by_plain_dictionaries, by_grams, right_answer
+    ),
     seconds=5.0,
 )

@@ -1,6 +1,6 @@
 """The task "linear interpolation"."""
 
-from collections import Counter
+from collections import Counter  # noqa: F401  (read by a replacement)
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.models import ngram
@@ -87,27 +88,8 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="When an order has no opinion, its weight disappears in your sum, and the probabilities "
-    "sum to less than 1. Keep track of the weights you have used.",
-)
-def mix_and_lose_weight(counts_by_order, history, token, *, weights, vocab_size):
-    """The weight of an order without an opinion is lost."""
-    mixed = weights[0] / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        if length <= len(history):
-            followers = counts.get(history[len(history) - length :], Counter())
-            mixed += weights[length + 1] * followers[token] / max(1, sum(followers.values()))
-    return mixed
-
-
-@mistake(
-    hint="The first weight belongs to the uniform, the last to the highest order. You seem to "
-    "read them the other way round.",
-)
-def mix_reversed_weights(counts_by_order, history, token, *, weights, vocab_size):
-    """The weights are taken from the wrong end."""
-    weights = weights[::-1]
+def right_answer(counts_by_order, history, token, *, weights, vocab_size):
+    """The answer that the mistakes start from."""
     mixed, used = weights[0] / vocab_size, weights[0]
     for length, counts in enumerate(counts_by_order):
         followers = counts.get(history[len(history) - length :])
@@ -117,149 +99,94 @@ def mix_reversed_weights(counts_by_order, history, token, *, weights, vocab_size
     return mixed / used
 
 
-@mistake(
-    hint="The list of weights is one longer than the list of counts. Whose is weights[0]? Without "
-    "it, words that were never seen are impossible.",
-)
-def mix_without_uniform(counts_by_order, history, token, *, weights, vocab_size):
-    """The uniform distribution is left out."""
-    mixed, used = 0.0, 0.0
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            mixed += weights[length + 1] * followers[token] / sum(followers.values())
-            used += weights[length + 1]
-    return mixed / used
-
-
-@mistake(
-    hint="Order 1 looks at no token, order 2 at one. You ask every order with the same history; "
-    "cut it for each.",
-)
-def mix_whole_history(counts_by_order, history, token, *, weights, vocab_size):
-    """Every order is asked with the whole history."""
-    mixed, used = weights[0] / vocab_size, weights[0]
-    for counts, weight in zip(counts_by_order, weights[1:], strict=True):
-        followers = counts.get(history)
-        if followers:
-            mixed += weight * followers[token] / sum(followers.values())
-            used += weight
-    return mixed / used
-
-
-@mistake(
-    hint="You keep the beginning of the history. What stands nearest to the next token is its end."
-)
-def mix_first_tokens(counts_by_order, history, token, *, weights, vocab_size):
-    """The first tokens of the history are looked up, not the last."""
-    mixed, used = weights[0] / vocab_size, weights[0]
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[:length])
-        if length <= len(history) and followers:
-            mixed += weights[length + 1] * followers[token] / sum(followers.values())
-            used += weights[length + 1]
-    return mixed / used
-
-
-@mistake(
-    hint="You are caught by a slice: history[-0:] is the whole history. So order 1 is not asked. "
-    "The hint of the task shows a way.",
-)
-def mix_minus_zero(counts_by_order, history, token, *, weights, vocab_size):
-    """At order 1 a slice from minus zero takes the whole history."""
-    mixed, used = weights[0] / vocab_size, weights[0]
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[-length:])
-        if length <= len(history) and followers:
-            mixed += weights[length + 1] * followers[token] / sum(followers.values())
-            used += weights[length + 1]
-    return mixed / used
-
-
-@mistake(
-    hint="You ask the longest known history alone. That is back-off. Interpolation lets all "
-    "orders speak at once, each with its weight.",
-)
-def back_off(counts_by_order, history, token, *, weights, vocab_size):
-    """Only the longest history that was seen is asked."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            prob = followers[token] / sum(followers.values())
-    return prob
-
-
-@mistake(hint="You keep the largest contribution. A mixture is the sum of all of them.")
-def mix_by_the_best(counts_by_order, history, token, *, weights, vocab_size):
-    """The largest contribution is taken instead of their sum."""
-    shares = [weights[0] / vocab_size]
-    used = weights[0]
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            shares.append(weights[length + 1] * followers[token] / sum(followers.values()))
-            used += weights[length + 1]
-    return max(shares) / used
-
-
-@mistake(
-    hint="You take a plain mean of the estimates. The argument weights says how much each of them "
-    "counts.",
-)
-def mix_equally(counts_by_order, history, token, *, weights, vocab_size):
-    """All orders get the same weight."""
-    probs = [1 / vocab_size]
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            probs.append(followers[token] / sum(followers.values()))
-    return sum(probs) / len(probs)
-
-
-@mistake(
-    hint="You give the weight of silent orders to the uniform. The contract shares it among all "
-    "that are left, in proportion: divide by the weights used.",
-)
-def mix_weight_to_uniform(counts_by_order, history, token, *, weights, vocab_size):
-    """The weight that is left goes to the uniform alone."""
-    mixed, used = weights[0] / vocab_size, weights[0]
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            mixed += weights[length + 1] * followers[token] / sum(followers.values())
-            used += weights[length + 1]
-    return mixed + (1 - used) / vocab_size
-
-
-@mistake(
-    hint="The numbers are right. But your look-up stores empty histories in the counts. Use a way "
-    "of asking that stores nothing.",
-)
-def mix_with_square_brackets(counts_by_order, history, token, *, weights, vocab_size):
-    """Looking up adds histories to the counts."""
-    mixed, used = weights[0] / vocab_size, weights[0]
-    for length, counts in enumerate(counts_by_order):
-        if length <= len(history):
-            followers = counts.setdefault(history[len(history) - length :], Counter())
-            if followers:
-                mixed += weights[length + 1] * followers[token] / sum(followers.values())
-                used += weights[length + 1]
-    return mixed / used
-
-
-MISTAKES = (
-    mix_and_lose_weight,
-    mix_reversed_weights,
-    mix_without_uniform,
-    mix_whole_history,
-    mix_first_tokens,
-    mix_minus_zero,
-    back_off,
-    mix_by_the_best,
-    mix_equally,
-    mix_weight_to_uniform,
-    mix_with_square_brackets,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The weight of an order without an opinion is lost.",
+        replace={"return mixed / used": "return mixed"},
+        hint="When an order has no opinion, its weight disappears in your sum, and the "
+        "probabilities sum to less than 1. Keep track of the weights you have used.",
+    ),
+    mistake(
+        "The weights are taken from the wrong end.",
+        replace={
+            "mixed, used = weights[0] / vocab_size, weights[0]": "weights = weights[::-1]\n"
+            "mixed, used = weights[0] / vocab_size, weights[0]",
+        },
+        hint="The first weight belongs to the uniform, the last to the highest order. You seem to "
+        "read them the other way round.",
+    ),
+    mistake(
+        "The uniform distribution is left out.",
+        replace={"weights[0] / vocab_size, weights[0]": "0.0, 0.0"},
+        hint="The list of weights is one longer than the list of counts. Whose is weights[0]? "
+        "Without it, words that were never seen are impossible.",
+    ),
+    mistake(
+        "Every order is asked with the whole history.",
+        replace={
+            "history[len(history) - length :]": "history",
+            "length <= len(history) and followers": "followers",
+        },
+        hint="Order 1 looks at no token, order 2 at one. You ask every order with the same "
+        "history; cut it for each.",
+    ),
+    mistake(
+        "The first tokens of the history are looked up, not the last.",
+        replace={"history[len(history) - length :]": "history[:length]"},
+        hint="You keep the beginning of the history. What stands nearest to the next token is its "
+        "end.",
+    ),
+    mistake(
+        "At order 1 a slice from minus zero takes the whole history.",
+        replace={"history[len(history) - length :]": "history[-length:]"},
+        hint="You are caught by a slice: history[-0:] is the whole history. So order 1 is not "
+        "asked. The hint of the task shows a way.",
+    ),
+    mistake(
+        "Only the longest history that was seen is asked.",
+        replace={
+            "weights[0] / vocab_size, weights[0]": "1 / vocab_size, 1",
+            "mixed += weights[length + 1] *": "mixed =",
+            "used += weights[length + 1]": "",
+        },
+        hint="You ask the longest known history alone. That is back-off. Interpolation lets all "
+        "orders speak at once, each with its weight.",
+    ),
+    mistake(
+        "The largest contribution is taken instead of their sum.",
+        replace={
+            "mixed +=": "share =",
+            "used += weights[length + 1]": "mixed, used = max(mixed, share), used + weights[length "
+            "+ 1]",
+        },
+        hint="You keep the largest contribution. A mixture is the sum of all of them.",
+    ),
+    mistake(
+        "All orders get the same weight.",
+        replace={
+            "weights[0] / vocab_size, weights[0]": "1 / vocab_size, 1",
+            "mixed += weights[length + 1] *": "mixed +=",
+            "used += weights[length + 1]": "used += 1",
+        },
+        hint="You take a plain mean of the estimates. The argument weights says how much each of "
+        "them counts.",
+    ),
+    mistake(
+        "The weight that is left goes to the uniform alone.",
+        replace={"mixed / used": "mixed + (1 - used) / vocab_size"},
+        hint="You give the weight of silent orders to the uniform. The contract shares it among "
+        "all that are left, in proportion: divide by the weights used.",
+    ),
+    mistake(
+        "Looking up adds histories to the counts.",
+        replace={
+            "counts.get(history[len(history) - length :])": "counts.setdefault(history[len(history)"
+            " - length :], Counter())",
+        },
+        hint="The numbers are right. But your look-up stores empty histories in the counts. Use a "
+        "way of asking that stores nothing.",
+    ),
 )
 
 
@@ -325,6 +252,6 @@ CHECK = Check(
     reference=interpolated_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_pairs, by_recursion, by_numpy, by_cut_list),
+    alternatives=alternatives(by_pairs, by_recursion, by_numpy, by_cut_list, right_answer),
     seconds=5.0,
 )

@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.models import ngram
@@ -101,65 +102,15 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="A token that was never seen has nothing to give up. Your formula takes the discount off "
-    "it too, and may even go below 0. Look at the max in the formula.",
-)
-def discount_zeros(counts_by_order, history, token, *, discounts, vocab_size):
-    """The discount is taken off counts of 0 as well."""
+def right_answer(counts_by_order, history, token, *, discounts, vocab_size):
+    """The answer that the mistakes start from."""
     prob = 1 / vocab_size
     for length, counts in enumerate(counts_by_order):
         followers = counts.get(history[len(history) - length :])
         if length <= len(history) and followers:
-            kept = followers[token] - discounts[length]
+            kept = max(followers[token] - discounts[length], 0)
             freed = discounts[length] * len(followers)
             prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="The discount is taken once from each different follower. So what is freed depends on "
-    "how many different ones there are, compared with all.",
-)
-def free_by_total(counts_by_order, history, token, *, discounts, vocab_size):
-    """The freed share counts all followers instead of the different ones."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            prob = kept / sum(followers.values()) + discounts[length] * prob
-    return prob
-
-
-@mistake(
-    hint="Each of the different followers gives up D, not 1. Compare your second term with the "
-    "formula.",
-)
-def free_without_discount(counts_by_order, history, token, *, discounts, vocab_size):
-    """The freed share forgets the discount."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            prob = (kept + len(followers) * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="You spread what was freed evenly over the vocabulary. It should follow the shorter "
-    "history, and only order 1 falls back on the uniform.",
-)
-def free_without_lower(counts_by_order, history, token, *, discounts, vocab_size):
-    """The freed share is spread evenly, not like the shorter history."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            freed = discounts[length] * len(followers)
-            prob = (kept + freed / vocab_size) / sum(followers.values())
     return prob
 
 
@@ -177,108 +128,6 @@ def discount_for_nothing(counts_by_order, history, token, *, discounts, vocab_si
 
 
 @mistake(
-    hint="You ask the shorter history only when the token was never seen. That is back-off. Here "
-    "the second term is added for every token.",
-)
-def back_off_to_unseen(counts_by_order, history, token, *, discounts, vocab_size):
-    """The shorter history is asked only for tokens that were never seen."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            total = sum(followers.values())
-            if followers[token] > 0:
-                prob = (followers[token] - discounts[length]) / total
-            else:
-                prob = discounts[length] * len(followers) / total * prob
-    return prob
-
-
-@mistake(
-    hint="Your order 1 is a plain relative frequency. It is discounted like the others, and what "
-    "that frees goes to the uniform. Otherwise new words are impossible.",
-)
-def stop_at_unigrams(counts_by_order, history, token, *, discounts, vocab_size):
-    """Order 1 is not smoothed, so words never seen are impossible."""
-    unigrams = counts_by_order[0][()]
-    prob = unigrams[token] / sum(unigrams.values())
-    for length in range(1, len(counts_by_order)):
-        followers = counts_by_order[length].get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            freed = discounts[length] * len(followers)
-            prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="The uniform gives each of the V tokens the same, those never seen too. Look at the "
-    "number you divide by at the very bottom.",
-)
-def uniform_over_seen(counts_by_order, history, token, *, discounts, vocab_size):
-    """The uniform is spread over the words seen, not over the vocabulary."""
-    prob = 1 / len(counts_by_order[0][()])
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            freed = discounts[length] * len(followers)
-            prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="When an order has never seen the history, it steps aside: P_n is P_{n-1} then. You "
-    "return 0.",
-)
-def unseen_is_impossible(counts_by_order, history, token, *, discounts, vocab_size):
-    """After a history that was never seen, everything has probability 0."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        if length > len(history):
-            break
-        followers = counts.get(history[len(history) - length :])
-        if not followers:
-            return 0.0
-        kept = max(followers[token] - discounts[length], 0)
-        freed = discounts[length] * len(followers)
-        prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="There is one discount for each order, in the same order as the counts. You use the same "
-    "one everywhere.",
-)
-def one_discount_for_all(counts_by_order, history, token, *, discounts, vocab_size):
-    """One discount is used for all orders."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[len(history) - length :])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[-1], 0)
-            freed = discounts[-1] * len(followers)
-            prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
-    hint="The shorter history h' is h without its first token. You seem to drop the last one, "
-    "which is the nearest to the target.",
-)
-def first_tokens(counts_by_order, history, token, *, discounts, vocab_size):
-    """The history is shortened at the wrong end."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        followers = counts.get(history[:length])
-        if length <= len(history) and followers:
-            kept = max(followers[token] - discounts[length], 0)
-            freed = discounts[length] * len(followers)
-            prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-@mistake(
     hint="Your probabilities sum to 1, but this is additive smoothing: all unseen tokens get the "
     "same. Kneser–Ney discounts what was seen and asks the shorter history.",
 )
@@ -290,37 +139,92 @@ def additive(counts_by_order, history, token, *, discounts, vocab_size):
     return (followers[token] + k) / (sum(followers.values()) + k * vocab_size)
 
 
-@mistake(
-    hint="The numbers are right. But your look-up stores empty histories in the counts. Use a way "
-    "of asking that stores nothing.",
-)
-def with_square_brackets(counts_by_order, history, token, *, discounts, vocab_size):
-    """Looking up adds histories to the counts."""
-    prob = 1 / vocab_size
-    for length, counts in enumerate(counts_by_order):
-        if length <= len(history):
-            followers = counts.setdefault(history[len(history) - length :], Counter())
-            if followers:
-                kept = max(followers[token] - discounts[length], 0)
-                freed = discounts[length] * len(followers)
-                prob = (kept + freed * prob) / sum(followers.values())
-    return prob
-
-
-MISTAKES = (
-    discount_zeros,
-    free_by_total,
-    free_without_discount,
-    free_without_lower,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The discount is taken off counts of 0 as well.",
+        replace={
+            "max(followers[token] - discounts[length], 0)": "followers[token] - discounts[length]",
+        },
+        hint="A token that was never seen has nothing to give up. Your formula takes the discount "
+        "off it too, and may even go below 0. Look at the max in the formula.",
+    ),
+    mistake(
+        "The freed share counts all followers instead of the different ones.",
+        replace={"len(followers)": "sum(followers.values())"},
+        hint="The discount is taken once from each different follower. So what is freed depends "
+        "on how many different ones there are, compared with all.",
+    ),
+    mistake(
+        "The freed share forgets the discount.",
+        replace={"discounts[length] * len(followers)": "len(followers)"},
+        hint="Each of the different followers gives up D, not 1. Compare your second term with "
+        "the formula.",
+    ),
+    mistake(
+        "The freed share is spread evenly, not like the shorter history.",
+        replace={"freed * prob": "freed / vocab_size"},
+        hint="You spread what was freed evenly over the vocabulary. It should follow the shorter "
+        "history, and only order 1 falls back on the uniform.",
+    ),
     discount_for_nothing,
-    back_off_to_unseen,
-    stop_at_unigrams,
-    uniform_over_seen,
-    unseen_is_impossible,
-    one_discount_for_all,
-    first_tokens,
+    mistake(
+        "The shorter history is asked only for tokens that were never seen.",
+        replace={"kept + freed * prob": "kept or freed * prob"},
+        hint="You ask the shorter history only when the token was never seen. That is back-off. "
+        "Here the second term is added for every token.",
+    ),
+    mistake(
+        "Order 1 is not smoothed, so words never seen are impossible.",
+        replace={
+            "if length <= len(history) and followers:": "if length == 0:\n"
+            "    prob = followers[token] / sum(followers.values())\n"
+            "elif length <= len(history) and followers:",
+        },
+        hint="Your order 1 is a plain relative frequency. It is discounted like the others, and "
+        "what that frees goes to the uniform. Otherwise new words are impossible.",
+    ),
+    mistake(
+        "The uniform is spread over the words seen, not over the vocabulary.",
+        replace={"1 / vocab_size": "1 / len(counts_by_order[0][()])"},
+        hint="The uniform gives each of the V tokens the same, those never seen too. Look at the "
+        "number you divide by at the very bottom.",
+    ),
+    mistake(
+        "After a history that was never seen, everything has probability 0.",
+        replace={
+            "if length <= len(history) and followers:": "if length <= len(history):\n"
+            "    if not followers:\n"
+            "        return 0.0",
+        },
+        hint="When an order has never seen the history, it steps aside: P_n is P_{n-1} then. You "
+        "return 0.",
+    ),
+    mistake(
+        "One discount is used for all orders.",
+        replace={
+            "- discounts[length]": "- discounts[-1]",
+            "discounts[length] *": "discounts[-1] *",
+        },
+        hint="There is one discount for each order, in the same order as the counts. You use the "
+        "same one everywhere.",
+    ),
+    mistake(
+        "The history is shortened at the wrong end.",
+        replace={"history[len(history) - length :]": "history[:length]"},
+        hint="The shorter history h' is h without its first token. You seem to drop the last one, "
+        "which is the nearest to the target.",
+    ),
     additive,
-    with_square_brackets,
+    mistake(
+        "Looking up adds histories to the counts.",
+        replace={
+            "counts.get(history[len(history) - length :])": "counts.setdefault(history[len(history)"
+            " - length :], Counter())",
+        },
+        hint="The numbers are right. But your look-up stores empty histories in the counts. Use a "
+        "way of asking that stores nothing.",
+    ),
 )
 
 
@@ -395,6 +299,6 @@ CHECK = Check(
     reference=kneser_ney_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_recursion, from_the_top, by_taken, by_numpy),
+    alternatives=alternatives(by_recursion, from_the_top, by_taken, by_numpy, right_answer),
     seconds=5.0,
 )

@@ -13,6 +13,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg import evaluation
@@ -88,95 +89,73 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="A longer text should not look worse only because it is longer. Look at what you do with "
-    "the sum before the exponential.",
-)
-def score_sum(log_probs):
-    """The sum is taken instead of the mean."""
-    return math.exp(-sum(log_probs))
+def right_answer(log_probs):
+    """The answer that the mistakes start from."""
+    mean = sum(log_probs) / len(log_probs)
+    return math.exp(-mean)
 
 
-@mistake(
-    hint="The logarithms are natural ones, so only the exponential with the same base undoes "
-    "them. Two raised to a power belongs to base-2 logarithms.",
-)
-def score_base_two(log_probs):
-    """Nats are treated as if they were bits."""
-    return 2 ** (-sum(log_probs) / len(log_probs))
-
-
-@mistake(
-    hint="This is right on paper. On a computer the product of some hundred probabilities is 0. "
-    "Stay with sums of logarithms to the end.",
-)
-def score_product(log_probs):
-    """The probabilities are multiplied, and a long product is 0."""
-    product = 1.0
-    for log_prob in log_probs:
-        product *= math.exp(log_prob)
-    return math.inf if product == 0 else product ** (-1 / len(log_probs))
-
-
-@mistake(
-    hint="Your perplexity is below 1. A model cannot hesitate among less than one token. Look for "
-    "a sign.",
-)
-def score_without_minus(log_probs):
-    """The minus sign is missing."""
-    return math.exp(sum(log_probs) / len(log_probs))
-
-
-@mistake(
-    hint="This is the cross-entropy in nats, one step before the goal. Which function turns nats "
-    "back into a number of choices?",
-)
-def score_cross_entropy(log_probs):
-    """The cross-entropy is returned, without the exponential."""
-    return -sum(log_probs) / len(log_probs)
-
-
-@mistake(
-    hint="You average the number of choices itself. One rare token then outweighs all others. The "
-    "mean is taken over the logarithms.",
-)
-def score_mean_of_inverses(log_probs):
-    """The inverse probabilities are averaged, not their logarithms."""
-    return sum(math.exp(-log_prob) for log_prob in log_probs) / len(log_probs)
-
-
-@mistake(
-    hint="A token of probability 0 is the worst mistake a model can make. You leave it out; the "
-    "perplexity should be infinite.",
-)
-def score_possible_only(log_probs):
-    """Impossible tokens are left out."""
-    possible = [log_prob for log_prob in log_probs if log_prob > -math.inf]
-    return math.exp(-sum(possible) / len(possible))
-
-
-@mistake(hint="Check the number by which you divide. Every entry of log_probs is one target.")
-def score_one_target_less(log_probs):
-    """The sum is divided by one target too few."""
-    return math.exp(-sum(log_probs) / max(1, len(log_probs) - 1))
-
-
-@mistake(hint="The arguments are logarithms already. You seem to take the logarithm once more.")
-def score_log_of_log(log_probs):
-    """The arguments are taken for probabilities."""
-    return float(np.exp(-np.mean(np.log(np.abs(log_probs)))))
-
-
-MISTAKES = (
-    score_sum,
-    score_base_two,
-    score_product,
-    score_without_minus,
-    score_cross_entropy,
-    score_mean_of_inverses,
-    score_possible_only,
-    score_one_target_less,
-    score_log_of_log,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The sum is taken instead of the mean.",
+        replace={" / len(log_probs)": ""},
+        hint="A longer text should not look worse only because it is longer. Look at what you do "
+        "with the sum before the exponential.",
+    ),
+    mistake(
+        "Nats are treated as if they were bits.",
+        replace={"math.exp(-mean)": "2**-mean"},
+        hint="The logarithms are natural ones, so only the exponential with the same base undoes "
+        "them. Two raised to a power belongs to base-2 logarithms.",
+    ),
+    mistake(
+        "The probabilities are multiplied, and a long product is 0.",
+        replace={
+            "mean = sum(log_probs) / len(log_probs)": "product = math.prod(map(math.exp, log_probs)"
+            ")",
+            "math.exp(-mean)": "product ** (-1 / len(log_probs)) if product else math.inf",
+        },
+        hint="This is right on paper. On a computer the product of some hundred probabilities is "
+        "0. Stay with sums of logarithms to the end.",
+    ),
+    mistake(
+        "The minus sign is missing.",
+        replace={"-mean": "mean"},
+        hint="Your perplexity is below 1. A model cannot hesitate among less than one token. Look "
+        "for a sign.",
+    ),
+    mistake(
+        "The cross-entropy is returned, without the exponential.",
+        replace={"math.exp(-mean)": "-mean"},
+        hint="This is the cross-entropy in nats, one step before the goal. Which function turns "
+        "nats back into a number of choices?",
+    ),
+    mistake(
+        "The inverse probabilities are averaged, not their logarithms.",
+        replace={"math.exp(-mean)": "sum(math.exp(-x) for x in log_probs) / len(log_probs)"},
+        hint="You average the number of choices itself. One rare token then outweighs all others. "
+        "The mean is taken over the logarithms.",
+    ),
+    mistake(
+        "Impossible tokens are left out.",
+        replace={
+            "sum(log_probs) / len(log_probs)": "float(np.mean([x for x in log_probs if x > -math."
+            "inf]))",
+        },
+        hint="A token of probability 0 is the worst mistake a model can make. You leave it out; "
+        "the perplexity should be infinite.",
+    ),
+    mistake(
+        "The sum is divided by one target too few.",
+        replace={"/ len(log_probs)": "/ max(1, len(log_probs) - 1)"},
+        hint="Check the number by which you divide. Every entry of log_probs is one target.",
+    ),
+    mistake(
+        "The arguments are taken for probabilities.",
+        replace={"math.exp(-mean)": "float(np.exp(-np.mean(np.log(np.abs(log_probs)))))"},
+        hint="The arguments are logarithms already. You seem to take the logarithm once more.",
+    ),
 )
 
 
@@ -226,6 +205,8 @@ CHECK = Check(
     reference=perplexity,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_numpy, by_running_mean, by_statistics, by_bits, by_roots),
+    alternatives=alternatives(
+        by_numpy, by_running_mean, by_statistics, by_bits, by_roots, right_answer
+    ),
     seconds=5.0,
 )

@@ -12,6 +12,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 
@@ -139,6 +140,16 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
+def right_answer(probs, u):
+    """The answer that the mistakes start from."""
+    total = 0.0
+    for token, prob in probs.items():
+        total += prob
+        if total > u:
+            return token
+    return [token for token in probs if probs[token] > 0][-1]
+
+
 @mistake(
     hint="You always take the most probable token. That is greedy choice, not drawing: u has no "
     "influence. Each token must own a piece of the line.",
@@ -146,32 +157,6 @@ PARTS = (
 def sample_the_best(probs, u):
     """The most probable token is taken every time."""
     return max(probs, key=probs.get)
-
-
-@mistake(
-    hint="Look at your comparison where u falls exactly on the border of two pieces. There the "
-    "next token must win. With u = 0, a token of probability 0 must not.",
-)
-def sample_right_end(probs, u):
-    """A piece owns its right end instead of its left."""
-    total = 0.0
-    for token, prob in probs.items():
-        total += prob
-        if total >= u:
-            return token
-    return [token for token in probs if probs[token] > 0][-1]
-
-
-@mistake(
-    hint="You compare u with each probability alone. But a piece begins where the one before it "
-    "ended. What do you have to keep while you walk along the line?",
-)
-def sample_without_sum(probs, u):
-    """Each probability is compared with u by itself."""
-    for token, prob in probs.items():
-        if u < prob:
-            return token
-    return [token for token in probs if probs[token] > 0][-1]
 
 
 @mistake(
@@ -185,61 +170,6 @@ def sample_uniformly(probs, u):
 
 
 @mistake(
-    hint="You sort the tokens first. The contract asks for the order of the dictionary; so the "
-    "same u must lead to the same token for everyone.",
-)
-def sample_sorted(probs, u):
-    """The pieces are sorted by length."""
-    tokens = sorted((token for token in probs if probs[token] > 0), key=lambda token: -probs[token])
-    total = 0.0
-    for token in tokens:
-        total += probs[token]
-        if total > u:
-            return token
-    return tokens[-1]
-
-
-@mistake(
-    hint="You find the right piece, but return its number. The caller wants its owner, the token."
-)
-def sample_place(probs, u):
-    """The number of the token is returned instead of the token."""
-    total = 0.0
-    for place, prob in enumerate(probs.values()):
-        total += prob
-        if total > u:
-            return place
-    return len(probs) - 1
-
-
-@mistake(
-    hint="Add ten times 0.1 on a computer: it is not quite 1. If u lies beyond the sum, your loop "
-    "ends without a return. Look at what happens after it.",
-)
-def sample_beyond(probs, u):
-    """Nothing is returned where rounding leaves the sum below u."""
-    total = 0.0
-    for token, prob in probs.items():
-        total += prob
-        if total > u:
-            return token
-
-
-@mistake(
-    hint="After the loop you return the last token. That may be one of probability 0, which must "
-    "never be drawn. Remember the last token that owned anything.",
-)
-def sample_last_of_all(probs, u):
-    """Beyond the sum the last token is returned, even if its probability is 0."""
-    total = 0.0
-    for token, prob in probs.items():
-        total += prob
-        if total > u:
-            return token
-    return token
-
-
-@mistake(
     hint="The chance is already in u. If the function asks a random generator as well, nobody can "
     "repeat what it did. Use u instead.",
 )
@@ -248,31 +178,59 @@ def sample_own_chance(probs, u):
     return random.choices(list(probs), weights=list(probs.values()))[0]
 
 
-@mistake(
-    hint="You lay the pieces on the line from the other end. The first token of the dictionary "
-    "begins at 0.",
-)
-def sample_from_the_right(probs, u):
-    """The line is walked from its right end."""
-    total = 0.0
-    for token in reversed(probs):
-        total += probs[token]
-        if total > u:
-            return token
-    return next(token for token in probs if probs[token] > 0)
-
-
-MISTAKES = (
+MISTAKES = mistakes(
+    right_answer,
     sample_the_best,
-    sample_right_end,
-    sample_without_sum,
+    mistake(
+        "A piece owns its right end instead of its left.",
+        replace={"total > u": "total >= u"},
+        hint="Look at your comparison where u falls exactly on the border of two pieces. There "
+        "the next token must win. With u = 0, a token of probability 0 must not.",
+    ),
+    mistake(
+        "Each probability is compared with u by itself.",
+        replace={"total += prob": "total = prob"},
+        hint="You compare u with each probability alone. But a piece begins where the one before "
+        "it ended. What do you have to keep while you walk along the line?",
+    ),
     sample_uniformly,
-    sample_sorted,
-    sample_place,
-    sample_beyond,
-    sample_last_of_all,
+    mistake(
+        "The pieces are sorted by length.",
+        replace={
+            "total = 0.0": "total, probs = 0.0, dict(sorted(probs.items(), key=lambda item: -item[1"
+            "]))",
+        },
+        hint="You sort the tokens first. The contract asks for the order of the dictionary; so "
+        "the same u must lead to the same token for everyone.",
+    ),
+    mistake(
+        "The number of the token is returned instead of the token.",
+        replace={
+            "probs.items()": "enumerate(probs.values())",
+            "[token for token in probs if probs[token] > 0][-1]": "len(probs) - 1",
+        },
+        hint="You find the right piece, but return its number. The caller wants its owner, the "
+        "token.",
+    ),
+    mistake(
+        "Nothing is returned where rounding leaves the sum below u.",
+        replace={"return [token for token in probs if probs[token] > 0][-1]": ""},
+        hint="Add ten times 0.1 on a computer: it is not quite 1. If u lies beyond the sum, your "
+        "loop ends without a return. Look at what happens after it.",
+    ),
+    mistake(
+        "Beyond the sum the last token is returned, even if its probability is 0.",
+        replace={"[token for token in probs if probs[token] > 0][-1]": "token"},
+        hint="After the loop you return the last token. That may be one of probability 0, which "
+        "must never be drawn. Remember the last token that owned anything.",
+    ),
     sample_own_chance,
-    sample_from_the_right,
+    mistake(
+        "The line is walked from its right end.",
+        replace={"probs.items()": "reversed(probs.items())", "[-1]": "[0]"},
+        hint="You lay the pieces on the line from the other end. The first token of the "
+        "dictionary begins at 0.",
+    ),
 )
 
 
@@ -333,7 +291,9 @@ CHECK = Check(
     reference=sample,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_search, by_bisection, by_subtraction, by_next, by_recursion),
+    alternatives=alternatives(
+        by_search, by_bisection, by_subtraction, by_next, by_recursion, right_answer
+    ),
     seconds=5.0,
     equivalent_mutants={
         "last = None  →  pass": "Some probability is above 0, so the loop always sets `last`.",

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.models import ngram
@@ -95,52 +96,13 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="The order counts the target too. So a history has one token less than the order says."
-)
-def see_order_tokens(tokens, order, eos):
-    """The history is one token too long."""
+def right_answer(tokens, order, eos):
+    """The answer that the mistakes start from."""
     history = []
-    for token in list(tokens)[::-1][:order]:
+    for token in list(tokens)[::-1][: order - 1]:
         history.insert(0, token)
         if token == eos:
             break
-    return tuple(history)
-
-
-@mistake(
-    hint="You are caught by a slice: minus zero is zero, so tokens[-0:] is the whole list. Look "
-    "at what your slice does at order 1.",
-)
-def see_last_zero(tokens, order, eos):
-    """A slice from minus zero takes everything."""
-    history = list(tokens)[-(order - 1) :]
-    for place in range(len(history) - 1, -1, -1):
-        if history[place] == eos:
-            return tuple(history[place:])
-    return tuple(history)
-
-
-@mistake(
-    hint="The length is right, but eos is a wall. Look for the last eos among the tokens you "
-    "keep; nothing before it may remain.",
-)
-def see_through_the_wall(tokens, order, eos):
-    """The model looks into the document before."""
-    return tuple(tokens[max(0, len(tokens) - order + 1) :])
-
-
-@mistake(
-    hint="You stop at the wall, as you should, but the eos itself belongs to the history. It "
-    "tells the model that a document has just begun.",
-)
-def see_without_eos(tokens, order, eos):
-    """The last eos is cut off as well."""
-    history = []
-    for token in reversed(tokens):
-        if len(history) == order - 1 or token == eos:
-            break
-        history.insert(0, token)
     return tuple(history)
 
 
@@ -169,64 +131,56 @@ def see_the_beginning(tokens, order, eos):
     return tuple(tokens[start:][: order - 1])
 
 
-@mistake(
-    hint="You walk from the end to the front, which is a good idea. But the history must read "
-    "from left to right again when you return it.",
-)
-def see_backwards(tokens, order, eos):
-    """The history is in reverse order."""
-    history = []
-    for token in reversed(tokens):
-        if len(history) == order - 1:
-            break
-        history.append(token)
-        if token == eos:
-            break
-    return tuple(history)
-
-
-@mistake(
-    hint="A short history stays short: count_ngrams does not pad either. Return the tokens there "
-    "are.",
-)
-def see_padded(tokens, order, eos):
-    """Short histories are filled up with eos."""
-    history = []
-    for token in reversed(tokens):
-        if len(history) == order - 1:
-            break
-        history.insert(0, token)
-        if token == eos:
-            break
-    return (eos,) * (order - 1 - len(history)) + tuple(history)
-
-
-@mistake(
-    hint="The tokens are right, but this is a list. The counts are a dictionary, and its keys are "
-    "tuples.",
-)
-def see_a_list(tokens, order, eos):
-    """The history is a list, which no dictionary accepts as a key."""
-    history = []
-    for token in reversed(tokens):
-        if len(history) == order - 1:
-            break
-        history.insert(0, token)
-        if token == eos:
-            break
-    return history
-
-
-MISTAKES = (
-    see_order_tokens,
-    see_last_zero,
-    see_through_the_wall,
-    see_without_eos,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The history is one token too long.",
+        replace={"order - 1": "order"},
+        hint="The order counts the target too. So a history has one token less than the order "
+        "says.",
+    ),
+    mistake(
+        "A slice from minus zero takes everything.",
+        replace={"list(tokens)[::-1][: order - 1]": "list(tokens)[-(order - 1) :][::-1]"},
+        hint="You are caught by a slice: minus zero is zero, so tokens[-0:] is the whole list. "
+        "Look at what your slice does at order 1.",
+    ),
+    mistake(
+        "The model looks into the document before.",
+        replace={"if token == eos:": "", "break": ""},
+        hint="The length is right, but eos is a wall. Look for the last eos among the tokens you "
+        "keep; nothing before it may remain.",
+    ),
+    mistake(
+        "The last eos is cut off as well.",
+        replace={
+            "history.insert(0, token)": "if token == eos:\n    break\nhistory.insert(0, token)",
+        },
+        hint="You stop at the wall, as you should, but the eos itself belongs to the history. It "
+        "tells the model that a document has just begun.",
+    ),
     see_from_first_eos,
     see_the_beginning,
-    see_backwards,
-    see_padded,
-    see_a_list,
+    mistake(
+        "The history is in reverse order.",
+        replace={"insert(0, token)": "append(token)"},
+        hint="You walk from the end to the front, which is a good idea. But the history must read "
+        "from left to right again when you return it.",
+    ),
+    mistake(
+        "Short histories are filled up with eos.",
+        replace={
+            "return tuple(history)": "return (eos,) * (order - 1 - len(history)) + tuple(history)",
+        },
+        hint="A short history stays short: count_ngrams does not pad either. Return the tokens "
+        "there are.",
+    ),
+    mistake(
+        "The history is a list, which no dictionary accepts as a key.",
+        replace={"tuple(history)": "history"},
+        hint="The tokens are right, but this is a list. The counts are a dictionary, and its keys "
+        "are tuples.",
+    ),
 )
 
 
@@ -282,6 +236,8 @@ CHECK = Check(
     reference=visible_history,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_slice, by_restart, by_recursion, by_queue, by_position),
+    alternatives=alternatives(
+        by_slice, by_restart, by_recursion, by_queue, by_position, right_answer
+    ),
     seconds=5.0,
 )

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg import evaluation
@@ -155,28 +156,12 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You count characters. In UTF-8 'é' has two bytes and an emoji four. Encode the text "
-    "before you ask for its length.",
-)
-def count_characters(tokenizer, texts):
-    """Characters are counted, not bytes."""
+def right_answer(tokenizer, texts):
+    """The answer that the mistakes start from."""
     n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
     if n_tokens == 0:
         raise ValueError("no tokens")
-    return sum(len(text) for text in texts) / n_tokens
-
-
-@mistake(
-    hint="Your fraction stands upside down: bytes per token means that you divide the bytes by "
-    "the tokens.",
-)
-def tokens_per_byte(tokenizer, texts):
-    """The fraction stands upside down."""
-    n_bytes = sum(len(text.encode()) for text in texts)
-    if n_bytes == 0:
-        raise ValueError("no bytes")
-    return sum(len(tokenizer.encode(text)) for text in texts) / n_bytes
+    return sum(len(text.encode()) for text in texts) / n_tokens
 
 
 @mistake(
@@ -193,49 +178,6 @@ def mean_of_texts(tokenizer, texts):
 
 
 @mistake(
-    hint="Your values have no digits behind the point. Look at the division: // drops the rest."
-)
-def divide_whole_numbers(tokenizer, texts):
-    """The division drops everything behind the point."""
-    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
-    if n_tokens == 0:
-        raise ValueError("no tokens")
-    return float(sum(len(text.encode()) for text in texts) // n_tokens)
-
-
-@mistake(
-    hint="Texts that give no token make you divide by zero. Ask first, and raise a ValueError "
-    "that says what is missing.",
-)
-def divide_by_zero(tokenizer, texts):
-    """Texts without a token divide by zero."""
-    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
-    return sum(len(text.encode()) for text in texts) / n_tokens
-
-
-@mistake(
-    hint="Texts that give no token have no value, and 0 would look like a very bad one. Your "
-    "function should raise a ValueError.",
-)
-def say_nothing_of_nothing(tokenizer, texts):
-    """Texts without a token give 0 in silence."""
-    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
-    return sum(len(text.encode()) for text in texts) / n_tokens if n_tokens else 0.0
-
-
-@mistake(
-    hint="You seem to count different ids only. A token that occurs twice is two tokens for the "
-    "model to read.",
-)
-def count_different_tokens(tokenizer, texts):
-    """Each token counts once, however often it occurs."""
-    n_tokens = sum(len(set(tokenizer.encode(text))) for text in texts)
-    if n_tokens == 0:
-        raise ValueError("no tokens")
-    return sum(len(text.encode()) for text in texts) / n_tokens
-
-
-@mistake(
     hint="Your answer knows one text only. Look at the place of your return: is it inside the loop?"
 )
 def first_text_only(tokenizer, texts):
@@ -247,58 +189,75 @@ def first_text_only(tokenizer, texts):
     raise ValueError("no tokens")
 
 
-@mistake(
-    hint="You count words. How many tokens a text has, only the tokenizer can say: call its "
-    "method encode.",
-)
-def count_words(tokenizer, texts):
-    """The tokenizer is not asked: words are counted."""
-    n_words = sum(len(text.split()) for text in texts)
-    if n_words == 0:
-        raise ValueError("no words")
-    return sum(len(text.encode()) for text in texts) / n_words
-
-
-@mistake(
-    hint="You leave the spaces out of the bytes. They are part of the text, and the tokens have "
-    "to cover them too.",
-)
-def count_spaces_out(tokenizer, texts):
-    """Spaces are not counted among the bytes."""
-    n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
-    if n_tokens == 0:
-        raise ValueError("no tokens")
-    return sum(len(word.encode()) for text in texts for word in text.split(" ")) / n_tokens
-
-
-@mistake(
-    hint="The value is right, but the caller's list of texts is empty afterwards. Walk over it "
-    "without taking anything out; you need no pop.",
-)
-def use_up_texts(tokenizer, texts):
-    """The texts of the caller are used up."""
-    n_bytes = n_tokens = 0
-    while texts:
-        text = texts.pop()
-        n_bytes += len(text.encode())
-        n_tokens += len(tokenizer.encode(text))
-    if n_tokens == 0:
-        raise ValueError("no tokens")
-    return n_bytes / n_tokens
-
-
-MISTAKES = (
-    count_characters,
-    tokens_per_byte,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Characters are counted, not bytes.",
+        replace={"text.encode()": "text"},
+        hint="You count characters. In UTF-8 'é' has two bytes and an emoji four. Encode the text "
+        "before you ask for its length.",
+    ),
+    mistake(
+        "The fraction stands upside down.",
+        replace={
+            "sum(len(text.encode()) for text in texts) / n_tokens": "n_tokens / sum(len(text.encode"
+            "()) for text in texts)",
+        },
+        hint="Your fraction stands upside down: bytes per token means that you divide the bytes "
+        "by the tokens.",
+    ),
     mean_of_texts,
-    divide_whole_numbers,
-    divide_by_zero,
-    say_nothing_of_nothing,
-    count_different_tokens,
+    mistake(
+        "The division drops everything behind the point.",
+        replace={"/ n_tokens": "// n_tokens"},
+        hint="Your values have no digits behind the point. Look at the division: // drops the "
+        "rest.",
+    ),
+    mistake(
+        "Texts without a token divide by zero.",
+        replace={"if n_tokens == 0:": "", 'raise ValueError("no tokens")': ""},
+        hint="Texts that give no token make you divide by zero. Ask first, and raise a ValueError "
+        "that says what is missing.",
+    ),
+    mistake(
+        "Texts without a token give 0 in silence.",
+        replace={'raise ValueError("no tokens")': "return 0.0"},
+        hint="Texts that give no token have no value, and 0 would look like a very bad one. Your "
+        "function should raise a ValueError.",
+    ),
+    mistake(
+        "Each token counts once, however often it occurs.",
+        replace={"tokenizer.encode(text)": "set(tokenizer.encode(text))"},
+        hint="You seem to count different ids only. A token that occurs twice is two tokens for "
+        "the model to read.",
+    ),
     first_text_only,
-    count_words,
-    count_spaces_out,
-    use_up_texts,
+    mistake(
+        "The tokenizer is not asked: words are counted.",
+        replace={"tokenizer.encode(text)": "text.split()"},
+        hint="You count words. How many tokens a text has, only the tokenizer can say: call its "
+        "method encode.",
+    ),
+    mistake(
+        "Spaces are not counted among the bytes.",
+        replace={"text.encode()": 'text.replace(" ", "").encode()'},
+        hint="You leave the spaces out of the bytes. They are part of the text, and the tokens "
+        "have to cover them too.",
+    ),
+    mistake(
+        "The texts of the caller are used up.",
+        replace={
+            "n_tokens = sum(len(tokenizer.encode(text)) for text in texts)": "n_bytes = n_tokens "
+            "= 0\n"
+            "while texts:\n"
+            "    text = texts.pop()\n"
+            "    n_bytes += len(text.encode())\n"
+            "    n_tokens += len(tokenizer.encode(text))",
+            "sum(len(text.encode()) for text in texts)": "n_bytes",
+        },
+        hint="The value is right, but the caller's list of texts is empty afterwards. Walk over "
+        "it without taking anything out; you need no pop.",
+    ),
 )
 
 
@@ -349,6 +308,8 @@ CHECK = Check(
     reference=bytes_per_token,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs),
+    alternatives=alternatives(
+        by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs, right_answer
+    ),
     seconds=5.0,
 )

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers import merges as learning
@@ -100,27 +101,11 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You find the right pairs, but a word that occurs five times gives each of its pairs "
-    "five times. Look at what you do with the list counts.",
-)
-def count_each_word_once(words, counts):
-    """Every word counts once, however often it occurs."""
-    pairs = Counter()
-    for ids in words:
-        pairs.update(pairwise(ids))
-    return pairs
-
-
-@mistake(
-    hint="Some words have the same pair at two places. You seem to collect the pairs of a word in "
-    "something that holds each only once.",
-)
-def count_pairs_once_a_word(words, counts):
-    """A pair counts once in a word, even if the word has it twice."""
+def right_answer(words, counts):
+    """The answer that the mistakes start from."""
     pairs = Counter()
     for ids, n in zip(words, counts, strict=True):
-        for pair in set(pairwise(ids)):
+        for pair in pairwise(ids):
             pairs[pair] += n
     return pairs
 
@@ -144,19 +129,6 @@ def count_without_overlaps(words, counts):
 
 
 @mistake(
-    hint="A word of three ids has two pairs: first and second, second and third. Look at the step "
-    "of your loop: which pairs does it jump over?",
-)
-def count_every_second_pair(words, counts):
-    """The words are cut into pairs that do not touch."""
-    pairs = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        for place in range(0, len(ids) - 1, 2):
-            pairs[ids[place], ids[place + 1]] += n
-    return pairs
-
-
-@mistake(
     hint="In your answer a pair reaches from one word into the next. The words stand in a table, "
     "not in a text. Begin afresh with every word.",
 )
@@ -172,84 +144,71 @@ def count_across_words(words, counts):
     return pairs
 
 
-@mistake(
-    hint="You seem to sort the two ids. But what stands left and what stands right matters: 'on' "
-    "and 'no' are different tokens.",
-)
-def count_without_order(words, counts):
-    """A pair and its reverse are taken for the same."""
-    pairs = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        for first, second in pairwise(ids):
-            pairs[min(first, second), max(first, second)] += n
-    return pairs
-
-
-@mistake(
-    hint="A word of two ids has one pair, and yours has none. Look at the place where your loop "
-    "over a word ends.",
-)
-def count_without_last_pair(words, counts):
-    """The last pair of each word is forgotten."""
-    pairs = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        for place in range(len(ids) - 2):
-            pairs[ids[place], ids[place + 1]] += n
-    return pairs
-
-
-@mistake(
-    hint="If two words share a pair, your answer keeps only the last count. Add to what is there "
-    "already, and do not replace it.",
-)
-def overwrite_counts(words, counts):
-    """A later word overwrites the count of an earlier one."""
-    pairs = {}
-    for ids, n in zip(words, counts, strict=True):
-        inside = Counter(pairwise(ids))
-        pairs.update({pair: times * n for pair, times in inside.items()})
-    return pairs
-
-
-@mistake(
-    hint="You count all combinations of two ids in a word. Only neighbours can be merged, so only "
-    "neighbours count.",
-)
-def count_any_two(words, counts):
-    """Any two ids of a word are counted, neighbours or not."""
-    pairs = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        for place, first in enumerate(ids):
-            for second in ids[place + 1 :]:
-                pairs[first, second] += n
-    return pairs
-
-
-@mistake(
-    hint="The counts are right, but afterwards the words of the caller are empty. Walk over each "
-    "word without taking anything out of it; you need no pop for that.",
-)
-def use_up_words(words, counts):
-    """The words of the caller are used up."""
-    pairs = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        while len(ids) > 1:
-            first = ids.pop(0)
-            pairs[first, ids[0]] += n
-    return pairs
-
-
-MISTAKES = (
-    count_each_word_once,
-    count_pairs_once_a_word,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Every word counts once, however often it occurs.",
+        replace={"+= n": "+= 1"},
+        hint="You find the right pairs, but a word that occurs five times gives each of its pairs "
+        "five times. Look at what you do with the list counts.",
+    ),
+    mistake(
+        "A pair counts once in a word, even if the word has it twice.",
+        replace={"pairwise(ids)": "set(pairwise(ids))"},
+        hint="Some words have the same pair at two places. You seem to collect the pairs of a "
+        "word in something that holds each only once.",
+    ),
     count_without_overlaps,
-    count_every_second_pair,
+    mistake(
+        "The words are cut into pairs that do not touch.",
+        replace={"pairwise(ids)": "zip(ids[::2], ids[1::2], strict=False)"},
+        hint="A word of three ids has two pairs: first and second, second and third. Look at the "
+        "step of your loop: which pairs does it jump over?",
+    ),
     count_across_words,
-    count_without_order,
-    count_without_last_pair,
-    overwrite_counts,
-    count_any_two,
-    use_up_words,
+    mistake(
+        "A pair and its reverse are taken for the same.",
+        replace={"pairs[pair]": "pairs[min(pair), max(pair)]"},
+        hint="You seem to sort the two ids. But what stands left and what stands right matters: "
+        "'on' and 'no' are different tokens.",
+    ),
+    mistake(
+        "The last pair of each word is forgotten.",
+        replace={"pairwise(ids)": "pairwise(ids[:-1])"},
+        hint="A word of two ids has one pair, and yours has none. Look at the place where your "
+        "loop over a word ends.",
+    ),
+    mistake(
+        "A later word overwrites the count of an earlier one.",
+        replace={
+            "for pair in pairwise(ids):": "for pair, times in Counter(pairwise(ids)).items():",
+            "+= n": "= times * n",
+        },
+        hint="If two words share a pair, your answer keeps only the last count. Add to what is "
+        "there already, and do not replace it.",
+    ),
+    mistake(
+        "Any two ids of a word are counted, neighbours or not.",
+        replace={
+            "for pair in pairwise(ids):": "for place, first in enumerate(ids):\n"
+            "    for second in ids[place + 1 :]:\n"
+            "        pairs[first, second] += n",
+            "pairs[pair] += n": "",
+        },
+        hint="You count all combinations of two ids in a word. Only neighbours can be merged, so "
+        "only neighbours count.",
+    ),
+    mistake(
+        "The words of the caller are used up.",
+        replace={
+            "for pair in pairwise(ids):": "while len(ids) > 1:\n"
+            "    first = ids.pop(0)\n"
+            "    pairs[first, ids[0]] += n",
+            "pairs[pair] += n": "",
+        },
+        hint="The counts are right, but afterwards the words of the caller are empty. Walk over "
+        "each word without taking anything out of it; you need no pop for that.",
+    ),
 )
 
 
@@ -302,7 +261,9 @@ CHECK = Check(
     reference=count_pairs,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_places, by_shifted_copies, by_counters, by_repeating),
+    alternatives=alternatives(
+        by_places, by_shifted_copies, by_counters, by_repeating, right_answer
+    ),
     seconds=5.0,
     equivalent_mutants={
         "for ids, n in zip(words, counts, strict=True):  →  "

@@ -10,6 +10,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
@@ -159,185 +160,111 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You make text of each token on its own. A character may begin in one token and end in "
-    "the next: join all bytes first, and decode once.",
-)
-def decode_each_token(ids, vocabulary):
-    """Each token is made text on its own."""
-    text = ""
-    for i in ids:
-        if i < 0 or i >= len(vocabulary):
-            raise ValueError(i)
-        token = vocabulary[i]
-        text += "" if isinstance(token, str) else token.decode("utf-8", errors="replace")
-    return text
-
-
-@mistake(
-    hint="Your answer fails if the bytes are no UTF-8. A model may write such bytes at any time. "
-    "Python's decode can replace them: look at its argument errors.",
-)
-def fail_at_broken_bytes(ids, vocabulary):
-    """Bytes that are no UTF-8 raise an error."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    return b"".join(t for t in (vocabulary[i] for i in ids) if isinstance(t, bytes)).decode()
-
-
-@mistake(
-    hint="Broken bytes vanish from your text without a trace. A reader should see that something "
-    "was there: let Python replace them.",
-)
-def drop_broken_bytes(ids, vocabulary):
-    """Bytes that are no UTF-8 are dropped."""
+def right_answer(ids, vocabulary):
+    """The answer that the mistakes start from."""
     if any(i < 0 or i >= len(vocabulary) for i in ids):
         raise ValueError("an id is outside")
     tokens = [vocabulary[i] for i in ids]
     data = b"".join(token for token in tokens if isinstance(token, bytes))
-    return data.decode("utf-8", errors="ignore")
-
-
-@mistake(
-    hint="You read each byte as one character. That is right for ASCII only. The bytes are UTF-8, "
-    "in which a character may have up to four.",
-)
-def read_as_latin(ids, vocabulary):
-    """The bytes are read as Latin-1, each byte a character."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    tokens = [vocabulary[i] for i in ids]
-    return b"".join(token for token in tokens if isinstance(token, bytes)).decode("latin-1")
-
-
-@mistake(
-    hint="You put spaces between the tokens. The tokens bring their own spaces: join them with "
-    "nothing between.",
-)
-def put_spaces_between(ids, vocabulary):
-    """The tokens are joined with spaces."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    tokens = [vocabulary[i] for i in ids]
-    data = b" ".join(token for token in tokens if isinstance(token, bytes))
     return data.decode("utf-8", errors="replace")
 
 
-@mistake(
-    hint="The bytes are right, but you return them as they are. The caller wants a str: decode "
-    "them at the end.",
-)
-def return_bytes(ids, vocabulary):
-    """Bytes are returned, not text."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    return b"".join(t for t in (vocabulary[i] for i in ids) if isinstance(t, bytes))
-
-
-@mistake(
-    hint="The names of special tokens stand in your text. They mark where a document ends, and "
-    "are no part of it. Leave them out.",
-)
-def write_special_names(ids, vocabulary):
-    """The names of special tokens are written into the text."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    tokens = [vocabulary[i] for i in ids]
-    data = b"".join(token.encode() if isinstance(token, str) else token for token in tokens)
-    return data.decode("utf-8", errors="replace")
-
-
-@mistake(
-    hint="For an id below 0 you take a token from the end of the vocabulary, as Python's lists "
-    "do. There is no such id: raise a ValueError.",
-)
-def count_from_the_end(ids, vocabulary):
-    """An id below 0 is read as a place from the end."""
-    if any(i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is too large")
-    tokens = [vocabulary[i] for i in ids]
-    data = b"".join(token for token in tokens if isinstance(token, bytes))
-    return data.decode("utf-8", errors="replace")
-
-
-@mistake(
-    hint="An id that is too large raises an IndexError in your answer, by accident. Check it "
-    "yourself and raise a ValueError that names the id.",
-)
-def fail_with_another_error(ids, vocabulary):
-    """An id that is too large raises an IndexError."""
-    if any(i < 0 for i in ids):
-        raise ValueError("an id is below 0")
-    tokens = [vocabulary[i] for i in ids]
-    data = b"".join(token for token in tokens if isinstance(token, bytes))
-    return data.decode("utf-8", errors="replace")
-
-
-@mistake(
-    hint="You skip ids that no token has. Then a mistake somewhere else would never be noticed. "
-    "Your function should raise a ValueError.",
-)
-def skip_unknown_ids(ids, vocabulary):
-    """Ids that no token has are skipped in silence."""
-    tokens = [vocabulary[i] for i in ids if 0 <= i < len(vocabulary)]
-    data = b"".join(token for token in tokens if isinstance(token, bytes))
-    return data.decode("utf-8", errors="replace")
-
-
-@mistake(
-    hint="Spaces at the start and at the end are missing from your text. They were in the tokens, "
-    "so they belong to it.",
-)
-def strip_the_text(ids, vocabulary):
-    """Spaces at both ends are cut off."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    tokens = [vocabulary[i] for i in ids]
-    data = b"".join(token for token in tokens if isinstance(token, bytes))
-    return data.decode("utf-8", errors="replace").strip()
-
-
-@mistake(
-    hint="You take an id for the number of a character. This works by luck for ASCII only. Look "
-    "the id up in the vocabulary.",
-)
-def take_ids_for_characters(ids, vocabulary):
-    """An id is taken for the number of a character."""
-    if any(i < 0 or i >= len(vocabulary) for i in ids):
-        raise ValueError("an id is outside")
-    return "".join(chr(i) for i in ids if isinstance(vocabulary[i], bytes))
-
-
-@mistake(
-    hint="The text is right, but the caller's list of ids is empty afterwards. Walk over it "
-    "without taking anything out; you need no pop.",
-)
-def use_up_ids(ids, vocabulary):
-    """The ids of the caller are used up."""
-    data = b""
-    while ids:
-        i = ids.pop(0)
-        if i < 0 or i >= len(vocabulary):
-            raise ValueError("an id is outside")
-        if isinstance(vocabulary[i], bytes):
-            data += vocabulary[i]
-    return data.decode("utf-8", errors="replace")
-
-
-MISTAKES = (
-    decode_each_token,
-    fail_at_broken_bytes,
-    drop_broken_bytes,
-    read_as_latin,
-    put_spaces_between,
-    return_bytes,
-    write_special_names,
-    count_from_the_end,
-    fail_with_another_error,
-    skip_unknown_ids,
-    strip_the_text,
-    take_ids_for_characters,
-    use_up_ids,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Each token is made text on its own.",
+        replace={
+            'b"".join(token for token in tokens if isinstance(token, bytes))': '[t.decode(errors="'
+            'replace") for t in tokens if isinstance(t, bytes)]',
+            'data.decode("utf-8", errors="replace")': '"".join(data)',
+        },
+        hint="You make text of each token on its own. A character may begin in one token and end "
+        "in the next: join all bytes first, and decode once.",
+    ),
+    mistake(
+        "Bytes that are no UTF-8 raise an error.",
+        replace={', errors="replace"': ""},
+        hint="Your answer fails if the bytes are no UTF-8. A model may write such bytes at any "
+        "time. Python's decode can replace them: look at its argument errors.",
+    ),
+    mistake(
+        "Bytes that are no UTF-8 are dropped.",
+        replace={'errors="replace"': 'errors="ignore"'},
+        hint="Broken bytes vanish from your text without a trace. A reader should see that "
+        "something was there: let Python replace them.",
+    ),
+    mistake(
+        "The bytes are read as Latin-1, each byte a character.",
+        replace={'"utf-8", errors="replace"': '"latin-1"'},
+        hint="You read each byte as one character. That is right for ASCII only. The bytes are "
+        "UTF-8, in which a character may have up to four.",
+    ),
+    mistake(
+        "The tokens are joined with spaces.",
+        replace={'b""': 'b" "'},
+        hint="You put spaces between the tokens. The tokens bring their own spaces: join them "
+        "with nothing between.",
+    ),
+    mistake(
+        "Bytes are returned, not text.",
+        replace={'data.decode("utf-8", errors="replace")': "data"},
+        hint="The bytes are right, but you return them as they are. The caller wants a str: "
+        "decode them at the end.",
+    ),
+    mistake(
+        "The names of special tokens are written into the text.",
+        replace={
+            "token for token in tokens if isinstance(token, bytes)": "token if isinstance(token, "
+            "bytes) else token.encode() for token in tokens",
+        },
+        hint="The names of special tokens stand in your text. They mark where a document ends, "
+        "and are no part of it. Leave them out.",
+    ),
+    mistake(
+        "An id below 0 is read as a place from the end.",
+        replace={"i < 0 or ": ""},
+        hint="For an id below 0 you take a token from the end of the vocabulary, as Python's "
+        "lists do. There is no such id: raise a ValueError.",
+    ),
+    mistake(
+        "An id that is too large raises an IndexError.",
+        replace={" or i >= len(vocabulary)": ""},
+        hint="An id that is too large raises an IndexError in your answer, by accident. Check it "
+        "yourself and raise a ValueError that names the id.",
+    ),
+    mistake(
+        "Ids that no token has are skipped in silence.",
+        replace={
+            'raise ValueError("an id is outside")': "ids = [i for i in ids if 0 <= i < len("
+            "vocabulary)]",
+        },
+        hint="You skip ids that no token has. Then a mistake somewhere else would never be "
+        "noticed. Your function should raise a ValueError.",
+    ),
+    mistake(
+        "Spaces at both ends are cut off.",
+        replace={'errors="replace")': 'errors="replace").strip()'},
+        hint="Spaces at the start and at the end are missing from your text. They were in the "
+        "tokens, so they belong to it.",
+    ),
+    mistake(
+        "An id is taken for the number of a character.",
+        replace={
+            'data.decode("utf-8", errors="replace")': '"".join(chr(i) for i in ids if isinstance('
+            "vocabulary[i], bytes))",
+        },
+        hint="You take an id for the number of a character. This works by luck for ASCII only. "
+        "Look the id up in the vocabulary.",
+    ),
+    mistake(
+        "The ids of the caller are used up.",
+        replace={
+            "tokens = [vocabulary[i] for i in ids]": "tokens = [vocabulary[ids.pop(0)] for _ in "
+            "range(len(ids))]",
+        },
+        hint="The text is right, but the caller's list of ids is empty afterwards. Walk over it "
+        "without taking anything out; you need no pop.",
+    ),
 )
 
 
@@ -391,6 +318,8 @@ CHECK = Check(
     reference=decode,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_bytearray, by_adding, by_dictionary, by_checking_first),
+    alternatives=alternatives(
+        by_bytearray, by_adding, by_dictionary, by_checking_first, right_answer
+    ),
     seconds=5.0,
 )

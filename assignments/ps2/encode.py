@@ -1,7 +1,7 @@
 """The task "encode a text"."""
 
 import re
-import unicodedata
+import unicodedata  # noqa: F401  (read by a replacement)
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
@@ -182,103 +183,10 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You encode the text as if it were one word. Then merges run across borders. Cut it by "
-    "the pattern first.",
-)
-def encode_without_cutting(text, vocabulary, merges, pattern):
-    """The text is not cut, and merges run across the borders."""
-    return encode_word(text.encode(), vocabulary, merges)
-
-
-@mistake(
-    hint="You seem to use str.split, which throws all spaces away. They are bytes of the text "
-    "like any other. Let the pattern cut.",
-)
-def cut_at_spaces_and_lose_them(text, vocabulary, merges, pattern):
-    """The text is split at its spaces, and they are lost."""
-    return [i for word in text.split() for i in encode_word(word.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="You put one space before each word. But the text may have two, a tab, or one at its "
-    "end. Do not rebuild what you can keep: let the pattern cut.",
-)
-def one_space_before_each_word(text, vocabulary, merges, pattern):
-    """The text is split at its spaces, and each word but the first is given one."""
-    words = text.split()
-    pieces = [word if place == 0 else " " + word for place, word in enumerate(words)]
+def right_answer(text, vocabulary, merges, pattern):
+    """The answer that the mistakes start from."""
+    pieces = re.findall(pattern, text)
     return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="You cut well at spaces, but the pattern that you were given may cut elsewhere: before a "
-    "comma, or by quite another rule. Use it.",
-)
-def ignore_the_pattern(text, vocabulary, merges, pattern):
-    """The text is always cut before spaces, and the pattern is not read."""
-    pieces = re.findall(r"\s?\S+|\s+(?!\S)|\s", text)
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="Spaces at the start and at the end of the text are missing from your ids. Nothing may "
-    "be cut off.",
-)
-def strip_the_text(text, vocabulary, merges, pattern):
-    """Spaces at both ends of the text are cut off."""
-    pieces = re.findall(pattern, text.strip())
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="The pieces come with the spaces before them, and you cut these off. A space is part of "
-    "the piece, and often of the token.",
-)
-def strip_the_pieces(text, vocabulary, merges, pattern):
-    """Spaces are cut off every piece."""
-    pieces = [piece.strip() for piece in re.findall(pattern, text)]
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="You put a space before the text. Some tokenizers do, but then the text does not come "
-    "back as it was. Leave it as it is.",
-)
-def add_a_space_in_front(text, vocabulary, merges, pattern):
-    """A space is put before the text."""
-    pieces = re.findall(pattern, " " + text)
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="You make all letters small. Then decoding cannot bring the text back. Encode the text "
-    "as it is.",
-)
-def make_letters_small(text, vocabulary, merges, pattern):
-    """Capital letters become small ones."""
-    pieces = re.findall(pattern, text.lower())
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="Characters outside ASCII are missing from your ids. In UTF-8 every character has bytes, "
-    "so no text needs to lose any.",
-)
-def encode_as_ascii(text, vocabulary, merges, pattern):
-    """Characters outside ASCII are dropped."""
-    pieces = [piece.encode("ascii", errors="ignore") for piece in re.findall(pattern, text)]
-    return [i for piece in pieces for i in encode_word(piece, vocabulary, merges)]
-
-
-@mistake(
-    hint="You turn text into Latin-1 bytes, which has only 256 characters. Look at the encoding "
-    "that you name: it should be UTF-8.",
-)
-def encode_as_latin(text, vocabulary, merges, pattern):
-    """The text becomes bytes of Latin-1, not of UTF-8."""
-    pieces = [piece.encode("latin-1", errors="replace") for piece in re.findall(pattern, text)]
-    return [i for piece in pieces for i in encode_word(piece, vocabulary, merges)]
 
 
 @mistake(
@@ -298,35 +206,6 @@ def read_special_names(text, vocabulary, merges, pattern):
 
 
 @mistake(
-    hint="You put letters and accents together before encoding. The text looks the same, but its "
-    "bytes are others, and decoding cannot bring the first ones back.",
-)
-def compose_accents(text, vocabulary, merges, pattern):
-    """A letter and its accent are put together before encoding."""
-    pieces = re.findall(pattern, unicodedata.normalize("NFC", text))
-    return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
-
-
-@mistake(
-    hint="You return a list of lists. The ids of all your pieces should stand in one list; extend "
-    "it piece by piece.",
-)
-def one_list_for_each_piece(text, vocabulary, merges, pattern):
-    """Every piece has a list of its own."""
-    pieces = re.findall(pattern, text)
-    return [encode_word(piece.encode(), vocabulary, merges) for piece in pieces]
-
-
-@mistake(
-    hint="You encode character by character, so there are never neighbours to merge. The pattern "
-    "says what you should encode together.",
-)
-def encode_each_character(text, vocabulary, merges, pattern):
-    """Each character is encoded apart, so that nothing is merged."""
-    return [i for character in text for i in encode_word(character.encode(), vocabulary, merges)]
-
-
-@mistake(
     hint="The ids are right, but merges are missing from the caller's list afterwards, and the "
     "next text may need them. Leave your arguments as they are.",
 )
@@ -340,21 +219,92 @@ def use_up_merges(text, vocabulary, merges, pattern):
     return [i for piece in pieces for i in encode_word(piece.encode(), vocabulary, merges)]
 
 
-MISTAKES = (
-    encode_without_cutting,
-    cut_at_spaces_and_lose_them,
-    one_space_before_each_word,
-    ignore_the_pattern,
-    strip_the_text,
-    strip_the_pieces,
-    add_a_space_in_front,
-    make_letters_small,
-    encode_as_ascii,
-    encode_as_latin,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The text is not cut, and merges run across the borders.",
+        replace={"re.findall(pattern, text)": "[text]"},
+        hint="You encode the text as if it were one word. Then merges run across borders. Cut it "
+        "by the pattern first.",
+    ),
+    mistake(
+        "The text is split at its spaces, and they are lost.",
+        replace={"re.findall(pattern, text)": "text.split()"},
+        hint="You seem to use str.split, which throws all spaces away. They are bytes of the text "
+        "like any other. Let the pattern cut.",
+    ),
+    mistake(
+        "The text is split at its spaces, and each word but the first is given one.",
+        replace={
+            "re.findall(pattern, text)": '[" " * (place > 0) + word for place, word in enumerate('
+            "text.split())]",
+        },
+        hint="You put one space before each word. But the text may have two, a tab, or one at its "
+        "end. Do not rebuild what you can keep: let the pattern cut.",
+    ),
+    mistake(
+        "The text is always cut before spaces, and the pattern is not read.",
+        replace={"re.findall(pattern, text)": 're.findall(r"\\s?\\S+|\\s+(?!\\S)|\\s", text)'},
+        hint="You cut well at spaces, but the pattern that you were given may cut elsewhere: "
+        "before a comma, or by quite another rule. Use it.",
+    ),
+    mistake(
+        "Spaces at both ends of the text are cut off.",
+        replace={"pattern, text)": "pattern, text.strip())"},
+        hint="Spaces at the start and at the end of the text are missing from your ids. Nothing "
+        "may be cut off.",
+    ),
+    mistake(
+        "Spaces are cut off every piece.",
+        replace={
+            "re.findall(pattern, text)": "[piece.strip() for piece in re.findall(pattern, text)]",
+        },
+        hint="The pieces come with the spaces before them, and you cut these off. A space is part "
+        "of the piece, and often of the token.",
+    ),
+    mistake(
+        "A space is put before the text.",
+        replace={"pattern, text)": 'pattern, " " + text)'},
+        hint="You put a space before the text. Some tokenizers do, but then the text does not "
+        "come back as it was. Leave it as it is.",
+    ),
+    mistake(
+        "Capital letters become small ones.",
+        replace={"pattern, text)": "pattern, text.lower())"},
+        hint="You make all letters small. Then decoding cannot bring the text back. Encode the "
+        "text as it is.",
+    ),
+    mistake(
+        "Characters outside ASCII are dropped.",
+        replace={"piece.encode()": 'piece.encode("ascii", errors="ignore")'},
+        hint="Characters outside ASCII are missing from your ids. In UTF-8 every character has "
+        "bytes, so no text needs to lose any.",
+    ),
+    mistake(
+        "The text becomes bytes of Latin-1, not of UTF-8.",
+        replace={"piece.encode()": 'piece.encode("latin-1", errors="replace")'},
+        hint="You turn text into Latin-1 bytes, which has only 256 characters. Look at the "
+        "encoding that you name: it should be UTF-8.",
+    ),
     read_special_names,
-    compose_accents,
-    one_list_for_each_piece,
-    encode_each_character,
+    mistake(
+        "A letter and its accent are put together before encoding.",
+        replace={"pattern, text)": 'pattern, unicodedata.normalize("NFC", text))'},
+        hint="You put letters and accents together before encoding. The text looks the same, but "
+        "its bytes are others, and decoding cannot bring the first ones back.",
+    ),
+    mistake(
+        "Every piece has a list of its own.",
+        replace={"i for piece in pieces for i in": "", "merges)]": "merges) for piece in pieces]"},
+        hint="You return a list of lists. The ids of all your pieces should stand in one list; "
+        "extend it piece by piece.",
+    ),
+    mistake(
+        "Each character is encoded apart, so that nothing is merged.",
+        replace={"re.findall(pattern, text)": "text"},
+        hint="You encode character by character, so there are never neighbours to merge. The "
+        "pattern says what you should encode together.",
+    ),
     use_up_merges,
 )
 
@@ -412,6 +362,8 @@ CHECK = Check(
     reference=encode,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_findall, by_memory, by_cutting_the_front, by_merging_here),
+    alternatives=alternatives(
+        by_findall, by_memory, by_cutting_the_front, by_merging_here, right_answer
+    ),
     seconds=5.0,
 )

@@ -13,6 +13,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
@@ -196,6 +197,14 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
+def right_answer(word, vocabulary, merges):
+    """The answer that the mistakes start from."""
+    pieces = [bytes([b]) for b in word]
+    for pair in merges:
+        pieces = merge_pair(pieces, pair, b"".join(pair))
+    return [vocabulary.index(piece) for piece in pieces]
+
+
 @mistake(
     hint="You look for the longest token that fits. Training did not work like that: it merged "
     "pairs in the order of their ranks, and so must you.",
@@ -268,90 +277,59 @@ def merge_each_pair_once(word, vocabulary, merges):
     return [vocabulary.index(piece) for piece in pieces]
 
 
-@mistake(
-    hint="The word is cut well, but you return the tokens. A model wants their ids: their places "
-    "in the vocabulary.",
-)
-def return_tokens(word, vocabulary, merges):
-    """The tokens are returned, not their ids."""
-    pieces = [bytes([b]) for b in word]
-    for pair in merges:
-        pieces = merge_pair(pieces, pair, b"".join(pair))
-    return pieces
-
-
-@mistake(
-    hint="You give a merge its place in the list of merges as id. But ids count from the start of "
-    "the vocabulary, where the 256 bytes stand.",
-)
-def return_ranks(word, vocabulary, merges):
-    """The rank of a merge is returned as its id."""
-    pieces = [bytes([b]) for b in word]
-    for pair in merges:
-        pieces = merge_pair(pieces, pair, b"".join(pair))
-    made = [first + second for first, second in merges]
-    return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]
-
-
-@mistake(
-    hint="Some bytes of the word are missing from your ids. A byte that no merge has touched is a "
-    "token too.",
-)
-def drop_what_was_not_merged(word, vocabulary, merges):
-    """Bytes that are in no merge are lost."""
-    pieces = [bytes([b]) for b in word]
-    for pair in merges:
-        pieces = merge_pair(pieces, pair, b"".join(pair))
-    made = {first + second for first, second in merges}
-    return [vocabulary.index(piece) for piece in pieces if piece in made]
-
-
-@mistake(
-    hint="You start from characters. A character such as 'é' has two bytes and need not be in the "
-    "vocabulary. Start from the single bytes.",
-)
-def start_from_characters(word, vocabulary, merges):
-    """The word is cut into characters, not into bytes."""
-    pieces = [character.encode() for character in word.decode()]
-    for pair in merges:
-        pieces = merge_pair(pieces, pair, b"".join(pair))
-    return [vocabulary.index(piece) for piece in pieces]
-
-
-@mistake(
-    hint="You know whole words and single bytes, and nothing between. Most words are made of "
-    "several longer tokens: merge step by step.",
-)
-def whole_word_or_bytes(word, vocabulary, merges):
-    """A word is one token or nothing but bytes."""
-    return [vocabulary.index(word)] if word in vocabulary else list(word)
-
-
-@mistake(
-    hint="The ids are right, but you have emptied the caller's list of merges, and the next word "
-    "will find none. Walk over it without taking anything out.",
-)
-def use_up_merges(word, vocabulary, merges):
-    """The merges of the caller are used up."""
-    pieces = [bytes([b]) for b in word]
-    for _ in range(len(merges)):
-        pair = merges.pop(0)
-        pieces = merge_pair(pieces, pair, b"".join(pair))
-    return [vocabulary.index(piece) for piece in pieces]
-
-
-MISTAKES = (
+MISTAKES = mistakes(
+    right_answer,
     longest_match,
     leftmost_pair_first,
     largest_rank_first,
     merge_once,
     merge_each_pair_once,
-    return_tokens,
-    return_ranks,
-    drop_what_was_not_merged,
-    start_from_characters,
-    whole_word_or_bytes,
-    use_up_merges,
+    mistake(
+        "The tokens are returned, not their ids.",
+        replace={"[vocabulary.index(piece) for piece in pieces]": "pieces"},
+        hint="The word is cut well, but you return the tokens. A model wants their ids: their "
+        "places in the vocabulary.",
+    ),
+    mistake(
+        "The rank of a merge is returned as its id.",
+        replace={
+            "return [vocabulary.index(piece) for piece in pieces]": "made = [a + b for a, b in "
+            "merges]\n"
+            "return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]",
+        },
+        hint="You give a merge its place in the list of merges as id. But ids count from the "
+        "start of the vocabulary, where the 256 bytes stand.",
+    ),
+    mistake(
+        "Bytes that are in no merge are lost.",
+        replace={
+            "[vocabulary.index(piece) for piece in pieces]": "[vocabulary.index(p) for p in pieces "
+            "if p in {a + b for a, b in merges}]",
+        },
+        hint="Some bytes of the word are missing from your ids. A byte that no merge has touched "
+        "is a token too.",
+    ),
+    mistake(
+        "The word is cut into characters, not into bytes.",
+        replace={"bytes([b]) for b in word": "character.encode() for character in word.decode()"},
+        hint="You start from characters. A character such as 'é' has two bytes and need not be in "
+        "the vocabulary. Start from the single bytes.",
+    ),
+    mistake(
+        "A word is one token or nothing but bytes.",
+        replace={
+            "[vocabulary.index(piece) for piece in pieces]": "[vocabulary.index(word)] if word in "
+            "vocabulary else list(word)",
+        },
+        hint="You know whole words and single bytes, and nothing between. Most words are made of "
+        "several longer tokens: merge step by step.",
+    ),
+    mistake(
+        "The merges of the caller are used up.",
+        replace={"for pair in merges:": "for _ in range(len(merges)):\n    pair = merges.pop(0)"},
+        hint="The ids are right, but you have emptied the caller's list of merges, and the next "
+        "word will find none. Walk over it without taking anything out.",
+    ),
 )
 
 
@@ -413,6 +391,8 @@ CHECK = Check(
     reference=encode_word,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_replaying, by_ids, by_one_place_at_a_time, by_recursion),
+    alternatives=alternatives(
+        by_replaying, by_ids, by_one_place_at_a_time, by_recursion, right_answer
+    ),
     seconds=5.0,
 )

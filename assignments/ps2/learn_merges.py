@@ -19,6 +19,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers import merges as learning
@@ -210,167 +211,11 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="Your merges are right as long as one pair is the most frequent. Of equals, the smaller "
-    "ids should win. A max over (count, pair) prefers the larger ones.",
-)
-def ties_to_the_largest(words, n_tokens, min_count):
-    """Of equally frequent pairs, the one with the largest ids is merged."""
+def right_answer(words, n_tokens, min_count):
+    """The answer that the mistakes start from."""
     tokens, merges = [bytes([b]) for b in range(256)], []
     spelled, counts = [list(word) for word in words], list(words.values())
     while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="Your merges are right as long as one pair is the most frequent. Of equals you take the "
-    "one that was counted first, which depends on the order of the words.",
-)
-def ties_to_the_first_seen(words, n_tokens, min_count):
-    """Of equally frequent pairs, the one that was counted first is merged."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = max(pairs, key=pairs.get, default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="You decide ties by the alphabet. The rule asks for ids: a single byte is older than any "
-    "merge, and so it comes first, whatever its letter.",
-)
-def ties_by_spelling(words, n_tokens, min_count):
-    """Equally frequent pairs are compared by their bytes, not by their ids."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda p: (-pairs[p], tokens[p[0]], tokens[p[1]]), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="A pair that occurs exactly min_count times is frequent enough. Look at the comparison "
-    "with which you stop.",
-)
-def stop_at_min_count(words, n_tokens, min_count):
-    """A pair that occurs exactly min_count times is not merged any more."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] <= min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="You learn merges from pairs that are too rare: nothing in your answer seems to read "
-    "min_count. Compare it with the count of the best pair.",
-)
-def ignore_min_count(words, n_tokens, min_count):
-    """Rare pairs are merged as well: min_count is not read."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="If every word is one token, no pair is left, and then your search for the best one "
-    "fails. Ask first whether there is any.",
-)
-def fail_without_pairs(words, n_tokens, min_count):
-    """It fails when no pair is left."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        if pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="You seem to count each word once. A word that occurs six times gives each of its pairs "
-    "six times. Look at what you do with the values of the dict.",
-)
-def ignore_word_counts(words, n_tokens, min_count):
-    """Every word counts once, however often it occurs."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled = [list(word) for word in words]
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, [1] * len(spelled))
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="You learn n_tokens merges. But the 256 bytes are tokens as well, and n_tokens includes "
-    "them. Which length do you compare with it?",
-)
-def count_merges_only(words, n_tokens, min_count):
-    """The 256 bytes are not counted among the tokens."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(merges) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="You learn one merge more than there is room for. Look at the condition of your loop "
-    "when the vocabulary is just full.",
-)
-def one_merge_too_many(words, n_tokens, min_count):
-    """One merge too many is learned."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) <= n_tokens:
         pairs = count_pairs(spelled, counts)
         best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
         if best is None or pairs[best] < min_count:
@@ -397,80 +242,87 @@ def count_once(words, n_tokens, min_count):
     return tokens, merges
 
 
-@mistake(
-    hint="The right pairs, but you return their ids. A merge is written down as two bytes "
-    "objects: look up the two tokens.",
-)
-def return_ids(words, n_tokens, min_count):
-    """The merges are pairs of ids, not of bytes."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    spelled, counts = [list(word) for word in words], list(words.values())
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append(best)
-        tokens.append(tokens[best[0]] + tokens[best[1]])
-    return tokens, merges
-
-
-@mistake(
-    hint="You seem to join the words to one text. Then the end of a word and the start of the "
-    "next become a pair. Keep one list of ids for each word.",
-)
-def learn_across_words(words, n_tokens, min_count):
-    """The words are joined to one text, and merges cross their borders."""
-    tokens, merges = [bytes([b]) for b in range(256)], []
-    ids = [b for word, n in words.items() for b in word * n]
-    while len(tokens) < n_tokens:
-        pairs = Counter(pairwise(ids))
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        ids = merge_pair(ids, best, len(tokens))
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-@mistake(
-    hint="The merges are right, but the dict of the caller is empty afterwards. Read the words "
-    "without taking them out.",
-)
-def use_up_words(words, n_tokens, min_count):
-    """The words of the caller are used up."""
-    tokens, merges, spelled, counts = [bytes([b]) for b in range(256)], [], [], []
-    while words:
-        word, n = words.popitem()
-        spelled.append(list(word))
-        counts.append(n)
-    while len(tokens) < n_tokens:
-        pairs = count_pairs(spelled, counts)
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if best is None or pairs[best] < min_count:
-            break
-        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
-        merges.append((tokens[best[0]], tokens[best[1]]))
-        tokens.append(b"".join(merges[-1]))
-    return tokens, merges
-
-
-MISTAKES = (
-    ties_to_the_largest,
-    ties_to_the_first_seen,
-    ties_by_spelling,
-    stop_at_min_count,
-    ignore_min_count,
-    fail_without_pairs,
-    ignore_word_counts,
-    count_merges_only,
-    one_merge_too_many,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Of equally frequent pairs, the one with the largest ids is merged.",
+        replace={"best = min(": "best = max(", "(-pairs[pair], pair)": "(pairs[pair], pair)"},
+        hint="Your merges are right as long as one pair is the most frequent. Of equals, the "
+        "smaller ids should win. A max over (count, pair) prefers the larger ones.",
+    ),
+    mistake(
+        "Of equally frequent pairs, the one that was counted first is merged.",
+        replace={"best = min(": "best = max(", "lambda pair: (-pairs[pair], pair)": "pairs.get"},
+        hint="Your merges are right as long as one pair is the most frequent. Of equals you take "
+        "the one that was counted first, which depends on the order of the words.",
+    ),
+    mistake(
+        "Equally frequent pairs are compared by their bytes, not by their ids.",
+        replace={"(-pairs[pair], pair)": "(-pairs[pair], tokens[pair[0]], tokens[pair[1]])"},
+        hint="You decide ties by the alphabet. The rule asks for ids: a single byte is older than "
+        "any merge, and so it comes first, whatever its letter.",
+    ),
+    mistake(
+        "A pair that occurs exactly min_count times is not merged any more.",
+        replace={"pairs[best] < min_count": "pairs[best] <= min_count"},
+        hint="A pair that occurs exactly min_count times is frequent enough. Look at the "
+        "comparison with which you stop.",
+    ),
+    mistake(
+        "Rare pairs are merged as well: min_count is not read.",
+        replace={" or pairs[best] < min_count": ""},
+        hint="You learn merges from pairs that are too rare: nothing in your answer seems to read "
+        "min_count. Compare it with the count of the best pair.",
+    ),
+    mistake(
+        "It fails when no pair is left.",
+        replace={", default=None": "", "best is None or ": ""},
+        hint="If every word is one token, no pair is left, and then your search for the best one "
+        "fails. Ask first whether there is any.",
+    ),
+    mistake(
+        "Every word counts once, however often it occurs.",
+        replace={"count_pairs(spelled, counts)": "count_pairs(spelled, [1] * len(spelled))"},
+        hint="You seem to count each word once. A word that occurs six times gives each of its "
+        "pairs six times. Look at what you do with the values of the dict.",
+    ),
+    mistake(
+        "The 256 bytes are not counted among the tokens.",
+        replace={"len(tokens) < n_tokens": "len(merges) < n_tokens"},
+        hint="You learn n_tokens merges. But the 256 bytes are tokens as well, and n_tokens "
+        "includes them. Which length do you compare with it?",
+    ),
+    mistake(
+        "One merge too many is learned.",
+        replace={"len(tokens) < n_tokens": "len(tokens) <= n_tokens"},
+        hint="You learn one merge more than there is room for. Look at the condition of your loop "
+        "when the vocabulary is just full.",
+    ),
     count_once,
-    return_ids,
-    learn_across_words,
-    use_up_words,
+    mistake(
+        "The merges are pairs of ids, not of bytes.",
+        replace={
+            "(tokens[best[0]], tokens[best[1]])": "best",
+            'b"".join(merges[-1])': "tokens[best[0]] + tokens[best[1]]",
+        },
+        hint="The right pairs, but you return their ids. A merge is written down as two bytes "
+        "objects: look up the two tokens.",
+    ),
+    mistake(
+        "The words are joined to one text, and merges cross their borders.",
+        replace={
+            "[list(word) for word in words], list(words.values())": "[[b for word, n in words.items"
+            "() for b in word * n]], [1]",
+        },
+        hint="You seem to join the words to one text. Then the end of a word and the start of the "
+        "next become a pair. Keep one list of ids for each word.",
+    ),
+    mistake(
+        "The words of the caller are used up.",
+        replace={"while len(tokens) < n_tokens:": "words.clear()\nwhile len(tokens) < n_tokens:"},
+        hint="The merges are right, but the dict of the caller is empty afterwards. Read the "
+        "words without taking them out.",
+    ),
 )
 
 
@@ -563,6 +415,6 @@ CHECK = Check(
     reference=learn_merges,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_mending_counts),
+    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_mending_counts, right_answer),
     seconds=5.0,
 )

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from course_pkg.text.tokenizers import merges as learning
@@ -118,6 +119,20 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
+def right_answer(ids, pair, merged):
+    """The answer that the mistakes start from."""
+    result = []
+    place = 0
+    while place < len(ids):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(merged)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return result
+
+
 @mistake(
     hint="Most of it is right. But in a run of three equal ids, the first two are to be merged, "
     "and you merge the last two. Look at the direction of your walk.",
@@ -163,57 +178,6 @@ def merge_in_place(ids, pair, merged):
 
 
 @mistake(
-    hint="Two ids become one, but in your result the second of the two is still there. After a "
-    "merge you must move on by two places.",
-)
-def keep_the_second(ids, pair, merged):
-    """The second id of a merged pair stays."""
-    result = []
-    for place in range(len(ids)):
-        if tuple(ids[place : place + 2]) == pair:
-            result.append(merged)
-        else:
-            result.append(ids[place])
-    return result
-
-
-@mistake(
-    hint="If the last id is in no pair, your result lacks it. Your loop ends one place too early "
-    "for ids that have no right neighbour.",
-)
-def lose_the_last(ids, pair, merged):
-    """The last id is lost if it is in no pair."""
-    result = []
-    place = 0
-    while place < len(ids) - 1:
-        if (ids[place], ids[place + 1]) == pair:
-            result.append(merged)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return result
-
-
-@mistake(
-    hint="You ask for the right neighbour of the last id, and there is none. What should you "
-    "check before you look there? A slice would not complain.",
-)
-def read_beyond_the_end(ids, pair, merged):
-    """At the last id a right neighbour is looked up that does not exist."""
-    result = []
-    place = 0
-    while place < len(ids):
-        if ids[place] == pair[0] and ids[place + 1] == pair[1]:
-            result.append(merged)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return result
-
-
-@mistake(
     hint="In a run of three equal ids you merge twice, and use the one in the middle both times. "
     "An id that is merged is used up.",
 )
@@ -233,59 +197,6 @@ def merge_overlaps(ids, pair, merged):
 
 
 @mistake(
-    hint="You merge the pair and its reverse. Compare the left id with the first of the pair, and "
-    "the right one with the second.",
-)
-def merge_either_order(ids, pair, merged):
-    """The reverse of the pair is merged as well."""
-    result = []
-    place = 0
-    while place < len(ids):
-        if sorted(ids[place : place + 2]) == sorted(pair):
-            result.append(merged)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return result
-
-
-@mistake(
-    hint="You merge wherever the first id of the pair stands, whatever comes after it. Both ids "
-    "must agree.",
-)
-def compare_first_only(ids, pair, merged):
-    """Only the first id of the pair is compared."""
-    result = []
-    place = 0
-    while place < len(ids):
-        if ids[place] == pair[0] and place + 1 < len(ids):
-            result.append(merged)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return result
-
-
-@mistake(
-    hint="Your result holds the merges and nothing else. Ids that are in no pair must be copied; "
-    "look at the branch in which nothing is merged.",
-)
-def leave_out_others(ids, pair, merged):
-    """Ids that are not merged are left out."""
-    result = []
-    place = 0
-    while place < len(ids):
-        if tuple(ids[place : place + 2]) == pair:
-            result.append(merged)
-            place += 2
-        else:
-            place += 1
-    return result
-
-
-@mistake(
     hint="You look at the places 0 and 1, then 2 and 3. But a pair may also stand at 1 and 2. "
     "Move by two only after a merge.",
 )
@@ -298,45 +209,78 @@ def step_by_two(ids, pair, merged):
     return result
 
 
-@mistake(
-    hint="The result is right. But where nothing is merged you give back the very list that you "
-    "were given. If the caller changes one, the other changes with it: copy it.",
-)
-def return_argument_if_absent(ids, pair, merged):
-    """Where nothing is to be merged, the caller's own list is returned."""
-    result = []
-    place = 0
-    while place < len(ids):
-        if tuple(ids[place : place + 2]) == pair:
-            result.append(merged)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return result if len(result) < len(ids) else ids
-
-
-MISTAKES = (
+MISTAKES = mistakes(
+    right_answer,
     merge_from_the_right,
     merge_first_only,
     merge_in_place,
-    keep_the_second,
-    lose_the_last,
-    read_beyond_the_end,
+    mistake(
+        "The second id of a merged pair stays.",
+        replace={"place += 2": "place += 1"},
+        hint="Two ids become one, but in your result the second of the two is still there. After "
+        "a merge you must move on by two places.",
+    ),
+    mistake(
+        "The last id is lost if it is in no pair.",
+        replace={"while place < len(ids):": "while place < len(ids) - 1:"},
+        hint="If the last id is in no pair, your result lacks it. Your loop ends one place too "
+        "early for ids that have no right neighbour.",
+    ),
+    mistake(
+        "At the last id a right neighbour is looked up that does not exist.",
+        replace={
+            "tuple(ids[place : place + 2]) == pair": "ids[place] == pair[0] and ids[place + 1] == "
+            "pair[1]",
+        },
+        hint="You ask for the right neighbour of the last id, and there is none. What should you "
+        "check before you look there? A slice would not complain.",
+    ),
     merge_overlaps,
-    merge_either_order,
-    compare_first_only,
-    leave_out_others,
+    mistake(
+        "The reverse of the pair is merged as well.",
+        replace={
+            "tuple(ids[place : place + 2]) == pair": "sorted(ids[place : place + 2]) == sorted(pair"
+            ")",
+        },
+        hint="You merge the pair and its reverse. Compare the left id with the first of the pair, "
+        "and the right one with the second.",
+    ),
+    mistake(
+        "Only the first id of the pair is compared.",
+        replace={
+            "tuple(ids[place : place + 2]) == pair": "ids[place] == pair[0] and place + 1 < len(ids"
+            ")",
+        },
+        hint="You merge wherever the first id of the pair stands, whatever comes after it. Both "
+        "ids must agree.",
+    ),
+    mistake(
+        "Ids that are not merged are left out.",
+        replace={"result.append(ids[place])": ""},
+        hint="Your result holds the merges and nothing else. Ids that are in no pair must be "
+        "copied; look at the branch in which nothing is merged.",
+    ),
     step_by_two,
-    return_argument_if_absent,
+    mistake(
+        "Where nothing is to be merged, the caller's own list is returned.",
+        replace={"return result": "return result if len(result) < len(ids) else ids"},
+        hint="The result is right. But where nothing is merged you give back the very list that "
+        "you were given. If the caller changes one, the other changes with it: copy it.",
+    ),
 )
-
 
 Merge = Callable[[list, tuple, object], list]
 
 # Where all callers keep lists of their own, as they must, these two do no harm.
-_HARMLESS = (merge_in_place, return_argument_if_absent)
-WRONG_MERGES: tuple[Merge, ...] = tuple(m.implementation for m in MISTAKES if m not in _HARMLESS)
+_HARMLESS = (
+    "The caller's list is changed.",
+    "Where nothing is to be merged, the caller's own list is returned.",
+)
+
+WRONG_MERGES: tuple[Merge, ...] = tuple(
+    mistake.implementation for mistake in MISTAKES if mistake.name not in _HARMLESS
+)
+
 """What the inputs of later items must distinguish from a right merge."""
 
 
@@ -412,7 +356,7 @@ CHECK = Check(
     parts=PARTS,
     mistakes=MISTAKES,
     alternatives=alternatives(
-        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator
+        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator, right_answer
     ),
     seconds=5.0,
 )

@@ -12,6 +12,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
 )
 from course_pkg.training import optim
 
@@ -176,221 +177,124 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You clip each tensor on its own. That turns the step into another direction: compute "
-    "one norm of everything, and one factor for all.",
-)
-def each_on_its_own(gradients, max_norm):
-    """Each tensor is clipped on its own."""
+def right_answer(gradients, max_norm):
+    """The answer that the mistakes start from."""
     present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    for gradient in present:
-        own = gradient.norm().item()
-        if own > max_norm:
-            gradient *= max_norm / own
-    return norm
-
-
-@mistake(
-    hint="You scale short gradients too, and so make them longer. Where the model is nearly done, "
-    "it would jump away again: clip only what is above max_norm.",
-)
-def always_scaled(gradients, max_norm):
-    """Short gradients are made longer."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > 0:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="The gradients are right, but you return the norm after clipping. The one before is "
-    "worth watching: it shows when training is about to explode.",
-)
-def norm_after_clipping(gradients, max_norm):
-    """The norm after clipping is returned."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > max_norm:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return min(norm, max_norm)
-
-
-@mistake(
-    hint="Your norm has no square root. So it is far too large for long gradients, and too small "
-    "for short ones.",
-)
-def without_root(gradients, max_norm):
-    """The root is missing: the squared norm is compared and returned."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = sum(gradient.square().sum().item() for gradient in present)
+    squares = [gradient.square().sum().item() for gradient in present]
+    norm = math.sqrt(sum(squares))
     if norm > max_norm:
         for gradient in present:
             gradient *= max_norm / norm
     return norm
 
 
-@mistake(
-    hint="You add up the norms of the tensors. The joint norm is that of one long vector: sum the "
-    "squares of all numbers, and take the root once.",
-)
-def sum_of_norms(gradients, max_norm):
-    """The norms of the tensors are added up."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = sum(gradient.square().sum().sqrt().item() for gradient in present)
-    if norm > max_norm:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="You take the longest tensor for the whole. All tensors together are one vector, and it "
-    "is longer than each: sum all squares.",
-)
-def largest_norm(gradients, max_norm):
-    """The norm of the longest tensor stands for the joint norm."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = max((gradient.square().sum().sqrt().item() for gradient in present), default=0.0)
-    if norm > max_norm:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="You cut off single numbers. That changes the direction of the step, and leaves many "
-    "small numbers as long as they were. Multiply everything by one factor.",
-)
-def numbers_cut_off(gradients, max_norm):
-    """Each number is cut off at max_norm."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    for gradient in present:
-        gradient.clamp_(-max_norm, max_norm)
-    return norm
-
-
-@mistake(
-    hint="You put new tensors into the list. The caller's tensors, which the optimizer reads, "
-    "stay as they were: multiply them in place.",
-)
-def new_tensors(gradients, max_norm):
-    """New tensors are put into the list; the caller's own stay as they are."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > max_norm:
-        for place, gradient in enumerate(gradients):
-            if gradient is not None:
-                gradients[place] = gradient * (max_norm / norm)
-    return norm
-
-
-@mistake(
-    hint="You compute the shorter gradient, but give it only a name of your own. The tensor "
-    "itself does not change: multiply in place.",
-)
-def name_rebound(gradients, max_norm):
-    """The scaled tensor is given a name and lost."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > max_norm:
-        for gradient in present:
-            gradient = gradient * (max_norm / norm)
-    return norm
-
-
-@mistake(
-    hint="You treat None like a tensor. A weight that took no part in the loss has no gradient: "
-    "pass over it.",
-)
-def fail_at_none(gradients, max_norm):
-    """A missing gradient is treated like the others."""
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
-    if norm > max_norm:
-        for gradient in gradients:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="At the first None you stop, and all gradients after it are forgotten. Pass over it and "
-    "go on.",
-)
-def stop_at_none(gradients, max_norm):
-    """Everything after a missing gradient is left out."""
-    present = []
-    for gradient in gradients:
-        if gradient is None:
-            break
-        present.append(gradient)
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > max_norm:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="You take every None out of the caller's list, so its places no longer fit the weights. "
-    "Pass over None, and leave the list as it is.",
-)
-def drop_none(gradients, max_norm):
-    """Missing gradients are taken out of the caller's list."""
-    gradients[:] = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
-    if norm > max_norm:
-        for gradient in gradients:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="You add up absolute values. The norm that is meant is the length of a vector: the root "
-    "of the sum of squares.",
-)
-def sum_of_absolute_values(gradients, max_norm):
-    """Absolute values are summed up instead of squares."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = sum(gradient.abs().sum().item() for gradient in present)
-    if norm > max_norm:
-        for gradient in present:
-            gradient *= max_norm / norm
-    return norm
-
-
-@mistake(
-    hint="You make long gradients as long as 1. They should be as long as max_norm: what must the "
-    "factor be?",
-)
-def scaled_to_one(gradients, max_norm):
-    """Long gradients are shortened to the norm 1, whatever max_norm is."""
-    present = [gradient for gradient in gradients if gradient is not None]
-    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
-    if norm > max_norm:
-        for gradient in present:
-            gradient /= norm
-    return norm
-
-
-MISTAKES = (
-    each_on_its_own,
-    always_scaled,
-    norm_after_clipping,
-    without_root,
-    sum_of_norms,
-    largest_norm,
-    numbers_cut_off,
-    new_tensors,
-    name_rebound,
-    fail_at_none,
-    stop_at_none,
-    drop_none,
-    sum_of_absolute_values,
-    scaled_to_one,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Each tensor is clipped on its own.",
+        replace={
+            "gradient *= max_norm / norm": "gradient *= max_norm / max(gradient.norm().item(), "
+            "max_norm)",
+        },
+        hint="You clip each tensor on its own. That turns the step into another direction: "
+        "compute one norm of everything, and one factor for all.",
+    ),
+    mistake(
+        "Short gradients are made longer.",
+        replace={"norm > max_norm": "norm > 0"},
+        hint="You scale short gradients too, and so make them longer. Where the model is nearly "
+        "done, it would jump away again: clip only what is above max_norm.",
+    ),
+    mistake(
+        "The norm after clipping is returned.",
+        replace={
+            "squares = [gradient.square().sum().item() for gradient in present]": "norm = math.sqrt"
+            "(sum(gradient.square().sum().item() for gradient in present))",
+            "norm = math.sqrt(sum(squares))": "",
+            "return norm": "return min(norm, max_norm)",
+        },
+        hint="The gradients are right, but you return the norm after clipping. The one before is "
+        "worth watching: it shows when training is about to explode.",
+    ),
+    mistake(
+        "The root is missing: the squared norm is compared and returned.",
+        replace={"math.sqrt(sum(squares))": "sum(squares)"},
+        hint="Your norm has no square root. So it is far too large for long gradients, and too "
+        "small for short ones.",
+    ),
+    mistake(
+        "The norms of the tensors are added up.",
+        replace={"math.sqrt(sum(squares))": "sum(map(math.sqrt, squares))"},
+        hint="You add up the norms of the tensors. The joint norm is that of one long vector: sum "
+        "the squares of all numbers, and take the root once.",
+    ),
+    mistake(
+        "The norm of the longest tensor stands for the joint norm.",
+        replace={"math.sqrt(sum(squares))": "math.sqrt(max(squares, default=0.0))"},
+        hint="You take the longest tensor for the whole. All tensors together are one vector, and "
+        "it is longer than each: sum all squares.",
+    ),
+    mistake(
+        "Each number is cut off at max_norm.",
+        replace={"gradient *= max_norm / norm": "gradient.clamp_(-max_norm, max_norm)"},
+        hint="You cut off single numbers. That changes the direction of the step, and leaves many "
+        "small numbers as long as they were. Multiply everything by one factor.",
+    ),
+    mistake(
+        "New tensors are put into the list; the caller's own stay as they are.",
+        replace={
+            "for gradient in present:": "for place, gradient in enumerate(gradients):",
+            "gradient *= max_norm / norm": "if gradient is not None:\n"
+            "    gradients[place] = gradient * (max_norm / norm)",
+        },
+        hint="You put new tensors into the list. The caller's tensors, which the optimizer reads, "
+        "stay as they were: multiply them in place.",
+    ),
+    mistake(
+        "The scaled tensor is given a name and lost.",
+        replace={"gradient *= max_norm / norm": "gradient = gradient * (max_norm / norm)"},
+        hint="You compute the shorter gradient, but give it only a name of your own. The tensor "
+        "itself does not change: multiply in place.",
+    ),
+    mistake(
+        "A missing gradient is treated like the others.",
+        replace={" if gradient is not None": ""},
+        hint="You treat None like a tensor. A weight that took no part in the loss has no "
+        "gradient: pass over it.",
+    ),
+    mistake(
+        "Everything after a missing gradient is left out.",
+        replace={
+            "present = [gradient for gradient in gradients if gradient is not None]": "",
+            "squares = [gradient.square().sum().item() for gradient in present]": "present = []\n"
+            "for gradient in gradients:\n"
+            "    if gradient is None:\n"
+            "        break\n"
+            "    present.append(gradient)\n"
+            "norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))",
+            "norm = math.sqrt(sum(squares))": "",
+        },
+        hint="At the first None you stop, and all gradients after it are forgotten. Pass over it "
+        "and go on.",
+    ),
+    mistake(
+        "Missing gradients are taken out of the caller's list.",
+        replace={"if norm > max_norm:": "gradients[:] = present\nif norm > max_norm:"},
+        hint="You take every None out of the caller's list, so its places no longer fit the "
+        "weights. Pass over None, and leave the list as it is.",
+    ),
+    mistake(
+        "Absolute values are summed up instead of squares.",
+        replace={"gradient.square()": "gradient.abs()", "math.sqrt(sum(squares))": "sum(squares)"},
+        hint="You add up absolute values. The norm that is meant is the length of a vector: the "
+        "root of the sum of squares.",
+    ),
+    mistake(
+        "Long gradients are shortened to the norm 1, whatever max_norm is.",
+        replace={"max_norm / norm": "1 / norm"},
+        hint="You make long gradients as long as 1. They should be as long as max_norm: what must "
+        "the factor be?",
+    ),
 )
 
 
@@ -456,7 +360,9 @@ CHECK = Check(
     reference=clip_global_norm,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_one_vector, by_norm_of_norms, by_hypot, by_running_sum),
+    alternatives=alternatives(
+        by_one_vector, by_norm_of_norms, by_hypot, by_running_sum, right_answer
+    ),
     seconds=5.0,
     equivalent_mutants={
         "if norm > max_norm:  →  if norm >= max_norm:": "At equality the factor is 1.",

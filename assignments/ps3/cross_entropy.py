@@ -1,6 +1,6 @@
 """The task "cross-entropy"."""
 
-import math
+import math  # noqa: F401  (read by a replacement)
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -12,6 +12,7 @@ from autograder.authoring.checks import (
     Check,
     alternatives,
     mistake,
+    mistakes,
 )
 
 from .inputs import (
@@ -80,131 +81,13 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="For ordinary scores you are right. But the exponential of a large score is infinite, "
-    "and that of a very small one is 0: subtract the largest score of the row first.",
-)
-def without_maximum(logits, targets, ignore_index):
-    """The largest score is not subtracted, so exponentials overflow."""
+def right_answer(logits, targets, ignore_index):
+    """The answer that the mistakes start from."""
     counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    chosen = logits[torch.arange(len(targets)), targets]
-    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="You compute a probability and then its logarithm. An unlikely target has a probability "
-    "that rounds to 0, and the logarithm of 0 is infinite. Stay in the logarithm.",
-)
-def log_of_softmax(logits, targets, ignore_index):
-    """The logarithm is taken of a probability that has been rounded to 0."""
-    counts = targets != ignore_index
-    probs = torch.softmax(logits[counts], dim=-1)
-    targets = targets[counts]
-    chosen = probs[torch.arange(len(targets)), targets]
-    return -chosen.log().sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="You add a small number before the logarithm. So no loss exceeds about 20, and what the "
-    "model gets most wrong teaches it least. Stay in the logarithm instead.",
-)
-def log_with_floor(logits, targets, ignore_index):
-    """A small number is added to the probability, so that no loss is large."""
-    counts = targets != ignore_index
-    probs = torch.softmax(logits[counts], dim=-1)
-    targets = targets[counts]
-    chosen = probs[torch.arange(len(targets)), targets]
-    return -(chosen + 1e-9).log().sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="You subtract one maximum from all rows. A row far below it still becomes all zeros: "
-    "each row needs its own maximum. What does keepdim do?",
-)
-def one_maximum_for_all(logits, targets, ignore_index):
-    """One maximum for all rows is subtracted, instead of each row's own."""
-    counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    shifted = logits - logits.max() if len(targets) else logits
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="You add up the right rows, but divide by the number of all rows. With much padding the "
-    "loss looks small for no reason: divide by the rows that count.",
-)
-def mean_over_all_rows(logits, targets, ignore_index):
-    """The sum is divided by the number of all rows."""
-    counts = targets != ignore_index
-    kept, wanted = logits[counts], targets[counts]
-    shifted = kept - kept.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(wanted)), wanted]
-    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / len(targets)
-
-
-@mistake(
-    hint="You return the sum. The loss is a mean, or it would grow with the size of the batch."
-)
-def sum_over_rows(logits, targets, ignore_index):
-    """The losses are summed up, not averaged."""
-    counts = targets != ignore_index
-    kept, wanted = logits[counts], targets[counts]
-    shifted = kept - kept.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(wanted)), wanted]
-    return (shifted.exp().sum(dim=-1).log() - chosen).sum()
-
-
-@mistake(
-    hint="Rows whose target is ignore_index count in your loss, or break it. Leave them out "
-    "before you look up any target.",
-)
-def nothing_ignored(logits, targets, ignore_index):
-    """Every row counts, also those to be ignored."""
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
-
-
-@mistake(
-    hint="You ignore targets below 0. But ignore_index may be any id, for example that of "
-    "padding: compare with ignore_index itself.",
-)
-def ignore_negative_targets(logits, targets, ignore_index):
-    """Negative targets are ignored, whatever ignore_index is."""
-    counts = targets >= 0
     logits, targets = logits[counts], targets[counts]
     shifted = logits - logits.max(dim=-1, keepdim=True).values
     chosen = shifted[torch.arange(len(targets)), targets]
     return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="If no row counts, you divide 0 by 0 and return nan. One such batch would spoil all "
-    "weights: the loss is 0 then.",
-)
-def nan_without_targets(logits, targets, ignore_index):
-    """Without any row that counts the loss is 0 / 0."""
-    counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (shifted.exp().sum(dim=-1).log() - chosen).mean()
-
-
-@mistake(
-    hint="Your loss is in bits: it is larger by the factor 1 / ln 2. The contract asks for nats, "
-    "so use the natural logarithm alone.",
-)
-def in_bits(logits, targets, ignore_index):
-    """The loss is in bits, not in nats."""
-    counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    total = (shifted.exp().sum(dim=-1).log() - chosen).sum()
-    return total / math.log(2) / max(len(targets), 1)
 
 
 @mistake(
@@ -223,33 +106,6 @@ def softmax_over_rows(logits, targets, ignore_index):
 
 
 @mistake(
-    hint="You return the mean log-probability itself, which is negative. The loss is minus that: "
-    "training makes it small.",
-)
-def positive_log_probability(logits, targets, ignore_index):
-    """The sign is wrong: the mean log-probability is returned."""
-    counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (chosen - shifted.exp().sum(dim=-1).log()).sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="The number is right, but no gradient flows through your loss, so nothing can be learned "
-    "from it. Do not detach, and do not turn tensors into Python's numbers.",
-)
-def without_a_graph(logits, targets, ignore_index):
-    """The loss is cut from its graph, so that nothing can be learned from it."""
-    logits = logits.detach()
-    counts = targets != ignore_index
-    logits, targets = logits[counts], targets[counts]
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-@mistake(
     hint="You call torch's own loss. It is right, of course; but this task is to write it. Start "
     "from `exp`, `sum` and `log`.",
 )
@@ -260,50 +116,107 @@ def library_loss(logits, targets, ignore_index):
     return F.cross_entropy(logits, targets, ignore_index=ignore_index)
 
 
-@mistake(
-    hint="The loss is right, but you subtract the maximum from the caller's own tensor. Make a "
-    "new one: `a - b` instead of `a -= b`.",
-)
-def shift_in_place(logits, targets, ignore_index):
-    """The largest score is subtracted from the caller's own tensor."""
-    counts = targets != ignore_index
-    with torch.no_grad():
-        logits -= logits.max(dim=-1, keepdim=True).values
-    logits, targets = logits[counts], targets[counts]
-    chosen = logits[torch.arange(len(targets)), targets]
-    return (logits.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-@mistake(
-    hint="The loss is right, but it is float64 where the scores are float32. You may compute in "
-    "any dtype: return to that of the scores at the end.",
-)
-def stay_in_float64(logits, targets, ignore_index):
-    """The loss is float64, whatever the dtype of the scores."""
-    counts = targets != ignore_index
-    logits, targets = logits[counts].double(), targets[counts]
-    shifted = logits - logits.max(dim=-1, keepdim=True).values
-    chosen = shifted[torch.arange(len(targets)), targets]
-    return (shifted.exp().sum(dim=-1).log() - chosen).sum() / max(len(targets), 1)
-
-
-MISTAKES = (
-    without_maximum,
-    log_of_softmax,
-    log_with_floor,
-    one_maximum_for_all,
-    mean_over_all_rows,
-    sum_over_rows,
-    nothing_ignored,
-    ignore_negative_targets,
-    nan_without_targets,
-    in_bits,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The largest score is not subtracted, so exponentials overflow.",
+        replace={"logits - logits.max(dim=-1, keepdim=True).values": "logits"},
+        hint="For ordinary scores you are right. But the exponential of a large score is "
+        "infinite, and that of a very small one is 0: subtract the largest score of the row "
+        "first.",
+    ),
+    mistake(
+        "The logarithm is taken of a probability that has been rounded to 0.",
+        replace={
+            "logits - logits.max(dim=-1, keepdim=True).values": "torch.softmax(logits, dim=-1)",
+            "(shifted.exp().sum(dim=-1).log() - chosen)": "-chosen.log()",
+        },
+        hint="You compute a probability and then its logarithm. An unlikely target has a "
+        "probability that rounds to 0, and the logarithm of 0 is infinite. Stay in the logarithm.",
+    ),
+    mistake(
+        "A small number is added to the probability, so that no loss is large.",
+        replace={
+            "logits - logits.max(dim=-1, keepdim=True).values": "torch.softmax(logits, dim=-1)",
+            "(shifted.exp().sum(dim=-1).log() - chosen)": "-(chosen + 1e-9).log()",
+        },
+        hint="You add a small number before the logarithm. So no loss exceeds about 20, and what "
+        "the model gets most wrong teaches it least. Stay in the logarithm instead.",
+    ),
+    mistake(
+        "One maximum for all rows is subtracted, instead of each row's own.",
+        replace={"(dim=-1, keepdim=True).values": "() if len(targets) else logits"},
+        hint="You subtract one maximum from all rows. A row far below it still becomes all zeros: "
+        "each row needs its own maximum. What does keepdim do?",
+    ),
+    mistake(
+        "The sum is divided by the number of all rows.",
+        replace={"max(len(targets), 1)": "len(counts)"},
+        hint="You add up the right rows, but divide by the number of all rows. With much padding "
+        "the loss looks small for no reason: divide by the rows that count.",
+    ),
+    mistake(
+        "The losses are summed up, not averaged.",
+        replace={" / max(len(targets), 1)": ""},
+        hint="You return the sum. The loss is a mean, or it would grow with the size of the batch.",
+    ),
+    mistake(
+        "Every row counts, also those to be ignored.",
+        replace={"logits, targets = logits[counts], targets[counts]": ""},
+        hint="Rows whose target is ignore_index count in your loss, or break it. Leave them out "
+        "before you look up any target.",
+    ),
+    mistake(
+        "Negative targets are ignored, whatever ignore_index is.",
+        replace={"targets != ignore_index": "targets >= 0"},
+        hint="You ignore targets below 0. But ignore_index may be any id, for example that of "
+        "padding: compare with ignore_index itself.",
+    ),
+    mistake(
+        "Without any row that counts the loss is 0 / 0.",
+        replace={".sum() / max(len(targets), 1)": ".mean()"},
+        hint="If no row counts, you divide 0 by 0 and return nan. One such batch would spoil all "
+        "weights: the loss is 0 then.",
+    ),
+    mistake(
+        "The loss is in bits, not in nats.",
+        replace={"max(len(targets), 1)": "max(len(targets), 1) / math.log(2)"},
+        hint="Your loss is in bits: it is larger by the factor 1 / ln 2. The contract asks for "
+        "nats, so use the natural logarithm alone.",
+    ),
     softmax_over_rows,
-    positive_log_probability,
-    without_a_graph,
+    mistake(
+        "The sign is wrong: the mean log-probability is returned.",
+        replace={
+            "(shifted.exp().sum(dim=-1).log() - chosen)": "(chosen - shifted.exp().sum(dim=-1).log("
+            "))",
+        },
+        hint="You return the mean log-probability itself, which is negative. The loss is minus "
+        "that: training makes it small.",
+    ),
+    mistake(
+        "The loss is cut from its graph, so that nothing can be learned from it.",
+        replace={"logits[counts]": "logits[counts].detach()"},
+        hint="The number is right, but no gradient flows through your loss, so nothing can be "
+        "learned from it. Do not detach, and do not turn tensors into Python's numbers.",
+    ),
     library_loss,
-    shift_in_place,
-    stay_in_float64,
+    mistake(
+        "The largest score is subtracted from the caller's own tensor.",
+        replace={
+            "counts = targets != ignore_index": "counts = targets != ignore_index\n"
+            "with torch.no_grad():\n"
+            "    logits -= logits.max(dim=-1, keepdim=True).values",
+        },
+        hint="The loss is right, but you subtract the maximum from the caller's own tensor. Make "
+        "a new one: `a - b` instead of `a -= b`.",
+    ),
+    mistake(
+        "The loss is float64, whatever the dtype of the scores.",
+        replace={"logits[counts]": "logits[counts].double()"},
+        hint="The loss is right, but it is float64 where the scores are float32. You may compute "
+        "in any dtype: return to that of the scores at the end.",
+    ),
 )
 
 
@@ -369,6 +282,8 @@ CHECK = Check(
     reference=cross_entropy,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_gather, by_differences, by_one_hot, by_logaddexp, by_loop),
+    alternatives=alternatives(
+        by_gather, by_differences, by_one_hot, by_logaddexp, by_loop, right_answer
+    ),
     seconds=5.0,
 )

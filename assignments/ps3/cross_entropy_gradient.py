@@ -8,6 +8,7 @@ from autograder.authoring.checks import (
     Check,
     alternatives,
     mistake,
+    mistakes,
 )
 
 from .inputs import (
@@ -101,128 +102,11 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="This is the gradient of the sum. The loss is a mean, so its gradient is smaller: divide "
-    "by the number of rows that count.",
-)
-def not_divided(logits, targets, ignore_index):
-    """The gradient of the sum is returned, not of the mean."""
+def right_answer(logits, targets, ignore_index):
+    """The answer that the mistakes start from."""
     rows = (targets != ignore_index).nonzero().squeeze(-1)
     gradient = torch.zeros_like(logits)
     gradient[rows] = torch.softmax(logits[rows], dim=-1)
-    gradient[rows, targets[rows]] -= 1
-    return gradient
-
-
-@mistake(
-    hint="You divide by the number of all rows. The loss of task 3 is a mean over the rows that "
-    "count, and so its gradient is divided by their number.",
-)
-def divided_by_all_rows(logits, targets, ignore_index):
-    """The sum is divided by the number of all rows."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows] = torch.softmax(logits[rows], dim=-1)
-    gradient[rows, targets[rows]] -= 1
-    return gradient / len(targets)
-
-
-@mistake(
-    hint="Your signs are reversed. If a score grows that is not the target's, the loss grows too: "
-    "its gradient is positive.",
-)
-def wrong_sign(logits, targets, ignore_index):
-    """The sign is wrong: target minus probability."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows] = -torch.softmax(logits[rows], dim=-1)
-    gradient[rows, targets[rows]] += 1
-    return gradient / max(len(rows), 1)
-
-
-@mistake(
-    hint="Your gradient is the probability alone. At the target 1 has to be subtracted: its score "
-    "should rise, and so its gradient is negative.",
-)
-def probabilities_only(logits, targets, ignore_index):
-    """The target is not subtracted."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows] = torch.softmax(logits[rows], dim=-1)
-    return gradient / max(len(rows), 1)
-
-
-@mistake(
-    hint="Only the target's score has a gradient in your answer. But all other scores stand in "
-    "the sum below the fraction: each has its probability as gradient.",
-)
-def target_only(logits, targets, ignore_index):
-    """Only the target's own logit has a gradient."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    probs = torch.softmax(logits, dim=-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows, targets[rows]] = probs[rows, targets[rows]] - 1
-    return gradient / max(len(rows), 1)
-
-
-@mistake(
-    hint="In rows that do not count you leave the probabilities. Their gradient must be 0, or "
-    "they would still be learned from.",
-)
-def ignored_rows_keep_probabilities(logits, targets, ignore_index):
-    """Ignored rows keep their probabilities as gradient."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.softmax(logits, dim=-1)
-    gradient[rows, targets[rows]] -= 1
-    return gradient / max(len(rows), 1)
-
-
-@mistake(
-    hint="You treat every row as one that counts. Look at ignore_index: those rows have a "
-    "gradient of 0, and are not part of the mean.",
-)
-def nothing_ignored(logits, targets, ignore_index):
-    """Every row counts, also those to be ignored."""
-    gradient = torch.softmax(logits, dim=-1)
-    gradient[torch.arange(len(targets)), targets] -= 1
-    return gradient / len(targets)
-
-
-@mistake(
-    hint="You normalise over the rows. The scores of one row compete with each other: softmax "
-    "belongs on the last axis.",
-)
-def softmax_over_rows(logits, targets, ignore_index):
-    """The scores are normalised over the rows instead of over the vocabulary."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows] = torch.softmax(logits[rows], dim=0)
-    gradient[rows, targets[rows]] -= 1
-    return gradient / max(len(rows), 1)
-
-
-@mistake(
-    hint="You subtract 1 in whole columns, in rows of other targets too. Name the row of each "
-    "target as well: two lists of indices, of the same length.",
-)
-def subtract_from_whole_columns(logits, targets, ignore_index):
-    """1 is subtracted in whole columns, because the rows are not named."""
-    counts = targets != ignore_index
-    gradient = torch.softmax(logits, dim=-1)
-    gradient[:, targets[counts]] -= 1
-    return gradient * counts.unsqueeze(-1) / max(int(counts.sum()), 1)
-
-
-@mistake(
-    hint="For ordinary scores you are right, but the exponential of a large one is infinite. Use "
-    "torch.softmax, or subtract the largest score of the row.",
-)
-def exponentials_overflow(logits, targets, ignore_index):
-    """The largest score is not subtracted, so exponentials overflow."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    powers = logits[rows].exp()
-    gradient[rows] = powers / powers.sum(dim=-1, keepdim=True)
     gradient[rows, targets[rows]] -= 1
     return gradient / max(len(rows), 1)
 
@@ -254,46 +138,97 @@ def by_transform(logits, targets, ignore_index):
     return torch.func.grad(loss)(logits) / max(int(counts.sum()), 1)
 
 
-@mistake(
-    hint="If no row counts you divide by 0, and every number becomes nan. The gradient is 0 then."
-)
-def nan_without_targets(logits, targets, ignore_index):
-    """Without any row that counts all gradients are 0 / 0."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros_like(logits)
-    gradient[rows] = torch.softmax(logits[rows], dim=-1)
-    gradient[rows, targets[rows]] -= 1
-    return gradient / len(rows)
-
-
-@mistake(
-    hint="The numbers are right, up to their dtype: you make the result in torch's default dtype. "
-    "Make it like the logits that you are given.",
-)
-def default_dtype(logits, targets, ignore_index):
-    """The gradient is made in torch's default dtype, not in that of the logits."""
-    rows = (targets != ignore_index).nonzero().squeeze(-1)
-    gradient = torch.zeros(logits.shape)
-    gradient[rows] = torch.softmax(logits[rows], dim=-1).to(gradient.dtype)
-    gradient[rows, targets[rows]] -= 1
-    return gradient / max(len(rows), 1)
-
-
-MISTAKES = (
-    not_divided,
-    divided_by_all_rows,
-    wrong_sign,
-    probabilities_only,
-    target_only,
-    ignored_rows_keep_probabilities,
-    nothing_ignored,
-    softmax_over_rows,
-    subtract_from_whole_columns,
-    exponentials_overflow,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The gradient of the sum is returned, not of the mean.",
+        replace={" / max(len(rows), 1)": ""},
+        hint="This is the gradient of the sum. The loss is a mean, so its gradient is smaller: "
+        "divide by the number of rows that count.",
+    ),
+    mistake(
+        "The sum is divided by the number of all rows.",
+        replace={"max(len(rows), 1)": "len(targets)"},
+        hint="You divide by the number of all rows. The loss of task 3 is a mean over the rows "
+        "that count, and so its gradient is divided by their number.",
+    ),
+    mistake(
+        "The sign is wrong: target minus probability.",
+        replace={"return gradient /": "return -gradient /"},
+        hint="Your signs are reversed. If a score grows that is not the target's, the loss grows "
+        "too: its gradient is positive.",
+    ),
+    mistake(
+        "The target is not subtracted.",
+        replace={"gradient[rows, targets[rows]] -= 1": ""},
+        hint="Your gradient is the probability alone. At the target 1 has to be subtracted: its "
+        "score should rise, and so its gradient is negative.",
+    ),
+    mistake(
+        "Only the target's own logit has a gradient.",
+        replace={
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "probs = torch.softmax(logits, "
+            "dim=-1)",
+            "-= 1": "= probs[rows, targets[rows]] - 1",
+        },
+        hint="Only the target's score has a gradient in your answer. But all other scores stand "
+        "in the sum below the fraction: each has its probability as gradient.",
+    ),
+    mistake(
+        "Ignored rows keep their probabilities as gradient.",
+        replace={
+            "gradient = torch.zeros_like(logits)": "",
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "gradient = torch.softmax("
+            "logits, dim=-1)",
+        },
+        hint="In rows that do not count you leave the probabilities. Their gradient must be 0, or "
+        "they would still be learned from.",
+    ),
+    mistake(
+        "Every row counts, also those to be ignored.",
+        replace={"(targets != ignore_index).nonzero().squeeze(-1)": "torch.arange(len(targets))"},
+        hint="You treat every row as one that counts. Look at ignore_index: those rows have a "
+        "gradient of 0, and are not part of the mean.",
+    ),
+    mistake(
+        "The scores are normalised over the rows instead of over the vocabulary.",
+        replace={"=-1": "=0"},
+        hint="You normalise over the rows. The scores of one row compete with each other: softmax "
+        "belongs on the last axis.",
+    ),
+    mistake(
+        "1 is subtracted in whole columns, because the rows are not named.",
+        replace={"gradient[rows, targets[rows]]": "gradient[rows[:, None], targets[rows]]"},
+        hint="You subtract 1 in whole columns, in rows of other targets too. Name the row of each "
+        "target as well: two lists of indices, of the same length.",
+    ),
+    mistake(
+        "The largest score is not subtracted, so exponentials overflow.",
+        replace={
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "powers = logits[rows].exp()"
+            "\n"
+            "gradient[rows] = powers / powers.sum(dim=-1, keepdim=True)",
+        },
+        hint="For ordinary scores you are right, but the exponential of a large one is infinite. "
+        "Use torch.softmax, or subtract the largest score of the row.",
+    ),
     by_autograd,
     by_transform,
-    nan_without_targets,
-    default_dtype,
+    mistake(
+        "Without any row that counts all gradients are 0 / 0.",
+        replace={"max(len(rows), 1)": "len(rows)"},
+        hint="If no row counts you divide by 0, and every number becomes nan. The gradient is 0 "
+        "then.",
+    ),
+    mistake(
+        "The gradient is made in torch's default dtype, not in that of the logits.",
+        replace={
+            "torch.zeros_like(logits)": "torch.zeros(logits.shape)",
+            "dim=-1)": "dim=-1).to(gradient.dtype)",
+        },
+        hint="The numbers are right, up to their dtype: you make the result in torch's default "
+        "dtype. Make it like the logits that you are given.",
+    ),
 )
 
 
@@ -355,6 +290,8 @@ CHECK = Check(
     reference=cross_entropy_gradient,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_one_hot, by_comparison, by_scatter, by_loop, by_log_probabilities),
+    alternatives=alternatives(
+        by_one_hot, by_comparison, by_scatter, by_loop, by_log_probabilities, right_answer
+    ),
     seconds=5.0,
 )

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Check,
     alternatives,
     mistake,
+    mistakes,
 )
 from course_pkg.layers.recurrent import ElmanCell
 
@@ -65,90 +66,10 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="Your state has no tanh. Without it the state can grow at every step, and all steps "
-    "together are one linear map.",
-)
-def without_tanh(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The tanh is missing."""
-    return inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-
-
-@mistake(
-    hint="You squash with a sigmoid. The states of this network lie between -1 and 1: use tanh."
-)
-def sigmoid_for_tanh(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """A sigmoid stands in the place of the tanh."""
-    return torch.sigmoid(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh)
-
-
-@mistake(
-    hint="You leave out bias_hh. With torch's weights there are two biases, and both are learned: "
-    "add both.",
-)
-def without_second_bias(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The bias of the state is missing."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T)
-
-
-@mistake(hint="You add bias_ih twice, and bias_hh not at all. They are two different vectors.")
-def first_bias_twice(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The bias of the inputs is counted twice, and that of the state not at all."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_ih)
-
-
-@mistake(
-    hint="You multiply the state by weight_hh as it is. Both weights have one row for each number "
-    "of the new state, so both must be transposed. As weight_hh is square, nothing complains.",
-)
-def state_not_transposed(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The weights of the state are not transposed."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh + bias_hh)
-
-
-@mistake(
-    hint="The inputs take no part in your sum, so all texts would look alike. Add their product "
-    "with weight_ih.",
-)
-def without_inputs(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The inputs take no part."""
-    return torch.tanh(bias_ih + hidden @ weight_hh.T + bias_hh)
-
-
-@mistake(
-    hint="The state before takes no part in your sum, so the network forgets every word at once. "
-    "Add its product with weight_hh.",
-)
-def without_state(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The state before takes no part."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + bias_hh)
-
-
-@mistake(
-    hint="You take a tanh of the inputs' part and one of the state's part. Add up everything "
-    "first and squash the sum once.",
-)
-def two_tanhs(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Inputs and state go through a tanh each, and are added up after that."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih) + torch.tanh(hidden @ weight_hh.T + bias_hh)
-
-
-@mistake(
-    hint="You add the old state behind the tanh. It goes through its own weights, and stands "
-    "inside the tanh beside the inputs.",
-)
-def state_as_it_is(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The old state is added after the tanh instead of going through its weights."""
-    return torch.tanh(inputs @ weight_ih.T + bias_ih) + hidden
-
-
-@mistake(
-    hint="You add the biases after the tanh. They belong to the sum inside: they decide where the "
-    "tanh is steep.",
-)
-def biases_outside(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The biases are added after the tanh."""
-    return torch.tanh(inputs @ weight_ih.T + hidden @ weight_hh.T) + bias_ih + bias_hh
+def right_answer(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The answer that the mistakes start from."""
+    total = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    return torch.tanh(total)
 
 
 @mistake(
@@ -166,42 +87,94 @@ def library_cell(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
     return torch.func.functional_call(cell, weights, (inputs, hidden))
 
 
-@mistake(
-    hint="The new state is right, but you have written it into the tensor of the old one, which "
-    "the caller still needs.",
-)
-def overwrite_the_state(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The new state is written into the old one."""
-    after = torch.tanh(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh)
-    with torch.no_grad():
-        hidden.copy_(after)
-    return after
-
-
-@mistake(
-    hint="The value is right, but you detach the state before. So no step could learn from the "
-    "next one. Where a graph is cut is decided outside, not in the step.",
-)
-def state_cut(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """No gradient flows into the state before."""
-    before = hidden.detach()
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + before @ weight_hh.T + bias_hh)
-
-
-MISTAKES = (
-    without_tanh,
-    sigmoid_for_tanh,
-    without_second_bias,
-    first_bias_twice,
-    state_not_transposed,
-    without_inputs,
-    without_state,
-    two_tanhs,
-    state_as_it_is,
-    biases_outside,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The tanh is missing.",
+        replace={"torch.tanh(total)": "total"},
+        hint="Your state has no tanh. Without it the state can grow at every step, and all steps "
+        "together are one linear map.",
+    ),
+    mistake(
+        "A sigmoid stands in the place of the tanh.",
+        replace={"torch.tanh": "torch.sigmoid"},
+        hint="You squash with a sigmoid. The states of this network lie between -1 and 1: use "
+        "tanh.",
+    ),
+    mistake(
+        "The bias of the state is missing.",
+        replace={" + bias_hh": ""},
+        hint="You leave out bias_hh. With torch's weights there are two biases, and both are "
+        "learned: add both.",
+    ),
+    mistake(
+        "The bias of the inputs is counted twice, and that of the state not at all.",
+        replace={"+ bias_hh": "+ bias_ih"},
+        hint="You add bias_ih twice, and bias_hh not at all. They are two different vectors.",
+    ),
+    mistake(
+        "The weights of the state are not transposed.",
+        replace={"weight_hh.T": "weight_hh"},
+        hint="You multiply the state by weight_hh as it is. Both weights have one row for each "
+        "number of the new state, so both must be transposed. As weight_hh is square, nothing "
+        "complains.",
+    ),
+    mistake(
+        "The inputs take no part.",
+        replace={"inputs @ weight_ih.T + ": ""},
+        hint="The inputs take no part in your sum, so all texts would look alike. Add their "
+        "product with weight_ih.",
+    ),
+    mistake(
+        "The state before takes no part.",
+        replace={"hidden @ weight_hh.T + ": ""},
+        hint="The state before takes no part in your sum, so the network forgets every word at "
+        "once. Add its product with weight_hh.",
+    ),
+    mistake(
+        "Inputs and state go through a tanh each, and are added up after that.",
+        replace={
+            "torch.tanh(total)": "torch.tanh(inputs @ weight_ih.T + bias_ih) + torch.tanh(hidden @ "
+            "weight_hh.T + bias_hh)",
+        },
+        hint="You take a tanh of the inputs' part and one of the state's part. Add up everything "
+        "first and squash the sum once.",
+    ),
+    mistake(
+        "The old state is added after the tanh instead of going through its weights.",
+        replace={
+            " + hidden @ weight_hh.T + bias_hh": "",
+            "torch.tanh(total)": "torch.tanh(total) + hidden",
+        },
+        hint="You add the old state behind the tanh. It goes through its own weights, and stands "
+        "inside the tanh beside the inputs.",
+    ),
+    mistake(
+        "The biases are added after the tanh.",
+        replace={
+            " + bias_ih + hidden @ weight_hh.T + bias_hh": " + hidden @ weight_hh.T",
+            "torch.tanh(total)": "torch.tanh(total) + bias_ih + bias_hh",
+        },
+        hint="You add the biases after the tanh. They belong to the sum inside: they decide where "
+        "the tanh is steep.",
+    ),
     library_cell,
-    overwrite_the_state,
-    state_cut,
+    mistake(
+        "The new state is written into the old one.",
+        replace={
+            "return torch.tanh(total)": "with torch.no_grad():\n"
+            "    hidden.copy_(torch.tanh(total))\n"
+            "return torch.tanh(total)",
+        },
+        hint="The new state is right, but you have written it into the tensor of the old one, "
+        "which the caller still needs.",
+    ),
+    mistake(
+        "No gradient flows into the state before.",
+        replace={"hidden @": "hidden.detach() @"},
+        hint="The value is right, but you detach the state before. So no step could learn from "
+        "the next one. Where a graph is cut is decided outside, not in the step.",
+    ),
 )
 
 
@@ -248,6 +221,8 @@ CHECK = Check(
     reference=elman_step,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_linear, by_one_product, by_einsum, by_rows, by_exponentials),
+    alternatives=alternatives(
+        by_linear, by_one_product, by_einsum, by_rows, by_exponentials, right_answer
+    ),
     seconds=5.0,
 )

@@ -9,6 +9,7 @@ from autograder.authoring.checks import (
     Check,
     alternatives,
     mistake,
+    mistakes,
 )
 from course_pkg.layers.recurrent import LSTMCell, State
 
@@ -82,201 +83,13 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="Your first block is the forget gate, and the second the input gate. In torch's order "
-    "the input gate comes first. Everything would run, with weights from elsewhere misread.",
-)
-def input_and_forget_swapped(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Input gate and forget gate are swapped."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    forget, into, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="Your third block is the output gate, and the last the candidate. In torch's order the "
-    "candidate comes before the output gate.",
-)
-def candidate_and_output_swapped(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Candidate and output gate are swapped."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, out, candidate = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="Your candidate is a sigmoid. So the memory can only be raised, never lowered: the "
-    "candidate is a tanh, between -1 and 1.",
-)
-def sigmoid_candidate(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The candidate is a sigmoid instead of a tanh."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = torch.sigmoid(gates).chunk(4, dim=-1)
-    memory = forget * memory + into * candidate
-    return out * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="Your hidden state shows the memory as it is. The memory may grow beyond all bounds, so "
-    "it goes through a tanh before the output gate.",
-)
-def memory_shown_raw(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The memory is shown without a tanh."""
+def right_answer(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    """The answer that the mistakes start from."""
     hidden, memory = state
     gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
     into, forget, candidate, out = gates.chunk(4, dim=-1)
     memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * memory, memory
-
-
-@mistake(
-    hint="Your memory is right, but the hidden state shows the memory from before the step. Use "
-    "the new one.",
-)
-def old_memory_shown(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The hidden state shows the memory from before the step."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    after = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), after
-
-
-@mistake(
-    hint="Both results are right, but you return the memory first. The hidden state comes first, "
-    "as in the state that you are given.",
-)
-def memory_first(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Memory and hidden state are returned in the wrong order."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return memory, torch.sigmoid(out) * torch.tanh(memory)
-
-
-@mistake(
-    hint="You unpack the state as memory, hidden state. It is the other way round: the hidden "
-    "state comes first.",
-)
-def state_taken_the_wrong_way(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The state that is given is read as memory, hidden state."""
-    memory, hidden = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
     return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="In your step the old memory is lost. What the forget gate lets through of it is added "
-    "to what is new; this sum is the whole point.",
-)
-def memory_replaced(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The old memory is lost: the candidate replaces it."""
-    hidden, _ = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, _, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="You add the whole old memory. That was the network of 1997; here the forget gate "
-    "decides, number by number, how much of it stays.",
-)
-def nothing_forgotten(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The forget gate is left out, as in 1997: nothing is ever forgotten."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, _, candidate, out = gates.chunk(4, dim=-1)
-    memory = memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="You make the input gate out of the forget gate, as a GRU does. In an LSTM it is a gate "
-    "of its own: the first block.",
-)
-def one_gate_for_both(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The input gate is one minus the forget gate."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    _, forget, candidate, out = gates.chunk(4, dim=-1)
-    keep = torch.sigmoid(forget)
-    memory = keep * memory + (1 - keep) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="Your gates are numbers of any size. A gate says which share is let through: it needs a "
-    "sigmoid, which is between 0 and 1.",
-)
-def gates_without_sigmoid(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The gates do not go through a sigmoid."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = forget * memory + into * torch.tanh(candidate)
-    return out * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="You leave out bias_hh. With torch's weights there are two biases, and both are learned: "
-    "add both.",
-)
-def without_second_bias(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The bias of the hidden state is missing."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="You return a memory that has gone through the output gate. The gate decides what is "
-    "shown; the memory itself is carried on whole.",
-)
-def gated_memory_carried(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The memory that is carried on has gone through the output gate."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), torch.sigmoid(out) * memory
-
-
-@mistake(
-    hint="You take every fourth number for a gate. The blocks stand one after the other: the "
-    "first R numbers are the input gate.",
-)
-def every_fourth_number(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """A gate is made of every fourth number instead of one block."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.unflatten(-1, (-1, 4)).unbind(-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    return torch.sigmoid(out) * torch.tanh(memory), memory
-
-
-@mistake(
-    hint="You carry the memory on after its tanh. The tanh belongs only to what is shown: a "
-    "memory that is squashed at every step fades, and so does its gradient.",
-)
-def squashed_memory_carried(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The memory that is carried on has gone through the tanh."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    memory = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    memory = torch.tanh(memory)
-    return torch.sigmoid(out) * memory, memory
 
 
 @mistake(
@@ -295,39 +108,120 @@ def library_cell(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
     return torch.func.functional_call(cell, weights, (inputs, state))
 
 
-@mistake(
-    hint="The results are right, but you have changed the memory that you were given. The caller "
-    "still needs it: make a new tensor.",
-)
-def memory_changed_in_place(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The caller's memory is changed."""
-    hidden, memory = state
-    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
-    into, forget, candidate, out = gates.chunk(4, dim=-1)
-    after = torch.sigmoid(forget) * memory + torch.sigmoid(into) * torch.tanh(candidate)
-    with torch.no_grad():
-        memory.copy_(after)
-    return torch.sigmoid(out) * torch.tanh(after), after
-
-
-MISTAKES = (
-    input_and_forget_swapped,
-    candidate_and_output_swapped,
-    sigmoid_candidate,
-    memory_shown_raw,
-    old_memory_shown,
-    memory_first,
-    state_taken_the_wrong_way,
-    memory_replaced,
-    nothing_forgotten,
-    one_gate_for_both,
-    gates_without_sigmoid,
-    without_second_bias,
-    gated_memory_carried,
-    squashed_memory_carried,
-    every_fourth_number,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Input gate and forget gate are swapped.",
+        replace={"into, forget, candidate, out": "forget, into, candidate, out"},
+        hint="Your first block is the forget gate, and the second the input gate. In torch's "
+        "order the input gate comes first. Everything would run, with weights from elsewhere "
+        "misread.",
+    ),
+    mistake(
+        "Candidate and output gate are swapped.",
+        replace={"into, forget, candidate, out": "into, forget, out, candidate"},
+        hint="Your third block is the output gate, and the last the candidate. In torch's order "
+        "the candidate comes before the output gate.",
+    ),
+    mistake(
+        "The candidate is a sigmoid instead of a tanh.",
+        replace={"torch.tanh(candidate)": "torch.sigmoid(candidate)"},
+        hint="Your candidate is a sigmoid. So the memory can only be raised, never lowered: the "
+        "candidate is a tanh, between -1 and 1.",
+    ),
+    mistake(
+        "The memory is shown without a tanh.",
+        replace={"torch.tanh(memory)": "memory"},
+        hint="Your hidden state shows the memory as it is. The memory may grow beyond all bounds, "
+        "so it goes through a tanh before the output gate.",
+    ),
+    mistake(
+        "The hidden state shows the memory from before the step.",
+        replace={
+            "memory = torch": "after = torch",
+            "torch.tanh(memory), memory": "torch.tanh(memory), after",
+        },
+        hint="Your memory is right, but the hidden state shows the memory from before the step. "
+        "Use the new one.",
+    ),
+    mistake(
+        "Memory and hidden state are returned in the wrong order.",
+        replace={
+            "return torch": "return memory, torch",
+            "torch.tanh(memory), memory": "torch.tanh(memory)",
+        },
+        hint="Both results are right, but you return the memory first. The hidden state comes "
+        "first, as in the state that you are given.",
+    ),
+    mistake(
+        "The state that is given is read as memory, hidden state.",
+        replace={"hidden, memory = state": "memory, hidden = state"},
+        hint="You unpack the state as memory, hidden state. It is the other way round: the hidden "
+        "state comes first.",
+    ),
+    mistake(
+        "The old memory is lost: the candidate replaces it.",
+        replace={"torch.sigmoid(forget) * memory + ": ""},
+        hint="In your step the old memory is lost. What the forget gate lets through of it is "
+        "added to what is new; this sum is the whole point.",
+    ),
+    mistake(
+        "The forget gate is left out, as in 1997: nothing is ever forgotten.",
+        replace={"torch.sigmoid(forget) * memory": "memory"},
+        hint="You add the whole old memory. That was the network of 1997; here the forget gate "
+        "decides, number by number, how much of it stays.",
+    ),
+    mistake(
+        "The input gate is one minus the forget gate.",
+        replace={"torch.sigmoid(into)": "(1 - torch.sigmoid(forget))"},
+        hint="You make the input gate out of the forget gate, as a GRU does. In an LSTM it is a "
+        "gate of its own: the first block.",
+    ),
+    mistake(
+        "The gates do not go through a sigmoid.",
+        replace={
+            "torch.sigmoid(forget)": "forget",
+            "torch.sigmoid(into)": "into",
+            "torch.sigmoid(out)": "out",
+        },
+        hint="Your gates are numbers of any size. A gate says which share is let through: it "
+        "needs a sigmoid, which is between 0 and 1.",
+    ),
+    mistake(
+        "The bias of the hidden state is missing.",
+        replace={" + bias_hh": ""},
+        hint="You leave out bias_hh. With torch's weights there are two biases, and both are "
+        "learned: add both.",
+    ),
+    mistake(
+        "The memory that is carried on has gone through the output gate.",
+        replace={"torch.tanh(memory), memory": "torch.tanh(memory), torch.sigmoid(out) * memory"},
+        hint="You return a memory that has gone through the output gate. The gate decides what is "
+        "shown; the memory itself is carried on whole.",
+    ),
+    mistake(
+        "The memory that is carried on has gone through the tanh.",
+        replace={"torch.tanh(memory), memory": "torch.tanh(memory), torch.tanh(memory)"},
+        hint="You carry the memory on after its tanh. The tanh belongs only to what is shown: a "
+        "memory that is squashed at every step fades, and so does its gradient.",
+    ),
+    mistake(
+        "A gate is made of every fourth number instead of one block.",
+        replace={"chunk(4, dim=-1)": "unflatten(-1, (-1, 4)).unbind(-1)"},
+        hint="You take every fourth number for a gate. The blocks stand one after the other: the "
+        "first R numbers are the input gate.",
+    ),
     library_cell,
-    memory_changed_in_place,
+    mistake(
+        "The caller's memory is changed.",
+        replace={
+            "return torch.sigmoid(out) * torch.tanh(memory), memory": "with torch.no_grad():\n"
+            "    state[1].copy_(memory)\n"
+            "return torch.sigmoid(out) * torch.tanh(memory), memory",
+        },
+        hint="The results are right, but you have changed the memory that you were given. The "
+        "caller still needs it: make a new tensor.",
+    ),
 )
 
 
@@ -396,6 +290,8 @@ CHECK = Check(
     reference=lstm_step,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_linear, by_gate, by_one_product, by_columns, by_rows),
+    alternatives=alternatives(
+        by_linear, by_gate, by_one_product, by_columns, by_rows, right_answer
+    ),
     seconds=5.0,
 )

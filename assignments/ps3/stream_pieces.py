@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     Part,
     alternatives,
     mistake,
+    mistakes,
     nothing_else_changes,
 )
 from autograder.authoring.compare import agree
@@ -130,81 +131,12 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="Your targets are the inputs themselves. A model that copies would win. The target of a "
-    "place is the id after it: shift the text by one before you cut it.",
-)
-def targets_are_inputs(ids, batch_size, length):
-    """The targets are not shifted."""
-    n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
-    starts = range(0, n_steps, length)
-    return [(inputs[:, i : i + length], inputs[:, i : i + length]) for i in starts]
-
-
-@mistake(
-    hint="You add 1 to the id. But ids are names, not quantities: the target is the id that "
-    "stands one place further in the text.",
-)
-def targets_are_inputs_plus_one(ids, batch_size, length):
-    """The target is the id plus one, not the id one place on."""
-    n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
-    starts = range(0, n_steps, length)
-    return [(inputs[:, i : i + length], inputs[:, i : i + length] + 1) for i in starts]
-
-
-@mistake(
-    hint="Your targets are two places ahead of the inputs. Did you shift twice, perhaps once in "
-    "the slice and once more where you cut it?",
-)
-def targets_two_ahead(ids, batch_size, length):
-    """The targets are shifted by two places."""
-    n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
-    later = torch.cat([ids[2:], ids[:2]])[: n_steps * batch_size]
-    targets = later.reshape(batch_size, n_steps)
-    starts = range(0, n_steps, length)
-    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
-
-
-@mistake(
-    hint="Inside a row your targets are right. But the last target of a row is not its own first "
-    "id: it is the next id of the text, which is the first input of the next row.",
-)
-def targets_wrap_around(ids, batch_size, length):
-    """The last target of each row is the first input of the same row."""
-    n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].reshape(batch_size, n_steps)
-    targets = inputs.roll(-1, dims=1)
-    starts = range(0, n_steps, length)
-    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
-
-
-@mistake(
-    hint="You leave out the last piece if it is not full. These steps would never be learned: let "
-    "the last piece be shorter.",
-)
-def lose_the_last_piece(ids, batch_size, length):
-    """The last piece is lost if it is shorter than the others."""
+def right_answer(ids, batch_size, length):
+    """The answer that the mistakes start from."""
     n_steps = (len(ids) - 1) // batch_size
     n_inputs = n_steps * batch_size
     inputs = ids[:n_inputs].reshape(batch_size, n_steps)
     targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
-    starts = range(0, n_steps - length + 1, length)
-    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
-
-
-@mistake(
-    hint="You deal out the ids to the rows like cards, so that neighbours in the text are in "
-    "different rows. Each row must be one stretch of the text.",
-)
-def deal_out_like_cards(ids, batch_size, length):
-    """Neighbouring ids are dealt out to different rows."""
-    n_steps = (len(ids) - 1) // batch_size
-    n_inputs = n_steps * batch_size
-    inputs = ids[:n_inputs].reshape(n_steps, batch_size).T
-    targets = ids[1 : n_inputs + 1].reshape(n_steps, batch_size).T
     starts = range(0, n_steps, length)
     return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
 
@@ -227,20 +159,6 @@ def rows_follow_each_other(ids, batch_size, length):
 
 
 @mistake(
-    hint="Your pieces share one place. As inputs and targets are two tensors, nothing is lost at "
-    "a border: the next piece begins where the last one ended.",
-)
-def pieces_overlap(ids, batch_size, length):
-    """Each piece begins with the last place of the piece before."""
-    n_steps = (len(ids) - 1) // batch_size
-    n_inputs = n_steps * batch_size
-    inputs = ids[:n_inputs].reshape(batch_size, n_steps)
-    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
-    starts = range(0, n_steps, max(length - 1, 1))
-    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
-
-
-@mistake(
     hint="You divide the number of ids among the rows. But a step needs a target, and the last id "
     "has none: divide the number of targets, which is one less.",
 )
@@ -254,46 +172,71 @@ def count_ids_not_steps(ids, batch_size, length):
     ]
 
 
-@mistake(
-    hint="All numbers are right, but you return time as the first axis. The contract asks for "
-    "rows of the batch first, then time.",
-)
-def batch_last(ids, batch_size, length):
-    """Time is the first axis, and the rows are the second."""
-    n_steps = (len(ids) - 1) // batch_size
-    n_inputs = n_steps * batch_size
-    inputs = ids[:n_inputs].reshape(batch_size, n_steps).T
-    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps).T
-    starts = range(0, n_steps, length)
-    return [(inputs[i : i + length], targets[i : i + length]) for i in starts]
-
-
-@mistake(
-    hint="Where the pieces come out even, your list ends with a piece without any step. Its loss "
-    "would be 0 / 0. Where does your range end?",
-)
-def empty_last_piece(ids, batch_size, length):
-    """Where the pieces come out even, there is an empty one at the end."""
-    n_steps = (len(ids) - 1) // batch_size
-    n_inputs = n_steps * batch_size
-    inputs = ids[:n_inputs].reshape(batch_size, n_steps)
-    targets = ids[1 : n_inputs + 1].reshape(batch_size, n_steps)
-    starts = range(0, n_steps + 1, length)
-    return [(inputs[:, i : i + length], targets[:, i : i + length]) for i in starts]
-
-
-MISTAKES = (
-    targets_are_inputs,
-    targets_are_inputs_plus_one,
-    targets_two_ahead,
-    targets_wrap_around,
-    lose_the_last_piece,
-    deal_out_like_cards,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The targets are not shifted.",
+        replace={"ids[1 : n_inputs + 1]": "ids[:n_inputs]"},
+        hint="Your targets are the inputs themselves. A model that copies would win. The target "
+        "of a place is the id after it: shift the text by one before you cut it.",
+    ),
+    mistake(
+        "The target is the id plus one, not the id one place on.",
+        replace={"ids[1 : n_inputs + 1].reshape(batch_size, n_steps)": "inputs + 1"},
+        hint="You add 1 to the id. But ids are names, not quantities: the target is the id that "
+        "stands one place further in the text.",
+    ),
+    mistake(
+        "The targets are shifted by two places.",
+        replace={"ids[1 : n_inputs + 1]": "torch.cat([ids[2:], ids[:2]])[:n_inputs]"},
+        hint="Your targets are two places ahead of the inputs. Did you shift twice, perhaps once "
+        "in the slice and once more where you cut it?",
+    ),
+    mistake(
+        "The last target of each row is the first input of the same row.",
+        replace={"ids[1 : n_inputs + 1].reshape(batch_size, n_steps)": "inputs.roll(-1, dims=1)"},
+        hint="Inside a row your targets are right. But the last target of a row is not its own "
+        "first id: it is the next id of the text, which is the first input of the next row.",
+    ),
+    mistake(
+        "The last piece is lost if it is shorter than the others.",
+        replace={"range(0, n_steps, length)": "range(0, n_steps - length + 1, length)"},
+        hint="You leave out the last piece if it is not full. These steps would never be learned: "
+        "let the last piece be shorter.",
+    ),
+    mistake(
+        "Neighbouring ids are dealt out to different rows.",
+        replace={
+            "[:n_inputs].reshape(batch_size, n_steps)": "[:n_inputs].reshape(n_steps, batch_size).T"
+            "",
+            "+ 1].reshape(batch_size, n_steps)": "+ 1].reshape(n_steps, batch_size).T",
+        },
+        hint="You deal out the ids to the rows like cards, so that neighbours in the text are in "
+        "different rows. Each row must be one stretch of the text.",
+    ),
     rows_follow_each_other,
-    pieces_overlap,
+    mistake(
+        "Each piece begins with the last place of the piece before.",
+        replace={"range(0, n_steps, length)": "range(0, n_steps, max(length - 1, 1))"},
+        hint="Your pieces share one place. As inputs and targets are two tensors, nothing is lost "
+        "at a border: the next piece begins where the last one ended.",
+    ),
     count_ids_not_steps,
-    batch_last,
-    empty_last_piece,
+    mistake(
+        "Time is the first axis, and the rows are the second.",
+        replace={
+            "inputs[:, i : i + length]": "inputs.T[i : i + length]",
+            "targets[:, i : i + length]": "targets.T[i : i + length]",
+        },
+        hint="All numbers are right, but you return time as the first axis. The contract asks for "
+        "rows of the batch first, then time.",
+    ),
+    mistake(
+        "Where the pieces come out even, there is an empty one at the end.",
+        replace={"range(0, n_steps, length)": "range(0, n_steps + 1, length)"},
+        hint="Where the pieces come out even, your list ends with a piece without any step. Its "
+        "loss would be 0 / 0. Where does your range end?",
+    ),
 )
 
 
@@ -357,6 +300,6 @@ CHECK = Check(
     reference=stream_pieces,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold),
+    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold, right_answer),
     seconds=5.0,
 )

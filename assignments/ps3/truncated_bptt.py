@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
 )
 from course_pkg.layers.recurrent import ElmanCell, LSTMCell, State
 from course_pkg.models import recurrent as models
@@ -232,110 +233,8 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="You carry the state into the next piece together with its graph, and torch is asked to "
-    "go back through it twice. Cut it at the end of each piece: detach every part.",
-)
-def state_not_detached(step, loss_of, state, pieces, update):
-    """The state is carried with its graph."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-    return losses, tuple(part.detach() for part in state)
-
-
-@mistake(
-    hint="With retain_graph torch no longer complains, but the gradient now flows through all "
-    "earlier pieces, and memory grows without end. Detach the state instead.",
-)
-def graph_retained(step, loss_of, state, pieces, update):
-    """The graph is kept, so that gradients flow through all pieces before."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward(retain_graph=True)
-        update()
-        losses.append(loss.item())
-    return losses, tuple(part.detach() for part in state)
-
-
-@mistake(
-    hint="You detach the hidden state, but a state may have a second part, the memory. The "
-    "gradient finds its way through that one: detach every part.",
-)
-def only_first_part_detached(step, loss_of, state, pieces, update):
-    """Only the hidden state is cut from its graph, not the memory."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-        state = (state[0].detach(), *state[1:])
-    return losses, state
-
-
-@mistake(
-    hint="You carry the hidden state, but put zeros in the place of the second part, the memory. "
-    "Every part goes on with its value.",
-)
-def only_first_part_carried(step, loss_of, state, pieces, update):
-    """Only the hidden state is carried; the memory starts from zeros in each piece."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-        state = (state[0].detach(), *(torch.zeros_like(part) for part in state[1:]))
-    return losses, state
-
-
-@mistake(
-    hint="Each of your pieces starts from the first state. So the network forgets everything at "
-    "every border: carry the state's value on, and cut only its graph.",
-)
-def start_anew_in_each_piece(step, loss_of, state, pieces, update):
-    """Each piece starts from the first state again."""
-    losses, after = [], state
-    for ids, targets in pieces:
-        after, outputs = state, []
-        for t in range(ids.shape[1]):
-            after = step(ids[:, t], after)
-            outputs.append(after[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-    return losses, tuple(part.detach() for part in after)
-
-
-@mistake(
-    hint="You replace the state that you are given by zeros. The caller decides what stands "
-    "before the first piece: start from it.",
-)
-def start_from_zeros(step, loss_of, state, pieces, update):
-    """The state that is given is replaced by zeros."""
-    state = tuple(torch.zeros_like(part) for part in state)
+def right_answer(step, loss_of, state, pieces, update):
+    """The answer that the mistakes start from."""
     losses = []
     for ids, targets in pieces:
         outputs = []
@@ -347,144 +246,6 @@ def start_from_zeros(step, loss_of, state, pieces, update):
         update()
         losses.append(loss.item())
         state = tuple(part.detach() for part in state)
-    return losses, state
-
-
-@mistake(
-    hint="You cut the graph after every step, so no step learns from the next one. Inside a piece "
-    "the gradient must flow: cut only at its end.",
-)
-def cut_at_every_step(step, loss_of, state, pieces, update):
-    """The graph is cut after every step, not after every piece."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], tuple(part.detach() for part in state))
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-    return losses, tuple(part.detach() for part in state)
-
-
-@mistake(
-    hint="You update once, after all pieces. In a long text that is far too rare: update after "
-    "each piece.",
-)
-def update_at_the_end(step, loss_of, state, pieces, update):
-    """All pieces are read before the only update."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        losses.append(loss.item())
-        state = tuple(part.detach() for part in state)
-    update()
-    return losses, state
-
-
-@mistake(
-    hint="You update before you go backward, so the weights move by an old gradient, or by none. "
-    "First backward, then update.",
-)
-def update_before_backward(step, loss_of, state, pieces, update):
-    """The update comes before the gradient, and so uses that of the piece before."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        update()
-        loss.backward()
-        losses.append(loss.item())
-        state = tuple(part.detach() for part in state)
-    return losses, state
-
-
-@mistake(
-    hint="You score only the last step of each piece. Every step predicts an id: collect all "
-    "hidden states, and give them to loss_of together.",
-)
-def last_loss_only(step, loss_of, state, pieces, update):
-    """Only the last step of each piece has a loss."""
-    losses = []
-    for ids, targets in pieces:
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-        loss = loss_of(state[0].unsqueeze(1), targets[:, -1:])
-        loss.backward()
-        update()
-        losses.append(loss.item())
-        state = tuple(part.detach() for part in state)
-    return losses, state
-
-
-@mistake(
-    hint="You collect each hidden state before its step, so a prediction never sees the newest "
-    "id. Step first, then collect.",
-)
-def states_before_the_step(step, loss_of, state, pieces, update):
-    """The states before each step are scored, not those after it."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            outputs.append(state[0])
-            state = step(ids[:, t], state)
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        if loss.requires_grad:
-            loss.backward()
-        update()
-        losses.append(loss.item())
-        state = tuple(part.detach() for part in state)
-    return losses, state
-
-
-@mistake(
-    hint="You stack the hidden states with time as the first axis, so they meet the wrong "
-    "targets. The shape is (B, t, R): stack along axis 1.",
-)
-def time_before_batch(step, loss_of, state, pieces, update):
-    """The hidden states are stacked with time as the first axis."""
-    losses = []
-    for ids, targets in pieces:
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
-        state = tuple(part.detach() for part in state)
-    return losses, state
-
-
-@mistake(
-    hint="The training is right. But the state that you return still carries its graph, and "
-    "whoever goes on from it would go backward twice: detach it too.",
-)
-def returned_with_its_graph(step, loss_of, state, pieces, update):
-    """The state that is returned still carries its graph."""
-    losses = []
-    for ids, targets in pieces:
-        state = tuple(part.detach() for part in state)
-        outputs = []
-        for t in range(ids.shape[1]):
-            state = step(ids[:, t], state)
-            outputs.append(state[0])
-        loss = loss_of(torch.stack(outputs, dim=1), targets)
-        loss.backward()
-        update()
-        losses.append(loss.item())
     return losses, state
 
 
@@ -511,20 +272,111 @@ def remember_between_calls(step, loss_of, state, pieces, update, carried={}):  #
     return losses, state
 
 
-MISTAKES = (
-    state_not_detached,
-    graph_retained,
-    only_first_part_detached,
-    only_first_part_carried,
-    start_anew_in_each_piece,
-    start_from_zeros,
-    cut_at_every_step,
-    update_at_the_end,
-    update_before_backward,
-    last_loss_only,
-    states_before_the_step,
-    time_before_batch,
-    returned_with_its_graph,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The state is carried with its graph.",
+        replace={
+            "state = tuple(part.detach() for part in state)": "",
+            "losses, state": "losses, tuple(part.detach() for part in state)",
+        },
+        hint="You carry the state into the next piece together with its graph, and torch is asked "
+        "to go back through it twice. Cut it at the end of each piece: detach every part.",
+    ),
+    mistake(
+        "The graph is kept, so that gradients flow through all pieces before.",
+        replace={
+            "loss.backward()": "loss.backward(retain_graph=True)",
+            "state = tuple(part.detach() for part in state)": "",
+            "losses, state": "losses, tuple(part.detach() for part in state)",
+        },
+        hint="With retain_graph torch no longer complains, but the gradient now flows through all "
+        "earlier pieces, and memory grows without end. Detach the state instead.",
+    ),
+    mistake(
+        "Only the hidden state is cut from its graph, not the memory.",
+        replace={"tuple(part.detach() for part in state)": "(state[0].detach(), *state[1:])"},
+        hint="You detach the hidden state, but a state may have a second part, the memory. The "
+        "gradient finds its way through that one: detach every part.",
+    ),
+    mistake(
+        "Only the hidden state is carried; the memory starts from zeros in each piece.",
+        replace={
+            "tuple(part.detach() for part in state)": "(state[0].detach(), *(torch.zeros_like(part)"
+            " for part in state[1:]))",
+        },
+        hint="You carry the hidden state, but put zeros in the place of the second part, the "
+        "memory. Every part goes on with its value.",
+    ),
+    mistake(
+        "Each piece starts from the first state again.",
+        replace={
+            "losses = []": "losses, first = [], state",
+            "outputs = []": "state, outputs = first, []",
+        },
+        hint="Each of your pieces starts from the first state. So the network forgets everything "
+        "at every border: carry the state's value on, and cut only its graph.",
+    ),
+    mistake(
+        "The state that is given is replaced by zeros.",
+        replace={
+            "losses = []": "state = tuple(torch.zeros_like(part) for part in state)\nlosses = []",
+        },
+        hint="You replace the state that you are given by zeros. The caller decides what stands "
+        "before the first piece: start from it.",
+    ),
+    mistake(
+        "The graph is cut after every step, not after every piece.",
+        replace={
+            "step(ids[:, t], state)": "step(ids[:, t], tuple(part.detach() for part in state))",
+        },
+        hint="You cut the graph after every step, so no step learns from the next one. Inside a "
+        "piece the gradient must flow: cut only at its end.",
+    ),
+    mistake(
+        "All pieces are read before the only update.",
+        replace={"update()": "", "return losses, state": "update()\nreturn losses, state"},
+        hint="You update once, after all pieces. In a long text that is far too rare: update "
+        "after each piece.",
+    ),
+    mistake(
+        "The update comes before the gradient, and so uses that of the piece before.",
+        replace={"loss.backward()": "update()\nloss.backward()", "update()": ""},
+        hint="You update before you go backward, so the weights move by an old gradient, or by "
+        "none. First backward, then update.",
+    ),
+    mistake(
+        "Only the last step of each piece has a loss.",
+        replace={"torch.stack(outputs, dim=1), targets": "state[0].unsqueeze(1), targets[:, -1:]"},
+        hint="You score only the last step of each piece. Every step predicts an id: collect all "
+        "hidden states, and give them to loss_of together.",
+    ),
+    mistake(
+        "The states before each step are scored, not those after it.",
+        replace={
+            "outputs.append(state[0])": "",
+            "state = step(ids[:, t], state)": "outputs.append(state[0])\n"
+            "state = step(ids[:, t], state)",
+            "loss.backward()": "if loss.requires_grad:\n    loss.backward()",
+        },
+        hint="You collect each hidden state before its step, so a prediction never sees the "
+        "newest id. Step first, then collect.",
+    ),
+    mistake(
+        "The hidden states are stacked with time as the first axis.",
+        replace={", dim=1": ""},
+        hint="You stack the hidden states with time as the first axis, so they meet the wrong "
+        "targets. The shape is (B, t, R): stack along axis 1.",
+    ),
+    mistake(
+        "The state that is returned still carries its graph.",
+        replace={
+            "outputs = []": "outputs = []\nstate = tuple(part.detach() for part in state)",
+            "state = tuple(part.detach() for part in state)": "",
+        },
+        hint="The training is right. But the state that you return still carries its graph, and "
+        "whoever goes on from it would go backward twice: detach it too.",
+    ),
     remember_between_calls,
 )
 
@@ -609,6 +461,8 @@ CHECK = Check(
     reference=truncated_bptt,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_unroller, by_recursion, by_accumulate, by_writing_into_a_tensor),
+    alternatives=alternatives(
+        by_unroller, by_recursion, by_accumulate, by_writing_into_a_tensor, right_answer
+    ),
     seconds=5.0,
 )

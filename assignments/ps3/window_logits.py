@@ -13,6 +13,7 @@ from autograder.authoring.checks import (
     alternatives,
     counted,
     mistake,
+    mistakes,
 )
 from course_pkg.models.window import FixedWindowLM
 
@@ -133,28 +134,13 @@ PARTS = (
 # -- mistakes --------------------------------------------------------------------------------------
 
 
-@mistake(
-    hint="Your window holds the right ids, but in reverse. Each place of the window has its own "
-    "weights, so order counts: the oldest id comes first.",
-)
-def newest_first(ids, window, eos_id, weights):
-    """The window is reversed: the newest id comes first."""
-    padded = F.pad(ids, (window - 1, 0), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1).flip(-1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="Your hidden layer has no tanh. Without it two layers are one linear map, and the "
-    "network cannot combine words in any way that a sum does not.",
-)
-def without_tanh(ids, window, eos_id, weights):
-    """The tanh is missing."""
+def right_answer(ids, window, eos_id, weights):
+    """The answer that the mistakes start from."""
     padded = F.pad(ids, (window - 1, 0), value=eos_id)
     vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = vectors @ weights["hidden"].T + weights["hidden_bias"]
-    return hidden @ weights["output"].T + weights["output_bias"]
+    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
+    logits = hidden @ weights["output"].T + weights["output_bias"]
+    return logits
 
 
 @mistake(
@@ -165,97 +151,6 @@ def zeros_before_the_text(ids, window, eos_id, weights):
     """Before the text stands a vector of zeros instead of eos."""
     vectors = F.pad(weights["embedding"][ids], (0, 0, window - 1, 0))
     vectors = vectors.unfold(1, window, 1).transpose(2, 3).flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="You pad with the id 0. It may be an ordinary word: pad with the eos_id that is given."
-)
-def id_0_before_the_text(ids, window, eos_id, weights):
-    """Before the text stands the id 0 instead of eos."""
-    padded = F.pad(ids, (window - 1, 0))
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="You pad on the right. So a window reaches to the right of its place and sees the very "
-    "id that is to be predicted. What is missing is missing on the left.",
-)
-def pad_on_the_right(ids, window, eos_id, weights):
-    """The padding stands after the text, so that a window sees what is to come."""
-    padded = F.pad(ids, (0, window - 1), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="Your windows end one place too early: the score at a place must use the id of the place "
-    "itself, since it predicts the id after it. How many ids of padding do you need?",
-)
-def one_place_late(ids, window, eos_id, weights):
-    """The window ends one place too early: the newest id is not seen."""
-    padded = F.pad(ids, (window, 0), value=eos_id)[:, :-1]
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="You score only places with a full window. The first words of a text must be predicted "
-    "too: fill what is missing on the left with eos_id.",
-)
-def only_full_windows(ids, window, eos_id, weights):
-    """Places without a full window are left out."""
-    vectors = weights["embedding"][ids.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(hint="Your hidden layer has no bias. Add `hidden_bias` to the product before the tanh.")
-def without_hidden_bias(ids, window, eos_id, weights):
-    """The hidden layer's bias is missing."""
-    padded = F.pad(ids, (window - 1, 0), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T)
-    return hidden @ weights["output"].T + weights["output_bias"]
-
-
-@mistake(
-    hint="Your output has no bias. It lets frequent words have a high score in every context: add "
-    "it to the product with the output weights.",
-)
-def without_output_bias(ids, window, eos_id, weights):
-    """The bias of the output is missing."""
-    padded = F.pad(ids, (window - 1, 0), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return hidden @ weights["output"].T
-
-
-@mistake(
-    hint="You return probabilities. The contract asks for the scores before softmax, since the "
-    "loss needs them to stay accurate.",
-)
-def probabilities(ids, window, eos_id, weights):
-    """Probabilities are returned instead of scores."""
-    padded = F.pad(ids, (window - 1, 0), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].flatten(2)
-    hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
-    return torch.softmax(hidden @ weights["output"].T + weights["output_bias"], dim=-1)
-
-
-@mistake(
-    hint="In your windows the first features of all ids come first, then the second ones. Put "
-    "whole embeddings side by side: look at the order of the axes before you flatten.",
-)
-def mixed_up_features(ids, window, eos_id, weights):
-    """The features of the window's embeddings are interleaved, not side by side."""
-    padded = F.pad(ids, (window - 1, 0), value=eos_id)
-    vectors = weights["embedding"][padded.unfold(1, window, 1)].transpose(2, 3).flatten(2)
     hidden = torch.tanh(vectors @ weights["hidden"].T + weights["hidden_bias"])
     return hidden @ weights["output"].T + weights["output_bias"]
 
@@ -274,18 +169,68 @@ def rows_in_one_stream(ids, window, eos_id, weights):
     return hidden @ weights["output"].T + weights["output_bias"]
 
 
-MISTAKES = (
-    newest_first,
-    without_tanh,
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The window is reversed: the newest id comes first.",
+        replace={"unfold(1, window, 1)": "unfold(1, window, 1).flip(-1)"},
+        hint="Your window holds the right ids, but in reverse. Each place of the window has its "
+        "own weights, so order counts: the oldest id comes first.",
+    ),
+    mistake(
+        "The tanh is missing.",
+        replace={"torch.tanh(": "("},
+        hint="Your hidden layer has no tanh. Without it two layers are one linear map, and the "
+        "network cannot combine words in any way that a sum does not.",
+    ),
     zeros_before_the_text,
-    id_0_before_the_text,
-    pad_on_the_right,
-    one_place_late,
-    only_full_windows,
-    without_hidden_bias,
-    without_output_bias,
-    probabilities,
-    mixed_up_features,
+    mistake(
+        "Before the text stands the id 0 instead of eos.",
+        replace={", value=eos_id": "", "logits =": "return", "return logits": ""},
+        hint="You pad with the id 0. It may be an ordinary word: pad with the eos_id that is "
+        "given.",
+    ),
+    mistake(
+        "The padding stands after the text, so that a window sees what is to come.",
+        replace={"(window - 1, 0)": "(0, window - 1)"},
+        hint="You pad on the right. So a window reaches to the right of its place and sees the "
+        "very id that is to be predicted. What is missing is missing on the left.",
+    ),
+    mistake(
+        "The window ends one place too early: the newest id is not seen.",
+        replace={"(window - 1, 0), value=eos_id)": "(window, 0), value=eos_id)[:, :-1]"},
+        hint="Your windows end one place too early: the score at a place must use the id of the "
+        "place itself, since it predicts the id after it. How many ids of padding do you need?",
+    ),
+    mistake(
+        "Places without a full window are left out.",
+        replace={"padded.unfold": "ids.unfold"},
+        hint="You score only places with a full window. The first words of a text must be "
+        "predicted too: fill what is missing on the left with eos_id.",
+    ),
+    mistake(
+        "The hidden layer's bias is missing.",
+        replace={' + weights["hidden_bias"]': ""},
+        hint="Your hidden layer has no bias. Add `hidden_bias` to the product before the tanh.",
+    ),
+    mistake(
+        "The bias of the output is missing.",
+        replace={' + weights["output_bias"]': ""},
+        hint="Your output has no bias. It lets frequent words have a high score in every context: "
+        "add it to the product with the output weights.",
+    ),
+    mistake(
+        "Probabilities are returned instead of scores.",
+        replace={"return logits": "return torch.softmax(logits, dim=-1)"},
+        hint="You return probabilities. The contract asks for the scores before softmax, since "
+        "the loss needs them to stay accurate.",
+    ),
+    mistake(
+        "The features of the window's embeddings are interleaved, not side by side.",
+        replace={"flatten(2)": "transpose(2, 3).flatten(2)"},
+        hint="In your windows the first features of all ids come first, then the second ones. Put "
+        "whole embeddings side by side: look at the order of the axes before you flatten.",
+    ),
     rows_in_one_stream,
 )
 
@@ -357,6 +302,8 @@ CHECK = Check(
     reference=window_logits,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_unfold, by_sums, by_places, by_convolution, by_table),
+    alternatives=alternatives(
+        by_unfold, by_sums, by_places, by_convolution, by_table, right_answer
+    ),
     seconds=5.0,
 )

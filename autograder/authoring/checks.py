@@ -16,12 +16,16 @@ it needs inside its body (the standard library, numpy or torch), reads no global
 plain data: None, bool, int, float, str, bytes, list, tuple, dict, set, NumPy arrays, tensors.
 """
 
+import builtins
+import dis
 import inspect
 import linecache
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -163,7 +167,7 @@ def mistakes(
 
         MISTAKES = mistakes(
             by_walking,
-            mistake("A merged id is used again.", replace="+= 2", by="+= 1", hint="..."),
+            mistake("A merged id is used again.", replace={"+= 2": "+= 1"}, hint="..."),
             merge_from_the_right,  # a function below `@mistake(hint="...")`
         )
 
@@ -178,8 +182,7 @@ def mistake(
     name: str = "",
     *,
     hint: str,
-    replace: str | Sequence[str] = (),
-    by: str | Sequence[str] = (),
+    replace: Mapping[str, str] | None = None,
     endless: bool = False,
 ) -> Callable[[Callable[..., Any]], Mistake]:
     """Say what is wrong with an answer, or what must be changed in a right one to make it wrong.
@@ -187,54 +190,67 @@ def mistake(
     Args:
         name: says in one sentence what is misunderstood; by default the answer's docstring.
         hint: what the student reads beside the name.
-        replace: text that occurs exactly once in the answer's source, or several such texts. Whole
-            lines may be indented as is convenient.
-        by: what stands in its place, or in theirs.
+        replace: texts, each of which occurs exactly once in the answer's source, and what is to
+            stand in their place. Where either has several lines, both are whole lines, and may be
+            indented as is convenient.
         endless: it does not end in at least one case.
 
     Raises:
-        ValueError: where it is applied, if a text does not occur exactly once; names the mistake.
+        ValueError: where it is applied, if a text does not occur exactly once, or if the change
+            reads a name that its file does not have; names item and mistake.
     """
-    old, new = ([text] if isinstance(text, str) else list(text) for text in (replace, by))
 
     def make(answer: Callable[..., Any]) -> Mistake:
         title = name or _docstring(answer)
         try:
-            wrong = _changed(answer, old, new, title) if old else answer
+            wrong = _changed(answer, replace, title) if replace else answer
             return Mistake(title, hint, wrong, endless)
         except ValueError as error:
-            raise ValueError(f"{answer.__module__}, mistake {title!r}: {error}") from None
+            item = Path(answer.__code__.co_filename).stem
+            raise ValueError(f"{item}, mistake {title!r}: {error}") from None
 
     return make
 
 
 def _changed(
-    answer: Callable[..., Any], old: Sequence[str], new: Sequence[str], title: str
+    answer: Callable[..., Any], replace: Mapping[str, str], title: str
 ) -> Callable[..., Any]:
     """Compile an answer anew with some texts replaced; its source can be read as any other's."""
     source = textwrap.dedent(inspect.getsource(answer))
-    for text, other in zip(old, new, strict=True):
-        found = list(re.finditer(_pattern(text), source))
+    changes = []
+    for old, new in replace.items():
+        pattern = re.escape(old)
+        if is_block := "\n" in old + new:
+            lines = map(re.escape, textwrap.dedent(old).strip("\n").split("\n"))
+            pattern = "(?m:^)(?P<indent> *)" + "\n(?P=indent)".join(lines) + "(?m:$)"
+        found = list(re.finditer(pattern, source))
         if len(found) != 1:
             times = f"{len(found)} times in {answer.__name__}; it must occur once"
-            raise ValueError(f"{text!r} occurs {times}")
-        if "\n" in text:
-            other = textwrap.indent(textwrap.dedent(other).strip("\n"), found[0]["indent"])
-        source = source[: found[0].start()] + other + source[found[0].end() :]
+            raise ValueError(f"{old!r} occurs {times}")
+        if is_block:
+            new = textwrap.indent(textwrap.dedent(new).strip("\n"), found[0]["indent"])
+        changes.append((*found[0].span(), new))
+    for start, end, new in sorted(changes, reverse=True):
+        source = source[:start] + new + source[end:]
     file = f"{answer.__code__.co_filename}: {title}"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    namespace = dict(answer.__globals__)
-    exec(compile(source, file, "exec"), namespace)
+    namespace, code = dict(answer.__globals__), compile(source, file, "exec")
+    for name in globals_read(code) - {answer.__name__, *namespace, *vars(builtins)}:
+        raise ValueError(f"it reads the name {name}, which its file does not have")
+    exec(code, namespace)
     made: Callable[..., Any] = namespace[answer.__name__]
     return made
 
 
-def _pattern(text: str) -> str:
-    """Return what finds a text: anywhere in a line, or as whole lines of any indentation."""
-    if "\n" not in text:
-        return re.escape(text)
-    lines = textwrap.dedent(text).strip("\n").split("\n")
-    return "(?m:^)(?P<indent> *)" + "\n(?P=indent)".join(map(re.escape, lines)) + "(?m:$)"
+def globals_read(code: CodeType) -> set[str]:
+    """Name what code reads that it does not define itself, builtins included."""
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
+        and not instruction.argval.startswith("__")
+    }
+    return names.union(*(globals_read(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _docstring(answer: Callable[..., Any]) -> str:

@@ -14,12 +14,10 @@ ends is declared `endless`. A mutant that changes no behaviour is listed in its 
 
 import builtins
 import dataclasses
-import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 from nbformat import NotebookNode
@@ -372,21 +370,8 @@ def _free_names(check: Check) -> Iterator[str]:
     """Names that a probe reads, but neither defines nor imports: it must stand alone."""
     for part in check.parts:
         code = compile(part.probe_source, "<probe>", "exec")
-        for name in sorted(_globals_read(code) - set(vars(builtins))):
+        for name in sorted(globals_read(code) - set(vars(builtins))):
             yield f"{check.item}: the probe of part {part.name!r} reads the global name {name}"
-
-
-def _globals_read(code: CodeType) -> set[str]:
-    names = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
-        and not instruction.argval.startswith("__")
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= _globals_read(constant)
-    return names
 
 
 def _set_aside(

@@ -4,7 +4,7 @@ The model gives a distribution; how to choose from it is a separate question, an
 `course_pkg.decoding.samplers`. Chapters: n-gram models, GPT.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -140,7 +140,8 @@ class FixedGenerator(nn.Module):
             raise ValueError(
                 f"length is {length}; it must be at most the context, {config.context_length}"
             )
-        if config.positions in ("alibi", "relative"):
+        first: Any = model.stack.blocks[0]
+        if first.attention.positions.changes_scores:
             raise ValueError(
                 f"positions is {config.positions!r}; use generate(), which has no fixed cache"
             )

@@ -29,7 +29,8 @@ class TrainerConfig:
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
         fused: use torch's fused optimizer instead of the written-out one; same steps.
         compile: `torch.compile` the model; pays back after thousands of small updates.
-        checkpoint_every: updates between checkpoints; a roll back loses at most these.
+        checkpoint_every: updates between checkpoints; a roll back loses at most these. Default:
+            about 200, a multiple of `log_every`.
         spike_factor: how many times its recent median a loss must reach to count as a spike,
         spike_margin: and how many nats above it: three times almost nothing is no spike.
         n_rollbacks: spikes survived before the run stops.
@@ -51,7 +52,7 @@ class TrainerConfig:
     compile: bool = False
     log_every: int = 10
     evaluate_every: int | None = None
-    checkpoint_every: int = 200
+    checkpoint_every: int = None  # type: ignore[assignment]
     n_checkpoints: int = 2
     spike_factor: float = 3.0
     spike_margin: float = 0.5
@@ -62,6 +63,9 @@ class TrainerConfig:
         for name in ("n_steps", "n_accumulate", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.checkpoint_every is None:  # chosen here, so that nobody is told off for a default
+            every = max(1, 200 // self.log_every) * self.log_every
+            object.__setattr__(self, "checkpoint_every", every)
         if not self.lr > 0:
             raise ValueError(f"lr is {self.lr}; it must be positive")
         if not 0 <= self.beta2 < 1:
@@ -78,8 +82,8 @@ class TrainerConfig:
             every = getattr(self, name)
             if every is not None and (every < 1 or every % self.log_every):
                 raise ValueError(
-                    f"{name} is {every}; it must be a multiple of log_every, {self.log_every}: "
-                    "only then are the losses known to be good"
+                    f"{name} is {every}; it must be a multiple of log_every, {self.log_every} (set "
+                    "that too): only then are the losses known to be good"
                 )
         self.learning_rates()
 
@@ -101,6 +105,10 @@ class TrainerConfig:
                 return optim.cosine_schedule(self.lr, n_warmup=self.n_warmup, n_steps=self.n_steps)
             case "constant":
                 return optim.constant_schedule(self.lr, n_warmup=self.n_warmup)
+            case "inverse_sqrt" if self.n_warmup < 1:
+                raise ValueError(
+                    f"n_warmup is {self.n_warmup}; the schedule 'inverse_sqrt' needs 1 or more"
+                )
             case "inverse_sqrt":  # d_model 1 and this factor put the peak at lr
                 factor = self.lr * self.n_warmup**0.5
                 return optim.inverse_sqrt_schedule(1, n_warmup=self.n_warmup, factor=factor)

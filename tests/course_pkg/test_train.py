@@ -43,6 +43,15 @@ def test_run_leaves_recipe_log_model_and_card(tmp_path, capsys):
         assert fact in loaded.card
 
 
+def test_bert_on_texts_so_short_that_some_hide_no_token_trains(tmp_path):
+    settings = ["--corpus", "reference", "--tokenizer", "char", "--steps", "40", "--seed", "1"]
+    shape = ["--batch-size", "1", "--context-length", "8", "--device", "cpu"]
+    train.main(["bert", *settings, *shape, "--out", str(tmp_path)])
+    found = losses(tmp_path)
+    assert max(found) == 40 and all(0 < loss < 10 for loss in found.values())
+    assert not any("event" in entry for entry in log(tmp_path))
+
+
 def test_fast_run_equals_the_readable_one(tmp_path):
     """All but the padded vocabulary, which draws other weights."""
     settings = {"batch_size": 4, "context_length": 16, "n_steps": 12}

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_pkg.decoding.generation import FixedGenerator
 from course_pkg.layers.positions import AttentionPositions, RotaryPositions
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.transformer_config import ATTENTION_POSITIONS, TransformerConfig
@@ -75,6 +76,8 @@ def test_new_scheme_learns_and_works_with_a_cache(rng, config):
 def test_new_scheme_is_refused_where_scores_may_not_change(config):
     with pytest.raises(ValueError, match="positions is LogDistances; with an attend function"):
         GPT(config, attend=written_by_hand)
+    with pytest.raises(ValueError, match="positions is 'kerple'; use generate"):
+        FixedGenerator(GPT(config), batch_size=1, length=5)
 
 
 def test_rotary_angles_are_computed_once_for_all_layers_queries_and_keys(rng, monkeypatch):

@@ -428,6 +428,11 @@ def test_trainer_out_of_memory_says_what_to_do(monkeypatch, exhausted):
         trainer.train()
 
 
+@pytest.mark.parametrize(("log_every", "checkpoint_every"), [(10, 200), (30, 180), (500, 500)])
+def test_trainer_config_fits_a_checkpoint_every_that_was_not_set(log_every, checkpoint_every):
+    assert TrainerConfig(n_steps=5, log_every=log_every).checkpoint_every == checkpoint_every
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -435,6 +440,7 @@ def test_trainer_out_of_memory_says_what_to_do(monkeypatch, exhausted):
         ({"lr": -1.0}, r"lr is -1\.0"),
         ({"precision": "float8"}, "'float8'"),
         ({"schedule": "step"}, "'step'"),
+        ({"schedule": "inverse_sqrt", "n_warmup": 0}, "n_warmup is 0; the schedule 'inverse_sqrt'"),
         ({"checkpoint_every": 7}, "checkpoint_every is 7.*multiple of log_every, 5"),
         ({"spike_factor": 1.0}, r"spike_factor is 1\.0"),
         ({"beta2": 1.0}, r"beta2 is 1\.0"),

@@ -57,12 +57,17 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Run:
-    """Everything that came out of the sandbox for one submission."""
+    """Everything that came out of the sandbox for one submission.
+
+    Attributes:
+        tampered: student code has sent messages in the worker's place.
+    """
 
     cells: tuple[CellResult, ...]
     observations: tuple[Observation, ...]
     seconds: float
     problems: tuple[str, ...] = ()
+    tampered: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,7 @@ class State(StrEnum):
 
     GRADED = "graded"
     GRADED_WITH_PROBLEMS = "graded with problems"
+    TAMPERED = "tampering"
     REFUSED = "refused"
     GRADER_FAULT = "grader fault"
 

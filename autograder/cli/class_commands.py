@@ -87,8 +87,9 @@ def grade(
     """Grade every submission in a folder or an archive.
 
     Each student ends in exactly one state: graded, graded with problems (something in the notebook
-    was repaired), refused (no notebook could be read) or grader fault (ours, and tried again next
-    time). Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
+    was repaired), tampering (student code sent messages in the grader's place), refused (no
+    notebook could be read) or grader fault (ours, and tried again next time).
+    Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
     Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
     differs from the one recorded before, it says whose and why. With --json, --watch prints one

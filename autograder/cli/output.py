@@ -25,6 +25,7 @@ _MOST_ROWS = 40
 _COLOURS = {
     State.GRADED: "green",
     State.GRADED_WITH_PROBLEMS: "yellow",
+    State.TAMPERED: "red",
     State.REFUSED: "red",
     State.GRADER_FAULT: "magenta",
 }

@@ -143,6 +143,8 @@ class Grader:
         run, verdicts = self.judge(repaired, task.seed, self._released.problem_set.checks, shown)
         reasons = (*task.reasons, *repaired.reasons, *run.problems)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
+        if run.tampered:
+            state = State.TAMPERED
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
         lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}

@@ -306,20 +306,20 @@ class _Session:
             # By its default action the signal ends this process even inside a call into C.
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, request.seconds)
-            value = probe_or_failure(request, self.shell.user_ns)
-            _send_value(self.channel, value)
+            answer = _encode_answer(probe_or_failure(request, self.shell.user_ns))
+            # Ended while it sends, it would leave half a message, as if it had tampered with them.
             signal.setitimer(signal.ITIMER_REAL, 0)
+            framing.write(self.channel, answer, _forever())
 
 
-def _send_value(channel: socket.socket, value: Any) -> None:
-    """Send a value or a Failure; for a value that may not travel, the Failure that says so."""
+def _encode_answer(value: Any) -> bytes:
+    """Encode a value or a Failure; for a value that may not travel, the Failure that says so."""
     if type(value) is not Failure:
         try:
-            framing.write(channel, wire.encode({"value": value}), _forever())
-            return
+            return wire.encode({"value": value})
         except WireError as error:
             value = failure_of(error)
-    _send(channel, {"failure": [value.kind, value.message]})
+    return wire.encode({"failure": [value.kind, value.message]})
 
 
 def _send(stream: socket.socket, message: dict[str, Any]) -> None:

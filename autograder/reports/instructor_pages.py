@@ -93,7 +93,10 @@ def _change(plain: Mapping[str, Any]) -> Change:
 
 def _student_row(grade: Grade, points: float) -> dict[str, Any]:
     timing = grade.timing
-    needs_a_look = bool(timing.note) or grade.state in (State.REFUSED, State.GRADER_FAULT)
+    needs_a_look = bool(timing.note) or grade.state not in (
+        State.GRADED,
+        State.GRADED_WITH_PROBLEMS,
+    )
     return {
         "grade": grade,
         "points": points,

@@ -34,6 +34,13 @@ class DiedError(Exception):
         self.failure = Failure(kind, message)
 
 
+class ProtocolError(DiedError):
+    """A message is malformed: student code has written it, as the worker writes none such."""
+
+    def __init__(self, message: str = "an answer that does not fit the protocol") -> None:
+        super().__init__("refused", message)
+
+
 class ServerDiedError(Exception):
     """The warm server is gone; no submission is to blame."""
 
@@ -95,14 +102,14 @@ class Session:
             self._wait(deadline)
             answer = framing.read(self.channel, deadline, self.known)
         except WireError as error:
-            raise DiedError("refused", str(error)) from None
+            raise ProtocolError(str(error)) from None
         except TimeoutError:
             raise DiedError("timeout", "the time limit was exceeded") from None
         except (EOFError, OSError):
             raise self._died() from None
         self._drain()
         if type(answer) is not dict or len(answer) != 1 or type(next(iter(answer))) is not str:
-            raise DiedError("refused", "an answer that does not fit the protocol")
+            raise ProtocolError
         return next(iter(answer.items()))
 
     def take_output(self) -> str:
@@ -186,6 +193,7 @@ class Progress:
         self.results: dict[int, CellResult] = {}
         self.observations: dict[int, Observation] = {}
         self.problems: list[str] = []
+        self.tampered = False
         self._fatal_cells: set[int] = set()
 
     @property
@@ -198,6 +206,12 @@ class Progress:
         """Go on with a fresh process until all is done or something ends it."""
         if self._run_cells(session):
             self._run_probes(session)
+
+    def _look_at(self, death: DiedError) -> None:
+        """Note it if student code has sent messages in the worker's place."""
+        if isinstance(death, ProtocolError) and not self.tampered:
+            self.tampered = True
+            self.problems.append(f"messages out of the sandbox were tampered with: {death}")
 
     def close(self, seconds: float) -> Run:
         """Return the run; what was never reached is a Failure."""
@@ -214,6 +228,7 @@ class Progress:
             tuple(observation for _, observation in sorted(self.observations.items())),
             seconds,
             tuple(self.problems),
+            self.tampered,
         )
 
     def _within(self, seconds: float) -> float:
@@ -230,8 +245,9 @@ class Progress:
                 session.send({"cell": source}, deadline)
                 kind, error = session.receive(deadline)
                 if kind != "error" or type(error) not in (str, type(None)):
-                    raise DiedError("refused", "an answer that does not fit the protocol")
+                    raise ProtocolError
             except DiedError as death:
+                self._look_at(death)
                 error = f"{death.failure.kind}: {death.failure.message}"
                 self._fatal_cells.add(index)
                 self.problems.append(f"cell {index} was left out: {death.failure.message}")
@@ -264,7 +280,8 @@ class Progress:
                 batch = {"requests": [_encoded(request) for _, request in group]}
                 session.send(batch, self._within(0))
                 group = self._receive_item(session, group)
-            except DiedError:
+            except DiedError as death:
+                self._look_at(death)
                 return False
         return True
 
@@ -287,7 +304,7 @@ class Progress:
             if not goes_on:
                 return group[place + 1 :]
         if session.receive(self._within(0))[0] not in ("done", "died"):
-            raise DiedError("refused", "an answer that does not fit the protocol")
+            raise ProtocolError
         return []
 
     def _would_time_out(self, index: int, request: ProbeRequest) -> bool:
@@ -322,4 +339,4 @@ def _read_answer(kind: str, content: Any) -> tuple[object, bool]:
         name, message = content
         if name in _FAILURE_KINDS and type(message) is str:
             return Failure(name, message[:500]), kind == "failure"
-    raise DiedError("refused", "an answer that does not fit the protocol")
+    raise ProtocolError

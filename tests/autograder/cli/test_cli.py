@@ -119,9 +119,8 @@ def test_unknown_set_is_one_clear_line(run, toy_course):
 
 def test_grade_prints_a_table_that_adds_up(graded):
     out, _, result = graded
-    assert "3 received = 2 graded + 0 graded with problems + 1 refused + 0 grader fault" in (
-        result.stdout
-    )
+    states = "2 graded + 0 graded with problems + 0 tampering + 1 refused + 0 grader fault"
+    assert f"3 received = {states}" in result.stdout
     assert "90 of 90" in result.stdout and "50 of 90" in result.stdout
     assert "cy [red]" in result.stdout
     assert "not JSON" in result.stdout

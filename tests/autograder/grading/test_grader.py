@@ -4,7 +4,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.authoring.checks import Check, Part, ProblemSet
-from autograder.grading.grader import libraries_for
+from autograder.authoring.notebooks import as_text
+from autograder.authoring.release import ReleasedSet
+from autograder.grading import grader
+from autograder.grading.grader import Confinement, Grader, Task, libraries_for
+from autograder.records import State, Submission
 
 
 def probe_with_torch(implementation, inputs):
@@ -57,3 +61,17 @@ def test_probe_without_a_source_stops_nothing():
     assert libraries_for(ProblemSet("toy", "Toy", (faulty,)), notebook("import torch")) == (
         "torch",
     )
+
+
+@pytest.mark.parametrize(("tampered", "state"), [(False, State.GRADED), (True, State.TAMPERED)])
+def test_tampering_with_messages_is_a_state_of_its_own(
+    toy_course, toys, without_sandbox, monkeypatch, tampered, state
+):
+    run = grader.Sandbox.run
+    monkeypatch.setattr(
+        grader.Sandbox, "run", lambda *given: dataclasses.replace(run(*given), tampered=tampered)
+    )
+    data = as_text(toys.answer(toy_course, double=toys.double, mean=toys.mean)).encode()
+    with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as opened:
+        grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
+    assert (grade.state, grade.points) == (state, 90)

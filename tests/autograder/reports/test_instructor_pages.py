@@ -58,7 +58,8 @@ def test_class_page_counts_ranks_and_lists(outline, read_page):
     waiting = HandGrade(None, waiting=True)
     by_hand = {"ada": {"toy_essay": HandGrade(10)}, "bo": {"toy_essay": waiting}}
     words = read_page(class_page(outline, [GRADE, *others], by_hand)).words
-    assert "4 received 3 graded 0 graded with problems 1 refused 0 grader fault" in words
+    states = "3 graded 0 graded with problems 0 tampering 1 refused 0 grader fault"
+    assert f"4 received {states}" in words
     assert "66.7 mean of 100" in words  # (60 + 50 + 90) / 3: the refused one does not count
     assert "60 median" in words
     assert "1 answers wait" not in words and "1 answer waits for a person" in words

@@ -9,6 +9,7 @@ from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import SandboxUnavailable
 from autograder.sandbox.sandbox import Sandbox
+from tests.autograder.attacks.cheats import CHEATS
 
 pytestmark = pytest.mark.sandbox
 CALL = "def probe(f, inputs):\n    return f(**inputs)\n"
@@ -107,6 +108,25 @@ def test_known_answer_is_not_decoded(sandbox):
         ["def f(x): return x"], [request(x=5), request(case=1, x=6), request(case=2, x=5.0)], known
     )
     assert values(run) == [stands_for_5, 6, 5.0]
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["a value on every descriptor", "a well-formed value", "a daemon that answers first"],
+)
+def test_messages_that_student_code_sends_are_noticed(sandbox, variant):
+    cell = CHEATS["forged or erased outputs"][variant]
+    cell += "" if "def gram" in cell else "\ndef gram(x): return x"
+    run = sandbox.run([cell], [request("gram", x=1), request("gram", case=1, x=2)])
+    assert run.tampered
+    assert "messages out of the sandbox were tampered with" in " ".join(run.problems)
+
+
+def test_time_limit_while_a_large_value_is_sent_is_not_taken_for_tampering(sandbox):
+    cells = ["import time\ndef f(x):\n    time.sleep(x)\n    return bytes(60 << 20)"]
+    requests = [request(item=str(case), seconds=0.5, x=0.40 + 0.02 * case) for case in range(6)]
+    run = sandbox.run(cells, requests)
+    assert not run.tampered and run.problems == ()
 
 
 def test_library_that_is_not_held_ready_can_be_imported():

@@ -90,6 +90,7 @@ def grade_class(
     """
     started = time.monotonic()
     watcher = watcher or Watcher()
+    settings = settings.hiding(submissions)
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
         delivery = collect(submissions, released.name, settings.layout)

@@ -1,10 +1,13 @@
 """How a class is graded, whatever its submissions are."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from autograder.grading.grader import Confinement
 from autograder.intake.layouts import Layout
+
+_SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True)
@@ -31,4 +34,14 @@ class Settings:
     @property
     def url(self) -> str:
         """Address of the gradebook."""
-        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"
+        return self.database or f"{_SQLITE}{(self.out / 'gradebook.db').resolve()}"
+
+    def hiding(self, submissions: Path) -> Self:
+        """Hide what this run reads and writes from student code, wherever it lies."""
+        private = [self.out, submissions]
+        if self.url.startswith(_SQLITE):
+            gradebook = self.url.removeprefix(_SQLITE)
+            # SQLite writes beside it.
+            private += [Path(gradebook + end) for end in ("", "-journal", "-wal", "-shm")]
+        hidden = (*self.confinement.private, *(path.resolve() for path in private))
+        return replace(self, confinement=replace(self.confinement, private=hidden))

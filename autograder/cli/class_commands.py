@@ -211,7 +211,7 @@ def explain(
         raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
     if not record.grade.sha256:
         raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
-    with Grader(released, Confinement(trusted=no_sandbox)) as grader:
+    with Grader(released, Confinement(trusted=no_sandbox, private=(out.resolve(),))) as grader:
         kept = journal.submission(student, record.grade.sha256)
         verdict = grader.explain(kept, record.grade.seed, item)
     recorded = next((old for old in record.grade.verdicts if old.item == item), None)

@@ -80,17 +80,18 @@ def export(
     would take for formulas get an apostrophe. With --json, the same columns and rows come in one
     document, and the notes stand in it.
     """
+    from autograder.authoring.release import ReleasedSet
     from autograder.class_run.settings import Settings
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
 
-    title = find_course(folder).problem_set(name).title
+    outline = ReleasedSet(find_course(folder), name).outline
     if not db and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
         scores = book.final_scores(name)
-    request = ExportRequest(name, title, scores, table, column, identifier, comments)
+    request = ExportRequest(outline, scores, table, column, identifier, comments)
     made = _FORMATS[form].write(request)
     if as_json:
         columns, *rows = csv.reader(io.StringIO(made.text, newline=""))

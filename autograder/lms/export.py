@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from autograder.authoring.outline import Outline
 from autograder.files import Table
 from autograder.records import FinalScore, GraderError
 
@@ -32,15 +33,14 @@ class ExportRequest:
     """What to export, and what the command line was told about it.
 
     Attributes:
-        title: of the problem set, as students read it.
+        outline: of the problem set, with the titles that students read.
         roster: what the platform exported; whoever it names is found by their identifiers.
         column: name of the column of grades; empty for the format's own.
         identifier: name of the column that says who it is; empty for the format's own.
         comments: name of a column of comments to be written; none if empty.
     """
 
-    problem_set: str
-    title: str
+    outline: Outline
     scores: Sequence[FinalScore]
     roster: Table | None = field(default=None, repr=False)
     column: str = ""
@@ -96,12 +96,16 @@ def points_text(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-def comment_html(score: FinalScore) -> str:
-    """Return what a student may read about a grade: HTML on one line, as Moodle takes it."""
-    lines = []
+def comment_html(score: FinalScore, outline: Outline) -> str:
+    """Return what a student may read about a grade: HTML on one line, as Moodle takes it.
+
+    Items bear the titles that they have in the notebook; one that is no longer in it, its name.
+    """
+    lines, titles = [], outline.titles
     for item in score.items:
+        title = titles.get(item.name, item.name)
         earned = "not graded yet" if item.waiting else f"{points_text(item.points)} points"
-        lines.append(f"{item.name}: {earned} of {points_text(item.max_points)}")
+        lines.append(f"{title}: {earned} of {points_text(item.max_points)}")
         lines += [item.comment] if item.comment else []
     if score.penalty:
         lines.append(f"late: {points_text(score.penalty)} points taken off")

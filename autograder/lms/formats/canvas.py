@@ -25,7 +25,7 @@ def canvas(request: ExportRequest) -> Export:
     roster is exported from the same gradebook.
     """
     scores, roster = request.scores, required_roster(request, "canvas")
-    wanted = [request.column] if request.column else [request.problem_set, request.title]
+    wanted = [request.column] if request.column else [request.outline.name, request.outline.title]
     section = roster.index("Section")
     names = [roster.index(column) for column in _name_columns(roster)]
     heading, column, notes = _assignment_column(roster, section, wanted)

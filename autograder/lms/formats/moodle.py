@@ -47,8 +47,10 @@ def moodle(request: ExportRequest) -> Export:
             continue
         if harmless(name) != name:
             notes.append(f"{name} got an apostrophe, so that no spreadsheet runs it: fix it there")
-        rows.append([name, points, *([comment_html(score)] if request.comments else [])])
-    header = [identifier, request.column or request.title, *filter(None, [request.comments])]
+        comment = [comment_html(score, request.outline)] if request.comments else []
+        rows.append([name, points, *comment])
+    grades = request.column or request.outline.title
+    header = [identifier, grades, *([request.comments] if request.comments else [])]
     return Export(write_table([header, *rows]), tuple(notes))
 
 
@@ -81,7 +83,7 @@ def moodle_worksheet(request: ExportRequest) -> Export:
             else:
                 cells[grades] = points
                 if comments is not None:
-                    cells[comments] = comment_html(score)
+                    cells[comments] = comment_html(score, request.outline)
         rows.append(cells)
     return Export(write_table([worksheet.header, *rows]), tuple(notes))
 

@@ -13,7 +13,7 @@ def nbgrader_csv(request: ExportRequest) -> Export:
     """Write one row for each submission."""
     rows = (
         (
-            *(request.problem_set, score.due, score.submitted, score.student, score.last_name),
+            *(request.outline.name, score.due, score.submitted, score.student, score.last_name),
             *(score.first_name, score.email, score.raw_points, score.penalty),
             *(score.points, score.max_points),
         )

@@ -256,7 +256,7 @@ def test_export_fills_in_moodle_s_worksheet(run, graded, tmp_path):
     made = run(*words, "--comments", expect=FINDINGS)
     (row,) = csv.DictReader(io.StringIO(made.stdout))
     assert row["Grade"] == "50"
-    assert row["Feedback comments"].startswith("toy_double: 20 points of 60<br>toy_mean: 30 points")
+    assert row["Feedback comments"].startswith("1. Double: 20 points of 60<br>2. Mean: 30 points")
     assert "ada (90 of 100 points) was not entered: not in worksheet.csv" in made.stderr
     (row,) = csv.DictReader(io.StringIO(run(*words, expect=FINDINGS).stdout))
     assert row["Feedback comments"] == ""
@@ -278,7 +278,7 @@ def test_a_new_export_format_is_one_new_file(graded, toy_course, tmp_path):
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "blackboard.py").write_text(
         "from autograder.lms.export import Export, Format\n"
-        "write = lambda request: Export(f'{request.title}\\t{len(request.scores)}\\n')\n"
+        "write = lambda request: Export(f'{request.outline.title}\\t{len(request.scores)}\\n')\n"
         "FORMATS = (Format('blackboard', 'one line', write, roster='Full Grade Center'),)\n"
     )
     command = (

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader import api
 
+from autograder.authoring.outline import Item, Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import Table, harmless, read_table, write_table
 from autograder.lms.export import ExportRequest, comment_html
@@ -49,7 +50,8 @@ def _score(student, points=87.5, **more):
 
 def _request(scores, roster=None, title="Problem set 1", **more):
     table = _table(roster) if roster is not None else None
-    return ExportRequest("ps1", title, scores, table, **more)
+    items = (Item("ps1_mean", "1. The <mean>", 4.0, False, {}),)
+    return ExportRequest(Outline("ps1", title, items), scores, table, **more)
 
 
 def _rows(text):
@@ -189,12 +191,12 @@ def test_moodle_comments_say_points_by_item_and_carry_no_markup():
         ItemScore("ps1_essay", 0.0, 10.0, waiting=True),
     )
     score = _score("ada", 3.0, items=items, penalty=0.5)
-    assert comment_html(score) == (
-        "ps1_mean: 3 points of 4<br>&lt;b&gt;Nice&lt;/b&gt;<br>work<br>"
+    assert comment_html(score, _request([]).outline) == (
+        "1. The &lt;mean&gt;: 3 points of 4<br>&lt;b&gt;Nice&lt;/b&gt;<br>work<br>"
         "ps1_essay: not graded yet of 10<br>late: 0.5 points taken off"
     )
     made = moodle(_request([score], identifier="Username", comments="Remarks"))
-    assert _rows(made.text)[0]["Remarks"] == comment_html(score)
+    assert _rows(made.text)[0]["Remarks"] == comment_html(score, _request([]).outline)
     assert made.notes == ("1 answer of 1 student is not graded by hand yet and counts 0",)
 
 
@@ -353,7 +355,7 @@ def test_final_score_is_nbgraders_with_hand_grades_and_penalty(tmp_path, toy_cou
             theirs.db.commit()
         book._book.db.expire_all()
         (score,) = book.final_scores("toy")
-        (row,) = _rows(nbgrader_csv(ExportRequest("toy", "Toy set", [score])).text)
+        (row,) = _rows(nbgrader_csv(ExportRequest(Outline("toy", "Toy set", ()), [score])).text)
     assert (score.points, score.max_points, score.penalty) == (47.5, 100.0, 10.0)
     assert float(row["score"]) == score.points
     assert score.email == "ada@uni.example"

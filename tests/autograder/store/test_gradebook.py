@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from nbgrader import api, dbutil
 
+from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.lms.export import ExportRequest
@@ -196,11 +197,8 @@ def test_csv_has_nbgraders_columns_and_no_formula(url, book, tmp_path):
 
     book.record("toy", [(GRADE, frozenset())])
     book.record("toy", [(dataclasses.replace(GRADE, student='=HYPERLINK("x"),"'), frozenset())])
-    rows = list(
-        csv.DictReader(
-            io.StringIO(nbgrader_csv(ExportRequest("toy", "", book.final_scores("toy"))).text)
-        )
-    )
+    request = ExportRequest(Outline("toy", "", ()), book.final_scores("toy"))
+    rows = list(csv.DictReader(io.StringIO(nbgrader_csv(request).text)))
     assert [row["student_id"] for row in rows] == ['\'=HYPERLINK("x"),"', "ada"]
     plugin = CsvExportPlugin(to=str(tmp_path / "theirs.csv"), student=["ada"])
     with api.Gradebook(url) as theirs:

@@ -113,7 +113,10 @@ def grade(
         sys.exit(_show_plan(released, submissions, settings, as_json))
     if watch:
         sys.exit(_watch(released, submissions, settings, as_json))
-    sys.exit(_grade_once(released, submissions, settings, as_json))
+    try:
+        sys.exit(_grade_once(released, submissions, settings, as_json))
+    except KeyboardInterrupt:
+        raise GraderError("stopped by Ctrl-C before all was graded") from None
 
 
 def _grade_once(
@@ -132,11 +135,17 @@ def _grade_once(
                 console.print(printable(remark))
 
         watcher.found = found
-        result = grade_class(released, submissions, settings, watcher, held)
+        try:
+            result = grade_class(released, submissions, settings, watcher, held)
+        except KeyboardInterrupt:
+            (line,) = bar.tasks
+            kept = f"{line.completed:.0f} of {line.total or 0:.0f} grades are recorded and kept"
+            note([f"{kept}; the same command goes on from there"])
+            raise
     if as_json:
         click.echo(json.dumps(output.plain_result(result), indent=None if held else 1))
     else:
-        output.print_result(console, result, settings.out)
+        output.print_result(console, result, settings)
     return FINDINGS if result.states[State.GRADER_FAULT] else 0
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,12 +13,14 @@ from autograder.authoring.checks import Check
 from autograder.class_run.forecast import CORES, Forecast
 from autograder.class_run.pipeline import ClassResult, Watcher
 from autograder.class_run.plan import Planned
+from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
 from autograder.records import Grade, State, Timing, Verdict
 from autograder.reports.html import duration
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
 from autograder.store.grade_changes import describe_item_change
+from autograder.store.gradebook import shown_address
 
 _MOST_ROWS = 40
 _COLOURS = {
@@ -96,7 +97,7 @@ def plain_result(result: ClassResult) -> dict[str, Any]:
     }
 
 
-def print_result(console: Console, result: ClassResult, out: Path) -> None:
+def print_result(console: Console, result: ClassResult, settings: Settings) -> None:
     """Print a graded class: who got what, what was noticed, what has changed, where it all is."""
     shown: Sequence[Grade] = result.grades
     if len(shown) > _MOST_ROWS:
@@ -122,8 +123,8 @@ def print_result(console: Console, result: ClassResult, out: Path) -> None:
     for isolation in sorted({grade.isolation for grade in result.grades if grade.isolation}):
         console.print(f"isolation: {isolation}")
     console.print(f"\nThe class    {result.page.resolve()}", soft_wrap=True)
-    console.print(f"Feedback     {(out / 'feedback').resolve()}", soft_wrap=True)
-    console.print(f"Gradebook    {(out / 'gradebook.db').resolve()}", soft_wrap=True)
+    console.print(f"Feedback     {(settings.out / 'feedback').resolve()}", soft_wrap=True)
+    console.print(f"Gradebook    {shown_address(settings.url)}", soft_wrap=True)
 
 
 def _late(timing: Timing) -> list[str]:

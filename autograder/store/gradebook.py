@@ -9,6 +9,7 @@ layout that nbgrader's formgrader reads, so hand grading works as instructors kn
 import contextlib
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -389,8 +390,29 @@ def _report_errors(url: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, api.InvalidEntry, OSError) as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        shown = url if "@" not in url else f"{url.split(':')[0]}://…@{url.rsplit('@', 1)[1]}"
-        raise GraderError(f"the gradebook {shown} cannot be used: {reason}") from error
+        advice = next((then for sign, then in _ADVICE.items() if re.search(sign, reason, re.I)), "")
+        raise GraderError(
+            f"the gradebook {shown_address(url)} cannot be used: {reason}{advice}"
+        ) from error
+
+
+# What to do, by what SQLite, PostgreSQL and the network say.
+_ADVICE = {
+    r"database is locked": ". Another program writes to it: end that, formgrader perhaps, and run "
+    "this again",
+    r"readonly|read-only|unable to open|permission denied": ". Make the file and its folder "
+    "writable for you, or name another gradebook with --db",
+    r"disk is full|no space left|quota": ". Make room on that disk and run this again",
+    r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
+    "machine reach it? Check the address given with --db",
+}
+
+
+def shown_address(url: str) -> str:
+    """Return a gradebook's address for people: a file's path, and no password of a server."""
+    if url.startswith("sqlite:///"):
+        return url.removeprefix("sqlite:///")
+    return url if "@" not in url else f"{url.split(':')[0]}://…@{url.rsplit('@', 1)[1]}"
 
 
 def _newest_schema() -> str | None:

@@ -117,6 +117,47 @@ def test_unknown_set_is_one_clear_line(run, toy_course):
     assert found == f"error: no problem set 'ps9' in {toy_course.folder}; it has: toy\n"
 
 
+def test_interrupted_grading_says_what_is_kept_and_goes_on_from_there(
+    run, hand_in, toys, tmp_path, without_sandbox, monkeypatch
+):
+    for student in ("ada", "bo", "cy"):
+        folder = hand_in(student, double=toys.double)
+    whole, graded = grader.Grader.grade, []
+
+    def interrupted(self, task):
+        graded.append(task)
+        if len(graded) == 2:
+            raise KeyboardInterrupt
+        return whole(self, task)
+
+    monkeypatch.setattr(grader.Grader, "grade", interrupted)
+    words = ("grade", "toy", "--submissions", folder, "--out", tmp_path / "out")
+    result = run(*words, expect=ERROR)
+    assert "1 of 3 grades are recorded and kept; the same command goes on" in result.stderr
+    assert "stopped by Ctrl-C" in result.stderr
+    assert "2 graded now, 1 taken over" in run(*words).stdout
+
+
+def test_gradebook_is_opened_before_anything_is_graded(
+    run, hand_in, toys, tmp_path, without_sandbox, monkeypatch
+):
+    def never(self, task):
+        raise AssertionError("student code has no need to run")
+
+    monkeypatch.setattr(grader.Grader, "grade", never)
+    folder = hand_in("ada", double=toys.double)
+    words = ("--out", tmp_path / "out", "--db", "postgresql://teacher@127.0.0.1:1/grades")
+    result = run("grade", "toy", "--submissions", folder, *words, expect=ERROR)
+    assert "Is the server running" in result.stderr
+
+
+def test_grade_names_the_gradebook_it_wrote(run, hand_in, toys, tmp_path, without_sandbox):
+    folder, book = hand_in("ada", double=toys.double), tmp_path / "elsewhere" / "grades.db"
+    words = ("toy", "--submissions", folder, "--out", tmp_path / "out", "--db", f"sqlite:///{book}")
+    assert f"Gradebook    {book}\n" in run("grade", *words).stdout
+    assert book.exists() and not (tmp_path / "out" / "gradebook.db").exists()
+
+
 def test_grade_prints_a_table_that_adds_up(graded):
     out, _, result = graded
     states = "2 graded + 0 graded with problems + 0 tampering + 1 refused + 0 grader fault"

@@ -1,12 +1,15 @@
+import contextlib
 import csv
 import dataclasses
 import io
+import sqlite3
 import subprocess
 import sys
 
 import nbformat
 import pytest
 from nbgrader import api, dbutil
+from sqlalchemy import Engine, event
 
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
@@ -240,6 +243,41 @@ def test_gradebook_rejects_a_database_it_cannot_use_without_showing_the_password
     with (
         pytest.raises(GraderError, match=r"gradebook sqlite://…@nowhere/x cannot be used") as error,
         Gradebook("sqlite://teacher:secret@nowhere/x"),
+    ):
+        pass
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "advice"),
+    [
+        ("query_only = ON", "readonly database. Make the file and its folder writable for you"),
+        ("max_page_count = 1", "disk is full. Make room on that disk"),
+    ],
+)
+def test_gradebook_that_takes_no_grades_says_what_to_do(url, book, tmp_path, pragma, advice):
+    def restrict(connection, record):
+        connection.execute(f"PRAGMA {pragma}")
+
+    many = (dataclasses.replace(GRADE, student=f"student {n}" * 50) for n in range(400))
+    event.listen(Engine, "connect", restrict)
+    try:
+        with pytest.raises(GraderError) as error, Gradebook(url) as restricted:
+            restricted.record("toy", ((grade, frozenset()) for grade in many))
+    finally:
+        event.remove(Engine, "connect", restrict)
+    assert advice in str(error.value)
+    assert f"the gradebook {tmp_path / 'gradebook.db'} cannot be used" in str(error.value)
+
+
+def test_gradebook_that_is_locked_or_out_of_reach_says_what_to_do(url, book, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(GraderError, match=r"locked\. Another program writes to it"):
+            book.record("toy", [(GRADE, frozenset())])
+    with (
+        pytest.raises(GraderError, match=r"Is the server running.*--db") as error,
+        Gradebook("postgresql://teacher:secret@127.0.0.1:1/grades"),
     ):
         pass
     assert "secret" not in str(error.value)

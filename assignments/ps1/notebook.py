@@ -164,10 +164,6 @@ assert trigrams.get((EOS, "the")) == {"cat": 2, "dog": 1}, "at order 3 histories
 assert ("sat", EOS) not in trigrams, "a history never reaches into the sentence before"
 assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has one target: EOS"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_count_ngrams", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 2. From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
 #
@@ -212,10 +208,6 @@ assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p:.6g}: divide by wha
 assert mle_prob(counts, ("the",), "ran") == 0, "'ran' never followed 'the': 0"
 assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen gives 0"
 assert counts == toy_bigrams(), "looking up must not add keys to counts"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_mle_prob", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 3. What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
@@ -270,10 +262,6 @@ assert seen == (EOS, "the"), f"nothing from before the last EOS, but EOS itself;
 seen = visible_history(["ran", EOS, "the"], 1, EOS)
 assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
 assert visible_history(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_visible_history", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 4. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
@@ -332,10 +320,6 @@ assert sample(line, 0.5) == "ran", "a right end belongs to the next token: 0.5 d
 assert sample(line, 0.99) == EOS, "0.99 lies in the last piece"
 assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0 is never drawn"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_sample", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 5. Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
 #
@@ -379,10 +363,6 @@ assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
     "a long text must not run out of digits"
 )
 assert perplexity([math.log(1 / 2), -math.inf]) == math.inf, "one impossible token: infinity"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_perplexity", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 6. Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
@@ -432,10 +412,6 @@ p = add_k_prob(toy_bigrams(), ("bird",), "cat", k=1, vocab_size=7)
 assert abs(p - 1 / 7) < 1e-12, f"after an unseen history all 7 tokens get 1/7, not {p:.6g}"
 total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in VOCABULARY)
 assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total:.6g}"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_add_k_prob", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 7. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
@@ -517,10 +493,6 @@ for history in [("the",), ("bird",), ()]:
     total = sum(mixed(history, token) for token in VOCABULARY)
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_interpolated_prob", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 8. Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
 #
@@ -595,10 +567,6 @@ assert contexts.get(("the",)) == {"cat": 2, "dog": 1}, (
 assert contexts.get((EOS,)) == {"the": 3}, (
     "nothing stands before the start EOS: its counts stay as is"
 )
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_continuation_counts", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 9. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
@@ -684,10 +652,6 @@ assert abs(p - 13 / 112) < 1e-12, f"after an unseen history P2 is P1, not {p:.6g
 for history in [("the",), ("cat",), ("bird",), ()]:
     total = sum(smoothed(history, token) for token in VOCABULARY)
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps1", "ps1_kneser_ney_prob", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 10. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

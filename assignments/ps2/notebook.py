@@ -139,10 +139,6 @@ assert count_pairs([[1, 2], [3, 4]], [1, 1]) == {(1, 2): 1, (3, 4): 1}, (
 assert count_pairs([[1, 2], [1, 2]], [5, 6]) == {(1, 2): 11}, "add up over all words"
 assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_count_pairs", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 2. Merge a pair  (12 points, 20 minutes, difficulty 2 of 5)
 #
@@ -210,10 +206,6 @@ assert merge_pair([2, 1, 2], (1, 2), 9) == [2, 9], "(2, 1) is another pair than 
 assert merge_pair([1, 3, 2], (1, 2), 9) == [1, 3, 2], "1 and 2 are no neighbours in [1, 3, 2]"
 assert merge_pair([], (1, 2), 9) == [], "nothing in, nothing out"
 assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects can be merged too"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_merge_pair", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 3. Learn the merges  (24 points, 45 minutes, difficulty 4 of 5)
@@ -300,10 +292,6 @@ assert learn_merges({b"aaaa": 1, b"bc": 2}, 257, 1)[1] == [(b"a", b"a")], (
 )
 assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the bytes only"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_learn_merges", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 4. Encode a word  (16 points, 30 minutes, difficulty 3 of 5)
 #
@@ -372,10 +360,6 @@ assert ids == [116, 256], (
 )
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_encode_word", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 5. Encode a text  (12 points, 20 minutes, difficulty 3 of 5)
 #
@@ -436,10 +420,6 @@ assert encode("é", vocabulary, merges, SPLIT) == [195, 169], "'é' is two bytes
 ids = encode(EOS, vocabulary, merges, SPLIT)
 assert len(vocabulary) - 1 not in ids, "the text '<eos>' is five ordinary characters"
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_encode", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 6. Decode  (10 points, 20 minutes, difficulty 2 of 5)
@@ -509,10 +489,6 @@ for outside in (-1, len(vocabulary)):
     assert error is ValueError, f"the id {outside} should raise a ValueError; you gave {error}"
 assert vocabulary == toy_vocabulary(), "your function changes the vocabulary"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_decode", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 7. Bytes per token  (8 points, 10 minutes, difficulty 1 of 5)
 #
@@ -578,10 +554,6 @@ assert bytes_per_token(WordCutter(), texts) == 2, "6 bytes, 3 tokens: 2 bytes pe
 error = measuring_error(["", ""])
 assert error is ValueError, f"texts without a token should raise a ValueError; you gave {error}"
 assert texts == ["a bc", "é"], "your function changes the texts that it was given"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps2", "ps2_bytes_per_token", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 8. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

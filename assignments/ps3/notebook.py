@@ -153,10 +153,6 @@ pieces = stream_pieces(ids, 3, 3)
 assert [inputs.shape for inputs, _ in pieces] == [(3, 3)], "3 rows of 3 steps; one id is left over"
 assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_stream_pieces", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 2. The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
 #
@@ -250,10 +246,6 @@ assert window_logits(ids, 2, 0, double).dtype == torch.float64, "float64 in, flo
 two_rows = window_logits(torch.tensor([[1, 2], [2, 2]]), 2, 0, weights)
 assert close(two_rows[0], logits[0]), "a second row must not change the first"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_window_logits", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 3. Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
 #
@@ -335,10 +327,6 @@ assert cross_entropy(logits.double(), targets, -100).dtype == torch.float64, (
 )
 assert targets.tolist() == [1, 0], "your function changes the targets"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_cross_entropy", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 4. The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
 #
@@ -407,10 +395,6 @@ assert gradient.dtype == torch.float64, "float64 in, float64 out"
 assert close(logits, [row, row]), "your function changes the logits"
 assert targets.tolist() == [1, 0], "your function changes the targets"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_cross_entropy_gradient", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 5. One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
 #
@@ -469,10 +453,6 @@ assert after.dtype == torch.float64, "float64 in, float64 out"
 assert close(after, cell(inputs, hidden).detach()), (
     "with the weights of torch's nn.RNNCell the states differ from torch's: are all transposed?"
 )
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_elman_step", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 6. One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
@@ -549,10 +529,6 @@ after = lstm_step(inputs, state, *own)
 for name, mine, theirs in zip(("hidden state", "memory"), after, cell(inputs, state), strict=True):
     assert mine.dtype == torch.float64, "float64 in, float64 out"
     assert close(mine, theirs.detach()), f"with the weights of torch's nn.LSTMCell the {name} differs"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_lstm_step", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 7. Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
@@ -664,10 +640,6 @@ assert losses == [2.75], f"start from the state that is given: from 4 the loss i
 losses, _, _, _ = linear_training([(ones, ones), (ones, ones)], rate=1.0)
 assert losses == [1.25, 1.0], f"after the update the weight is 0: 1.25, 1.0, not {losses}"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_truncated_bptt", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 8. Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
 #
@@ -730,10 +702,6 @@ assert clip_global_norm([], 1.0) == 0, "without any gradient the norm is 0"
 gradients = [torch.zeros(2)]
 clip_global_norm(gradients, 1.0)
 assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divided by 0"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("ps3", "ps3_clip_global_norm", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 9. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

@@ -50,7 +50,12 @@ from autograder.authoring.outline import Outline
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
-_HIDDEN_CALL = '__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{item}", globals())'  # noqa: E501
+# nbgrader runs this in the notebook's own kernel; students never see it.
+_HIDDEN_TESTS = """
+
+### BEGIN HIDDEN TESTS
+__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{item}", globals())
+### END HIDDEN TESTS"""
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _ROLES = {  # grade, solution, locked, task
@@ -142,10 +147,12 @@ def build(path: Path) -> Release:
     Raises:
         GraderError: if the source breaks nbgrader's rules; names the file, the cells and the rules.
     """
-    source = read_source(path)
+    source, name = read_source(path), path.parent.name
     broken = [*_lint_metadata(source.cells), *_lint_markers(source.cells)]
     if broken:
         raise GraderError(f"{path}: " + "; ".join(broken))
+    for cell in filter(is_autograded, source.cells):
+        cell.source += _HIDDEN_TESTS.format(set=name, item=grading(cell)["grade_id"])
     try:
         locked = _run([LockCells], source)
         recorded = _run([ClearSolutions, ClearOutput, CheckCellMetadata, ComputeChecksums], locked)
@@ -156,7 +163,7 @@ def build(path: Path) -> Release:
         raise GraderError(f"{path}: {type(error).__name__}: {error}") from error
     for cell in solution.cells:
         cell.source = _without_markers(cell.source)
-    return Release(path.parent.name, source, recorded, student, solution)
+    return Release(name, source, recorded, student, solution)
 
 
 def write(release: Release, folder: Path) -> dict[str, Path]:
@@ -285,11 +292,10 @@ def _lint_markers(cells: Sequence[NotebookNode]) -> Iterator[str]:
         meta = grading(cell)
         marks = [mark for line in cell.source.split("\n") for mark in _MARKERS if mark in line]
         solutions = [mark for mark in marks if mark in _MARKERS[:2]]
-        hidden = [mark for mark in marks if mark in _MARKERS[2:]]
         if solutions != list(_MARKERS[:2]) * (len(solutions) // 2):
             yield f"{cell.id}: BEGIN SOLUTION and END SOLUTION must take turns"
-        if hidden not in ([], list(_MARKERS[2:])):
-            yield f"{cell.id}: one BEGIN HIDDEN TESTS, then one END HIDDEN TESTS, or neither"
+        if marks != solutions:
+            yield f"{cell.id}: HIDDEN TESTS are written by the release; take them out of the source"
         if meta.get("solution") and not solutions:
             yield f"{cell.id}: an answer without a solution between markers"
 
@@ -309,9 +315,6 @@ def _lint_items(release: Release, problem_set: ProblemSet) -> Iterator[str]:
         if grading(cells[item]).get("points") != check.points:
             points = grading(cells[item]).get("points")
             yield f"{item}: {points} points in the notebook, {check.points:g} in its check"
-        call = _HIDDEN_CALL.format(set=problem_set.name, item=item)
-        if cells[item].source.splitlines()[-3:][1:2] != [call]:
-            yield f"{item}: must end with a hidden region whose one line is {call}"
         if answer not in cells or not is_answer(cells[answer]):
             yield f"{item}: there is no answer cell {answer}"
         elif order.index(answer) > order.index(item):

@@ -43,10 +43,6 @@ def double(numbers):
 # %% nbgrader={"grade": true, "grade_id": "toy_double", "locked": true, "points": 60, "schema_version": 3, "solution": false, "task": false}
 assert double([1, 2]) == [2, 4], "double every number"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("toy", "toy_double", globals())
-### END HIDDEN TESTS
-
 # %% [markdown]
 # ## 2. Mean
 #
@@ -61,10 +57,6 @@ def mean(numbers):
 
 # %% nbgrader={"grade": true, "grade_id": "toy_mean", "locked": true, "points": 30, "schema_version": 3, "solution": false, "task": false}
 assert mean([1, 3]) == 2, "add them up and divide by how many there are"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("toy", "toy_mean", globals())
-### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 3. Why? (10 points)

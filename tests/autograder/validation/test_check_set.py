@@ -29,7 +29,6 @@ def _cell(name: str, **flags: object) -> str:
 
 
 def _source(solution: str = SOLUTION, visible: str = "assert total([1, 2]) == 3, 'add them'"):
-    hidden = '__import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell'
     return f"""\
 {_cell("toy_total_answer", solution=True)}
 def total(numbers):
@@ -39,10 +38,6 @@ def total(numbers):
 
 {_cell("toy_total", grade=True, locked=True, points=100)}
 {visible}
-
-### BEGIN HIDDEN TESTS
-{hidden}.score("toy", "toy_total", globals())
-### END HIDDEN TESTS
 
 # %% tags=["workshop"]
 raise RuntimeError("never run by a grader")

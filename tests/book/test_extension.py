@@ -1,5 +1,6 @@
 """The parts of the book's extension that need no build."""
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -100,6 +101,15 @@ def test_docstring_drawings_are_verbatim_and_sections_are_not(extension):
     result = extension("docstrings").read_plainly(lines)
     assert result[result.index("::") + 2] == "    text -> ids"
     assert r"    x: a\*b" in result
+
+
+@pytest.mark.parametrize("address", ["", "a name @ git+https://host/x.git"])
+def test_notebook_of_a_page_installs_the_package_from_the_address(extension, tmp_path, address):
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```{code-cell}\n2 + 2\n```\n")
+    install = extension("notebooks").clean_notebook(page, address).cells[1].source
+    (assigned,) = (node for node in ast.parse(install).body if isinstance(node, ast.Assign))
+    assert ast.literal_eval(assigned.value) == address
 
 
 QUIZ = {

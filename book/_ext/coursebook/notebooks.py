@@ -60,7 +60,7 @@ def clean_notebook(source: Path, address: str = "") -> nbformat.NotebookNode:
     notebook = jupytext.read(source, fmt="md:myst")
     cells = [
         nbformat.v4.new_markdown_cell(ABOUT),
-        nbformat.v4.new_code_cell(INSTALL.format(address=json.dumps(address))),
+        nbformat.v4.new_code_cell(INSTALL.replace("{address}", json.dumps(address))),
     ]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import psutil
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from jupyter_cache.utils import Timer
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbclient import NotebookClient
@@ -45,7 +45,7 @@ class Page:
 
     @property
     def budget_seconds(self) -> float:
-        """What running it may take on one core."""
+        """How much computing it may take."""
         return float(self.notebook.metadata.get("budget_seconds", DEFAULT_BUDGET_SECONDS))
 
 
@@ -54,7 +54,8 @@ class Result:
     """What came of running a page.
 
     Attributes:
-        seconds: of the run that filled the cache, be it this one or an earlier one.
+        seconds: of computing (not of waiting for a busy machine) in the run that filled the cache,
+            be it this one or an earlier one.
         ran: whether it ran now.
         error: the traceback; empty if all went well.
     """
@@ -111,7 +112,7 @@ def run_pages(
         else:
             yield Result(page, record.data["execution_seconds"], ran=False)
     waiting.sort(key=lambda page: -page.budget_seconds)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(n_cores()) as pool:
         futures = [pool.submit(_run, page, log, started) for page in waiting]
         try:
             for future in as_completed(futures):
@@ -130,19 +131,33 @@ def run_pages(
             raise
 
 
+def n_cores() -> int:
+    """How many pages can compute at once."""
+    if hasattr(os, "sched_getaffinity"):  # what this process may use; not every system tells
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _run(page: Page, log: IO[str], started: Callable[[Page], None]) -> Result:
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    timeout = settings["execute"]["timeout"]
     # The time of each cell would make it another notebook for the cache.
-    client = NotebookClient(page.notebook, timeout=timeout, record_timing=False)
-    error, timer = "", Timer()
+    client = NotebookClient(
+        page.notebook, timeout=settings["execute"]["timeout"], record_timing=False
+    )
+    seconds, error = 0.0, ""
+
+    def note_seconds(**_: object) -> None:
+        nonlocal seconds
+        times = psutil.Process(client.km.provisioner.pid).cpu_times()
+        seconds = times.user + times.system
+
+    client.on_cell_executed = note_seconds
     started(page)
-    with timer:
-        try:
-            client.execute(cwd=str(page.path.parent), stdout=log, stderr=log)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError):
-            error = traceback.format_exc()
-    return Result(page, timer.last_split, ran=True, error=error or _widgets(page.notebook))
+    try:
+        client.execute(cwd=str(page.path.parent), stdout=log, stderr=log)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError):
+        error = traceback.format_exc()
+    return Result(page, seconds, ran=True, error=error or _widgets(page.notebook))
 
 
 def _widgets(notebook: NotebookNode) -> str:

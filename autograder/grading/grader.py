@@ -15,7 +15,7 @@ from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
-from autograder.grading.private_packages import private_packages
+from autograder.grading.private_paths import private_packages, repository
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
 from autograder.inside.messages import ProbeRequest
 from autograder.intake.repair import RepairedNotebook, repair
@@ -96,7 +96,7 @@ class Grader:
         self._sandbox = Sandbox(
             libraries=libraries_for(released.problem_set, student),
             private=(
-                course.folder,
+                repository(course.folder),
                 *private_packages(course.check_files(released.name), student),
                 *confinement.private,
             ),

@@ -1,8 +1,9 @@
-"""Find the installed packages that a course's checks load, to hide them from student code.
+"""Find what holds a course's answers, to hide it from student code.
 
-A reference that can be imported is the answer: hidden are the packages of the distribution that
-installed the grader, and whatever else the files of a set's checks import. What the released
-notebook imports stays visible, and so does what the sandbox needs itself.
+That is the repository of the course, with its history and its solutions. And a reference that can
+be imported is the answer: the packages of the distribution that installed the grader, and whatever
+else the files of a set's checks import. What the released notebook imports stays visible, and so
+does what the sandbox needs itself.
 """
 
 import ast
@@ -12,6 +13,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -33,6 +35,14 @@ def private_packages(checks: Iterable[Path], released: NotebookNode) -> tuple[Pa
     return tuple(path for name in sorted(names) for path in _places(name))
 
 
+def repository(folder: Path) -> Path:
+    """Return the nearest folder, from this one upwards, that is a repository or a project."""
+    for above in (folder, *folder.parents):
+        if (above / ".git").exists() or (above / "pyproject.toml").is_file():
+            return above
+    return folder
+
+
 def _imported(sources: Iterable[str]) -> set[str]:
     """Return the top-level packages, but the standard library's, that these sources import."""
     names: set[str] = set()
@@ -46,7 +56,8 @@ def _imported(sources: Iterable[str]) -> set[str]:
     return names - sys.stdlib_module_names
 
 
-def _needed(distributions: Iterable[str]) -> set[str]:
+@cache
+def _needed(distributions: tuple[str, ...]) -> set[str]:
     """Return the packages of these distributions and of all that they require."""
     waiting, seen, names = list(distributions), set(), set()
     while waiting:
@@ -65,6 +76,7 @@ def _needed(distributions: Iterable[str]) -> set[str]:
     return names
 
 
+@cache
 def _installed_with(package: str) -> set[str]:
     """Return the packages of the distribution that installed this one."""
     found = map(_listed_packages, importlib.metadata.distributions())

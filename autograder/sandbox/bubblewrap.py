@@ -28,6 +28,7 @@ INSTALL = (
     "grade inside a Linux machine or container. `autograder doctor` tries it out. To "
     "grade, without isolation, people whom you trust with this account: --no-sandbox."
 )
+_ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", GRADER_INSIDE)
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
 _GROUP = "student:x:1000:\n"
 
@@ -127,7 +128,7 @@ def visible_names(private: Sequence[Path]) -> list[str]:
     """List the paths by which student code could reach what is private, if it were not hidden."""
     binds = [(path, str(path)) for path in _libraries()]
     binds += [(path, f"{_PACKAGES_INSIDE}/{i}") for i, path in enumerate(_package_folders())]
-    made = {Path(path) for path in (*WRITABLE, "/dev", "/proc", *(target for _, target in binds))}
+    made = {Path(target) for _, target in binds} | {Path(path) for path in _ALSO_INSIDE}
     names = {target for target, _ in _visible_private(binds, private)}
     for path in (*private, *_installed_copies()):
         names.update(map(str, _without(path.absolute(), made)))

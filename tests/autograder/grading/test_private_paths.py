@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.grading.private_packages import private_packages
+from autograder.grading.private_paths import private_packages, repository
 
 
 def notebook(*sources):
@@ -48,3 +48,16 @@ def test_packages_installed_with_the_grader_are_private_even_where_students_are_
 ):
     found = private_packages(checks, notebook("from course_pkg.text import corpora"))
     assert {"autograder", "course_pkg"} <= {path.name for path in found}
+
+
+@pytest.mark.parametrize("mark", [".git/HEAD", "pyproject.toml"])
+def test_repository_of_a_course_is_found_above_it(tmp_path, mark):
+    course = tmp_path / "project/teaching/assignments"
+    course.mkdir(parents=True)
+    (tmp_path / "project" / mark).parent.mkdir(exist_ok=True)
+    (tmp_path / "project" / mark).touch()
+    assert repository(course) == tmp_path / "project"
+
+
+def test_course_without_a_repository_stands_for_itself(tmp_path):
+    assert repository(tmp_path) == tmp_path

@@ -26,6 +26,7 @@ from autograder.intake.archives import Delivered
 from autograder.records import GraderError
 
 _MAX_NAME_BYTES = 120
+_BREAKING = {"Cc", "Zl", "Zp"}  # what could end a row or command a terminal
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?)"
 _EXCHANGE = re.compile(rf"(?P<student>.+)\+(?P<set>[^+]+)\+(?P<time>{_TIME})(?:\+[\w-]+)?", re.S)
 _CANVAS = re.compile(
@@ -167,19 +168,19 @@ def _note_shared_numbers(students: dict[str, Handed]) -> None:
 def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
-    Bytes that are no text, and names too long for a file, are replaced; a digest of the name as
-    it came then keeps two students apart.
+    Bytes that are no text, line breaks and other control characters, and names too long for a file
+    are replaced; a digest of the name as it came then keeps two students apart.
     """
-    try:
-        readable = unicodedata.normalize("NFC", name)
-        size = len(readable.encode())
-    except UnicodeEncodeError:
-        readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        size = _MAX_NAME_BYTES + 1
-    if size <= _MAX_NAME_BYTES:
+    readable = unicodedata.normalize("NFC", name)
+    as_it_came = readable.encode("utf-8", "surrogateescape")
+    shown = "".join(
+        "\ufffd" if unicodedata.category(char) in _BREAKING else char
+        for char in as_it_came.decode("utf-8", "replace")
+    )
+    if shown == readable and len(as_it_came) <= _MAX_NAME_BYTES:
         return readable
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    short = readable.encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")
+    digest = hashlib.sha256(as_it_came).hexdigest()[:8]
+    short = shown.encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")
     return f"{short}~{digest}"
 
 

@@ -346,6 +346,17 @@ def test_time_rejects_what_is_none(text):
     assert read_time(text) is None
 
 
+@pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\0", "\u2028", "\x85"])
+def test_name_that_would_break_a_row_is_shown_without_its_break(character):
+    name = student_name(f"ada{character}lovelace_5")
+    assert name.startswith("ada\ufffdlovelace_5~") and name != student_name("ada\ufffdlovelace_5")
+    assert len(name.splitlines()) == 1
+
+
+def test_name_with_spaces_of_any_script_stays_as_it_is():
+    assert student_name("山田\u3000太郎") == "山田\u3000太郎"
+
+
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_student_names_stay_apart_short_and_the_same_twice(one, other):
     names = student_name(one), student_name(other)

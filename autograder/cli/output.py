@@ -182,6 +182,7 @@ def plain_report(report: Report) -> dict[str, Any]:
 
     return {
         "students": report.n_students,
+        "groups": report.groups,
         "pairs": [{"students": [one.left, one.right], **plain(one)} for one in report.pairs],
         "copies": [{"student": one.left, **plain(one)} for one in report.copies],
         "page": str(report.page),
@@ -197,6 +198,8 @@ def print_report(console: Console, report: Report) -> None:
         table.add_row(printable(one.left), printable(like), f"{one.evidence:.0f}", items)
     if report.pairs or report.copies:
         console.print(table)
+    for group in report.groups:
+        console.print(printable(f"group of {len(group)}: {', '.join(group)}"))
     console.print(
         f"\n{report.n_students} submissions compared: {len(report.pairs)} pairs and "
         f"{len(report.copies)} likenesses to the package's source to look at. This is no verdict."

@@ -49,6 +49,16 @@ class Report:
     copies: tuple[Likeness, ...]
     page: Path
 
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Three students or more whom pairs connect, directly or by way of others."""
+        groups: list[set[str]] = []
+        for pair in self.pairs:
+            joined = {pair.left, pair.right}
+            apart = [group for group in groups if not group & joined]
+            groups = [*apart, joined.union(*(group for group in groups if group & joined))]
+        return tuple(sorted(tuple(sorted(group)) for group in groups if len(group) > 2))
+
 
 def examine(released: ReleasedSet, out: Path) -> Report:
     """Compare the answers of all students of whom `out` has a record, and write the report.
@@ -138,6 +148,7 @@ def _page(
         outline=outline,
         n_students=report.n_students,
         most_listed=MOST_LISTED,
+        groups=report.groups,
         pairs=shown(report.pairs, of_package=False),
         copies=shown(report.copies, of_package=True),
     )

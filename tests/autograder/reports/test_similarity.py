@@ -8,23 +8,28 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 
 from autograder.authoring.course import Course
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
+from autograder.cli import output
 from autograder.records import GraderError
+from autograder.reports import similarity_report
 from autograder.reports.similarity import (
+    Likeness,
     Material,
     fingerprint_code,
     like_package,
     package_functions,
     similar_students,
 )
-from autograder.reports.similarity_report import examine
+from autograder.reports.similarity_report import Report, examine
 from autograder.store.input_digests import reference_packages
 
 COURSE = Course(Path(__file__).parents[3] / "assignments")
@@ -303,6 +308,33 @@ def test_report_escapes_what_students_wrote_and_gives_no_verdict(report, read_pa
     assert "not why" in page.words
     for verdict in ("plagiar", "cheat", "guilty"):
         assert verdict not in page.words.lower()
+
+
+@given(st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda p: p[0] < p[1])))
+def test_groups_are_what_scipy_finds_connected(pairs):
+    edges = np.zeros((9, 9))
+    for left, right in pairs:
+        edges[left, right] = 1
+    _, labels = connected_components(edges, directed=False)
+    expected = {
+        tuple(str(n) for n in range(9) if labels[n] == label)
+        for label in labels
+        if (labels == label).sum() > 2
+    }
+    found = Report(9, tuple(Likeness(str(a), str(b), ()) for a, b in pairs), (), Path()).groups
+    assert set(found) == expected and len(found) == len(expected)
+
+
+def test_report_shows_groups(report, toy_course, tmp_path, read_page, monkeypatch):
+    pairs = (Likeness("ada", "cy", ()), Likeness("cy", "<img src=x>", ()))
+    monkeypatch.setattr(similarity_report, "similar_students", lambda *args: pairs)
+    found = examine(ReleasedSet(toy_course, "toy"), tmp_path / "out")
+    assert "3 students: <img src=x>, ada, cy" in read_page(found.page.read_text()).words
+    console = output.new_console()
+    with console.capture() as printed:
+        output.print_report(console, found)
+    assert "group of 3: <img src=x>, ada, cy" in printed.get()
+    assert output.plain_report(found)["groups"] == (("<img src=x>", "ada", "cy"),)
 
 
 def test_report_of_a_class_that_was_never_graded_is_an_error(toy_course, tmp_path):

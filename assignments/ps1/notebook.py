@@ -214,7 +214,7 @@ assert counts == toy_bigrams(), "looking up must not add keys to counts"
 #
 # **Why.** A text grows longer and longer, but an n-gram model sees only its end. And it must not look into the document before: `EOS` is a wall.
 #
-# **Contract.** `visible_history(tokens, order, eos)`
+# **Contract.** `context_of(tokens, order, eos)`
 #
 # | argument | type | meaning |
 # |---|---|---|
@@ -238,8 +238,8 @@ assert counts == toy_bigrams(), "looking up must not add keys to counts"
 # </details>
 
 
-# %% nbgrader={"grade": false, "grade_id": "ps1_visible_history_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def visible_history(tokens, order, eos):
+# %% nbgrader={"grade": false, "grade_id": "ps1_context_of_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def context_of(tokens, order, eos):
     """Return the last `order - 1` tokens, but none from before the last `eos`."""
     ### BEGIN SOLUTION
     history = []
@@ -253,15 +253,15 @@ def visible_history(tokens, order, eos):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps1_visible_history", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-seen = visible_history([EOS, "the", "cat"], 3, EOS)
+# %% nbgrader={"grade": true, "grade_id": "ps1_context_of", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+seen = context_of([EOS, "the", "cat"], 3, EOS)
 assert isinstance(seen, tuple), f"return a tuple, not a {type(seen).__name__}"
 assert seen == ("the", "cat"), f"order 3 sees the last two tokens, in their order; you gave {seen}"
-seen = visible_history(["ran", EOS, "the"], 4, EOS)
+seen = context_of(["ran", EOS, "the"], 4, EOS)
 assert seen == (EOS, "the"), f"nothing from before the last EOS, but EOS itself; you gave {seen}"
-seen = visible_history(["ran", EOS, "the"], 1, EOS)
+seen = context_of(["ran", EOS, "the"], 1, EOS)
 assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
-assert visible_history(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
+assert context_of(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
 
 # %% [markdown]
 # ## 4. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
@@ -714,7 +714,7 @@ def score(prob, counts, order, **settings):
     for story in valid:
         padded = [eos, *story, eos]
         for position in range(1, len(padded)):
-            history = visible_history(padded[:position], order, eos)
+            history = context_of(padded[:position], order, eos)
             log_probs.append(math.log(prob(counts, history, padded[position], **settings)))
     return perplexity(log_probs)
 
@@ -755,7 +755,7 @@ def write(order, seed, longest=60):
     tables, discounts = kneser_ney_counts(train, order), [DISCOUNT] * order
     tokens = [eos]
     while len(tokens) <= longest:
-        history = visible_history(tokens, order, eos)
+        history = context_of(tokens, order, eos)
         probs = {
             token: kneser_ney_prob(
                 tables, history, token, discounts=discounts, vocab_size=vocab_size

@@ -9,6 +9,7 @@ from autograder.authoring.checks import ProblemSet
 
 from . import (
     add_k_prob,
+    context_of,
     continuation_counts,
     count_ngrams,
     interpolated_prob,
@@ -16,7 +17,6 @@ from . import (
     mle_prob,
     perplexity,
     sample,
-    visible_history,
 )
 
 PROBLEM_SET = ProblemSet(
@@ -25,7 +25,7 @@ PROBLEM_SET = ProblemSet(
     checks=(
         count_ngrams.CHECK,
         mle_prob.CHECK,
-        visible_history.CHECK,
+        context_of.CHECK,
         sample.CHECK,
         perplexity.CHECK,
         add_k_prob.CHECK,

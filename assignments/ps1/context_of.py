@@ -65,7 +65,7 @@ def cut_and_keep(implementation, inputs):
 # -- the reference version -------------------------------------------------------------------------
 
 
-def visible_history(tokens: Sequence[Token], order: int, eos: Token) -> History:
+def context_of(tokens: Sequence[Token], order: int, eos: Token) -> History:
     """Cut with the package."""
     ids = Ids()
     seen = ngram.context_of(ids.of(tokens), order, ids[eos])
@@ -230,10 +230,10 @@ def by_position(tokens, order, eos):
 
 
 CHECK = Check(
-    item="ps1_visible_history",
+    item="ps1_context_of",
     points=8,
-    target="visible_history",
-    reference=visible_history,
+    target="context_of",
+    reference=context_of,
     parts=PARTS,
     mistakes=MISTAKES,
     alternatives=alternatives(

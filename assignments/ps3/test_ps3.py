@@ -43,8 +43,8 @@ def _lost(item, answer, seed=11):
     """What a student reads of each part that an answer fails."""
     check = CHECKS[item]
     requests = JUDGE.requests(check, seed)
-    observations, _ = observe(requests, lambda: {check.target: answer}, seconds=60)
-    verdict = JUDGE.verdict(check, seed, observations)
+    seen = observe(requests, lambda: {check.target: answer})
+    verdict = JUDGE.verdict(check, seed, seen.observations)
     assert not verdict.fault
     return {part.part: part.message for part in verdict.parts if not part.passed}
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from autograder.validation.check_set import SetReport, Trial
+from autograder.validation.check_set import DEMANDS, SetReport, Trial
 
 _GOOD, _BAD = "[green]✓[/green]", "[red]✗[/red]"
 
@@ -29,6 +29,7 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
         console.print(f"  [yellow]survives[/yellow] {trial.item}: {escape(trial.name)}")
     for item, change, reason in report.equivalent:
         console.print(f"  [dim]equivalent[/dim] {item}: {escape(change)}\n    {escape(reason)}")
+    console.print(f"[dim]Demanded {DEMANDS}.[/dim]")
     for problem in report.problems:
         console.print(f"{_BAD} {escape(problem)}")
     if report.ok:

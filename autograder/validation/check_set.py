@@ -12,6 +12,7 @@ ends is declared `endless`. A mutant that changes no behaviour is listed in its 
 `equivalent_mutants` with the reason.
 """
 
+import ast
 import builtins
 import dataclasses
 import sys
@@ -22,7 +23,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.authoring.checks import Check, Mistake, ProblemSet
+from autograder.authoring.checks import Check, Mistake, ProblemSet, counted, globals_read
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release, lint
 from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
@@ -30,9 +31,11 @@ from autograder.records import CheckFault, GraderError, Verdict
 from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
 
-LEAST_MISTAKES = 6
-LEAST_ALTERNATIVES = 4
 LEAST_MUTATION_SCORE = 0.98
+DEMANDS = (
+    "of each item as many mistakes as its solution has statements (2 to 6), half as many right "
+    f"answers written differently (1 to 4); of all mutants, {LEAST_MUTATION_SCORE:.0%} caught"
+)
 SEEDS = (0, 1, 2)
 
 Namespace = dict[str, Any]
@@ -143,7 +146,7 @@ def check_set(
     with _one_torch_thread():
         for check in problem_set.checks:
             progress(check.item)
-            faults += [*_too_few(check), *_free_names(check)]
+            faults += [*_too_few(check, release), *_free_names(check)]
             trials += _try_answers(check, release, seeds)
             if with_mutants:
                 trials += _try_mutants(check, release, seeds[0])
@@ -356,14 +359,25 @@ def _one_torch_thread() -> Iterator[None]:
 # -- the catalogue ---------------------------------------------------------------------------------
 
 
-def _too_few(check: Check) -> Iterator[str]:
+def _too_few(check: Check, release: Release) -> Iterator[str]:
+    """Name what an item has too little of, as `DEMANDS` says it."""
+    solution = ast.parse(_cell(release.solution, f"{check.item}_answer").source)
+    n = sum(map(_is_statement, ast.walk(solution)))
     for kind, found, least in (
-        ("mistakes", check.mistakes, LEAST_MISTAKES),
-        ("alternatives", check.alternatives, LEAST_ALTERNATIVES),
+        ("mistakes", check.mistakes, min(max(n, 2), 6)),
+        ("alternatives", check.alternatives, min(max(n // 2, 1), 4)),
     ):
         names = {answer.name for answer in found}
         if len(names) < least:
-            yield f"{check.item}: {len(names)} different {kind}; at least {least} are needed"
+            size = counted(n, "statement")
+            yield f"{check.item}: {len(names)} {kind}; a solution of {size} needs at least {least}"
+
+
+def _is_statement(node: ast.AST) -> bool:
+    """Whether this does something: a docstring and the head of a function do not."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return False
+    return isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef)
 
 
 def _free_names(check: Check) -> Iterator[str]:

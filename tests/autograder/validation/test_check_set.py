@@ -189,12 +189,30 @@ def test_a_probe_that_reads_a_global_is_a_problem(source):
     assert list(checking._free_names(CHECK)) == []
 
 
-def test_a_thin_catalogue_is_a_problem(source):
-    report = _report(source(), mistakes=WRONG[:5], alternatives=RIGHT[:3])
-    assert report.problems == (
-        "toy_total: 5 different mistakes; at least 6 are needed",
-        "toy_total: 3 different alternatives; at least 4 are needed",
-    )
+@pytest.mark.parametrize(
+    ("solution", "complaints"),
+    [
+        (
+            SOLUTION,
+            (
+                "toy_total: 1 mistakes; a solution of 5 statements needs at least 5",
+                "toy_total: 0 alternatives; a solution of 5 statements needs at least 2",
+            ),
+        ),
+        (
+            "return sum(numbers)",
+            (
+                "toy_total: 1 mistakes; a solution of 1 statement needs at least 2",
+                "toy_total: 0 alternatives; a solution of 1 statement needs at least 1",
+            ),
+        ),
+    ],
+)
+def test_a_thin_catalogue_is_a_problem_the_more_the_longer_the_solution(
+    source, solution, complaints
+):
+    report = _report(source(solution=solution), mistakes=WRONG[:1], alternatives=())
+    assert report.problems == complaints
 
 
 def test_points_that_differ_between_notebook_and_check_are_a_problem(source):

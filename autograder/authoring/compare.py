@@ -53,7 +53,7 @@ class _Tally:
     def different(self) -> int:
         return self.too_large + self.too_small + self.not_numbers + self.other
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         if self.different == self.too_large:
             how = "too large"
         elif self.different == self.too_small:
@@ -207,7 +207,7 @@ def agree(
             comparison.walk(observed, expected, "the result", tally)
         except _DifferenceError as difference:
             return str(difference)
-        return tally.in_words() if tally.different else None
+        return tally.describe() if tally.different else None
 
     return judge
 

@@ -15,7 +15,10 @@ from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
 
 _database = click.option(
-    "--db", default="", help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]"
+    "--db",
+    "database",
+    default="",
+    help="Gradebook, as an SQLAlchemy address.  [default: OUT/gradebook.db]",
 )
 _trusting = click.option(
     "--no-sandbox",
@@ -43,6 +46,7 @@ _trusting = click.option(
 @click.option(
     "--layout",
     type=click.Choice([layout.value for layout in Layout]),
+    callback=lambda context, option, value: Layout(value) if value else None,
     help="How the submissions are named.  [default: recognised by their names, and said]",
 )
 @out_option
@@ -73,16 +77,11 @@ def grade(
     folder: Path | None,
     name: str,
     submissions: Path,
-    layout: str | None,
-    out: Path,
-    db: str,
-    jobs: int,
-    scheduler: str,
-    resume: bool,
     no_sandbox: bool,
     watch: bool,
     dry_run: bool,
     as_json: bool,
+    **chosen: Any,  # the other options are named as the fields of Settings
 ) -> None:
     """Grade every submission in a folder or an archive.
 
@@ -95,7 +94,7 @@ def grade(
     differs from the one recorded before, it says whose and why. With --json, --watch prints one
     document on one line for each round.
     """
-    if jobs > 1 and not scheduler and not dry_run:
+    if chosen["jobs"] > 1 and not chosen["scheduler"] and not dry_run:
         from autograder.class_run import fork_server
 
         fork_server.prepare()  # it loads while this process does
@@ -103,12 +102,10 @@ def grade(
     from autograder.class_run.settings import Settings
     from autograder.grading.grader import Confinement
 
-    if watch and (dry_run or not resume):
+    settings = Settings(confinement=Confinement(trusted=no_sandbox), **chosen)
+    if watch and (dry_run or not settings.resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
     released = ReleasedSet(find_course(folder), name)
-    read_as = Layout(layout) if layout else None
-    confinement = Confinement(trusted=no_sandbox)
-    settings = Settings(out, db, jobs, resume, confinement, read_as, scheduler)
     if dry_run:
         sys.exit(_show_plan(released, submissions, settings, as_json))
     if watch:
@@ -240,7 +237,12 @@ def explain(
 @click.pass_obj
 @report_errors
 def dashboard(
-    folder: Path | None, names: tuple[str, ...], every: bool, out: Path, db: str, as_json: bool
+    folder: Path | None,
+    names: tuple[str, ...],
+    every: bool,
+    out: Path,
+    database: str,
+    as_json: bool,
 ) -> None:
     """Write the pages of graded classes again.
 
@@ -258,7 +260,7 @@ def dashboard(
     for name in chosen:
         course.source(name)
     sets = [ReleasedSet(course, name) for name in chosen]
-    page = write_pages(sets, Settings(out, db)).resolve()
+    page = write_pages(sets, Settings(out, database)).resolve()
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 

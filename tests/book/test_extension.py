@@ -244,3 +244,10 @@ def test_welcome_page_shows_what_the_chapters_have_reached(extension):
     assert reached["language_models"] == pytest.approx(65.75, abs=0.005)
     assert reached["ngrams"] == pytest.approx(1.98, abs=0.005)
     assert reached["tokenization"] is None  # measured on something else
+
+
+def test_notebook_begins_with_a_cell_that_installs_the_package(extension):
+    page = ROOT / "tests" / "book" / "specimen" / "specimen.md"
+    install = extension("notebooks").clean_notebook(page, "an address").cells[1].source
+    compile(install, "cell", "exec")
+    assert '"{files[-1]}[course]"' in install and 'ADDRESS = "an address"' in install

@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         ("n-accumulate", int, "batches in an update"),
         ("dropout", float, "probability"),
         ("vocab-size", int, "most tokens of the tokenizer"),
-        ("mask-rate", float, "share of the tokens that BERT is to tell"),
+        ("mask-rate", float, "share of the tokens that BERT must predict"),
         ("begin-with", str, "folder of a trained model, whose weights are the first ones"),
         ("precision", str, "float32, bfloat16 or float16"),
         ("seed", int, "of weights, order of the data, and dropout"),
@@ -136,7 +136,7 @@ def run(
         batches,
         recipe.trainer,
         folder=folder,
-        evaluate=_Telling(prepared),
+        evaluate=_PrintedEvaluation(prepared),
         device=device,
         full_speed=peak.flops_per_second * distributed.n_processes() / cost,
         show_progress=sys.stderr.isatty(),
@@ -196,7 +196,7 @@ def _prepare_once(recipe: Recipe, folder: Path) -> Prepared:
     return prepared
 
 
-class _Telling:
+class _PrintedEvaluation:
     """Evaluates, and prints what the model makes of it above the progress bar."""
 
     def __init__(self, prepared: Prepared) -> None:

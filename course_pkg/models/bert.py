@@ -2,7 +2,7 @@
 
 A decoder may not look ahead, or predicting the next token would be copying. An encoder may look
 both ways if what it predicts is hidden from it: some tokens are masked, and from each vector of the
-output the true token at that place is to be told. A second task reads the first vector: does the
+output the true token at that place is predicted. A second task reads the first vector: does the
 second segment follow the first?
 
 Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`).
@@ -166,7 +166,7 @@ class BERT(nn.Module):
             ids: tokens, some of them masked.
             segments: as for `encode`, as are `mask` and `trace`.
             mask: False at padding.
-            targets: the true token where one is to be told, IGNORE elsewhere.
+            targets: the true token where one is to be predicted, IGNORE elsewhere.
             pair_targets: 0 where the second segment follows the first, 1 where it does not.
             trace: where hidden states and attention weights are noted, if at all.
 

@@ -57,8 +57,8 @@ class Recipe:
         vocab_size: most tokens; a corpus with fewer has fewer.
         pad_vocab: round the model's vocabulary up to a multiple of this; GPUs multiply matrices
             faster whose sides divide by 64.
-        mask_rate: share of the tokens that BERT is to tell. More than the classic 15 % teaches more
-            a step, which pays in short runs (Wettig et al. 2023).
+        mask_rate: share of the tokens that BERT must predict. More than the classic 15 % teaches
+            more a step, which pays in short runs (Wettig et al. 2023).
         begin_with: folder of a trained model whose weights are the first ones, where they fit.
     """
 

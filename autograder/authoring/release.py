@@ -1,7 +1,7 @@
 """Make what students receive from a problem set's one source.
 
     ps1/notebook.py ──► source ──► recorded ──► student
-                       └─────► solution
+                           └─────► solution
 
 The source holds everything. What nbgrader's gradebook remembers (`recorded`) holds hidden tests but
 no solutions, the student's version neither, the instructor's solution no hidden tests.

@@ -7,6 +7,7 @@ import click
 from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.export_commands import export, gradescope
+from autograder.cli.new_command import new
 from autograder.cli.options import EXIT_CODES
 
 _EPILOG = f"""\b
@@ -54,7 +55,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 
 for command in (
-    *(doctor, check, release),
+    *(doctor, new, check, release),
     *(grade, explain, dashboard, similarity),
     *(export, gradescope, forecast),
 ):

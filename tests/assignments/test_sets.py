@@ -5,6 +5,7 @@ What only one set promises is tested in its own folder, in `test_<set>.py`.
 
 import ast
 import dataclasses
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from nbclient import NotebookClient
 
 from assignments.sample_class import make
-from autograder.authoring.course import find_course
+from autograder.authoring.course import COURSE_VARIABLE, find_course
 from autograder.authoring.notebooks import is_autograded, is_ungraded_work
 from autograder.authoring.release import ReleasedSet, build, leaks, lint
 from autograder.class_run.pipeline import grade_class
@@ -29,7 +30,8 @@ from tests.assignments.notebooks import ask, run_cells
 
 JUDGE = ItemJudge()
 
-COURSE = find_course(Path(__file__).parents[2] / "assignments")
+ROOT = Path(__file__).parents[2]
+COURSE = find_course(Path(os.environ.get(COURSE_VARIABLE, ROOT / "assignments")))
 SETS = {name: COURSE.problem_set(name) for name in COURSE.sets()}
 ITEMS = [(name, check) for name, problem_set in SETS.items() for check in problem_set.checks]
 
@@ -204,7 +206,8 @@ subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "All tasks work without it" in done.stdout and "beside this notebook" in done.stdout
+    if install in {cell.id for cell in code}:
+        assert "All tasks work without it" in done.stdout and "beside this notebook" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -219,6 +222,8 @@ def test_package_is_taken_from_the_file_beside_the_notebook_else_from_the_addres
     made, tmp_path, monkeypatch, files, address, taken
 ):
     cells = [cell for cell in made.release.student.cells if cell.id == f"{made.name}_install"]
+    if not cells:
+        pytest.skip("this set needs no package")
     (source,) = (cell.source for cell in cells)
     assert 'ADDRESS = ""' in source
     monkeypatch.chdir(tmp_path)

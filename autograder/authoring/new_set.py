@@ -1,0 +1,29 @@
+"""Start a problem set: a small working one, to be changed into what its author wants."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from autograder.authoring.course import Course
+from autograder.files import write_atomically
+from autograder.records import GraderError
+
+_NAME = re.compile(r"[a-z][a-z0-9]*")
+
+
+def new_set(course: Course, name: str) -> Path:
+    """Write a set of two small functions into a folder of its own, and return the folder.
+
+    Raises:
+        GraderError: if the name is no word of small letters and digits, or is taken.
+    """
+    folder = course.folder / name
+    if not _NAME.fullmatch(name):
+        raise GraderError(f"the name is {name!r}; it must be small letters and digits, as ps9")
+    if folder.exists():
+        raise GraderError(f"{folder} exists already; choose another name")
+    for template in files("autograder.authoring").joinpath("template").iterdir():
+        path = folder / template.name.replace("SET", name).replace(".txt", ".py")
+        text = template.read_text(encoding="utf-8")
+        write_atomically(path, re.sub(r"\bSET(?=\b|_)", name, text).encode())
+    return folder

@@ -1,0 +1,73 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.authoring.course import Course
+from autograder.authoring.new_set import new_set
+from autograder.authoring.release import build, leaks, lint
+from autograder.cli.main import main
+from autograder.records import GraderError
+from autograder.validation.check_set import check_set
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = Course(tmp_path_factory.mktemp("course"))
+    new_set(course, "ps9")
+    return course
+
+
+def test_new_set_is_found_and_can_be_released(course):
+    assert course.sets() == ("ps9",)
+    release = build(course.source("ps9"))
+    assert lint(release, course.problem_set("ps9")) == ()
+    assert leaks(release) == ()
+    assert not any("SET" in path.read_text().split() for path in course.folder.rglob("*.py"))
+
+
+def test_new_set_judges_well(course):
+    report = check_set(course.problem_set("ps9"), build(course.source("ps9")))
+    assert report.problems == ()
+    assert report.survivors == []
+    assert set(report.points) == {"ps9_count_words", "ps9_most_frequent"}
+
+
+@pytest.mark.slow
+def test_new_set_passes_the_tests_of_every_set_and_its_own(tmp_path):
+    """In a course of its own, so that its folder is all that there is."""
+    folder = new_set(Course(tmp_path / "assignments"), "ps9")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not sandbox"]
+    done = subprocess.run(
+        [*command, "tests/assignments/test_sets.py", str(folder / "test_ps9.py")],
+        cwd=ROOT,
+        env=os.environ | {"AUTOGRADER_COURSE": str(folder.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout and "failed" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["Ps9", "ps 9", "9", "../ps9", "ps_9", ""])
+def test_new_set_rejects_a_name_that_is_none(tmp_path, name):
+    with pytest.raises(GraderError, match="it must be small letters and digits"):
+        new_set(Course(tmp_path), name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_says_what_to_do_next_and_overwrites_nothing(tmp_path):
+    def run():
+        return CliRunner().invoke(main, ["--course", str(tmp_path), "new", "ps9"])
+
+    assert "autograder check ps9" in run().output
+    (tmp_path / "ps9" / "notebook.py").write_text("mine")
+    again = run()
+    assert again.exit_code != 0 and "exists already" in again.output
+    assert (tmp_path / "ps9" / "notebook.py").read_text() == "mine"

@@ -232,15 +232,8 @@ class _Encoder(_Counted):
         return len(data)
 
 
-_SEQUENCES: dict[type, Callable[[list[Any]], Any]] = {
-    list: list,
-    tuple: tuple,
-    set: set,
-    frozenset: frozenset,
-}
-_BUILD = {kind.__name__: build for kind, build in _SEQUENCES.items()}
-
-
+_SEQUENCES = (list, tuple, set, frozenset)
+_BUILD: dict[str, Callable[[list[Any]], Any]] = {kind.__name__: kind for kind in _SEQUENCES}
 _PLAIN = {int, float, bool, type(None), str}
 
 

@@ -27,7 +27,7 @@ from pathlib import Path
 ADDRESS = {address}
 if importlib.util.find_spec("course_pkg") is None:
     files = sorted(map(str, Path().glob("language_models_by_hand-*.whl")))
-    source = f"{{files[-1]}}[course]" if files else ADDRESS
+    source = f"{files[-1]}[course]" if files else ADDRESS
     command = [sys.executable, "-m", "pip", "install", "--quiet", source]
     if not source or subprocess.run(command, check=False).returncode:
         raise ImportError(

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring import release
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline, workers
 from autograder.class_run.pipeline import Watcher, grade_class
 from autograder.class_run.settings import Settings
+from autograder.grading import grader
 from autograder.grading.grader import Confinement, Grader
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, State
@@ -188,6 +190,35 @@ def test_only_what_has_changed_is_graded_again(toys, toy_course, hand_in, tmp_pa
     assert [grade.points for grade in result.grades] == [90, 90, 90]
     (change,) = result.changes
     assert (change.student, change.before, change.after) == ("bo", 50, 90)
+
+
+@pytest.mark.usefixtures("without_sandbox")
+def test_set_is_built_and_each_notebook_repaired_once_in_a_run(
+    toys, toy_course, hand_in, tmp_path, monkeypatch
+):
+    calls = []
+
+    def counted(owner, function):
+        plain = getattr(owner, function)
+
+        def call(*args):
+            calls.append(function)
+            return plain(*args)
+
+        monkeypatch.setattr(owner, function, call)
+
+    for owner, function in ((grader, "repair"), (pipeline, "repair"), (release, "build")):
+        counted(owner, function)
+    hand_in("ada", double=toys.double, mean=toys.mean)
+    hand_in("bo", b"{")
+    folder = hand_in("cy", double=toys.square, mean=toys.mean)
+    calls.clear()
+    grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
+    assert sorted(calls) == ["build", "repair", "repair", "repair"]
+    calls.clear()
+    again = grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path))
+    assert again.reused == 3
+    assert sorted(calls) == ["build", "repair", "repair"]  # there is no page of bo's notebook
 
 
 @pytest.mark.usefixtures("without_sandbox")

@@ -104,7 +104,7 @@ def grade_class(
     return ClassResult(
         problem_set=released.name,
         grades=tuple(sorted(ledger.grades, key=lambda grade: grade.student)),
-        reused=sum(one.takes_over(settings.resume) for one in received),
+        reused=sum(arrival.takes_over(settings.resume) for arrival in received),
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
         seconds=time.monotonic() - started,
         page=page,
@@ -121,13 +121,13 @@ def _grade(
 ) -> Generator[Graded, None, None]:
     """Record every grade, and yield those that are new as soon as they are there."""
     taken_over, tasks = [], []
-    for one in received:
-        if one.takes_over(settings.resume):
-            taken_over.append(ledger.enter(one, one.earlier_grade))
+    for arrival in received:
+        if arrival.takes_over(settings.resume):
+            taken_over.append(ledger.enter(arrival, arrival.earlier_grade))
             watcher.graded(taken_over[-1], True)
         else:
-            tasks.append(one.task)
-    by_key = {one.task.key: one for one in received}
+            tasks.append(arrival.task)
+    by_key = {arrival.task.key: arrival for arrival in received}
     job = Job(released, settings.confinement, settings.out)
     if settings.scheduler:
         answers = grade_on_cluster(job, tasks, settings.scheduler)
@@ -173,7 +173,7 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
     overview = instructor_pages.overview_page(
-        [(one.outline, one.grades, one.by_hand) for one in classes]
+        [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
     )
     write_atomically(page, overview.encode())
     return page if len(sets) > 1 else classes[0].page
@@ -202,9 +202,9 @@ def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Se
         pages = _StudentPages(released, settings.out, book.hand_grades(released.name))
 
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
-            for one in graded:
-                grades.append(one.grade)
-                yield one.grade, pages.write(one)
+            for answer in graded:
+                grades.append(answer.grade)
+                yield answer.grade, pages.write(answer)
 
         book.record(released.name, written())
         by_hand = book.hand_grades(released.name)
@@ -265,15 +265,15 @@ class _Ledger:
         self.grades: list[Grade] = []
         self.changes: list[Change] = []
 
-    def enter(self, one: Received, grade: Grade) -> Grade:
+    def enter(self, arrival: Received, grade: Grade) -> Grade:
         """Record a grade, with the times and the penalty that hold today."""
-        if one.held:
+        if arrival.held:
             self.grades.append(grade)
             return grade
-        grade = replace(grade, timing=one.timing)
-        record = Record(one.task.key, grade, one.made_from)
-        if record != one.earlier:
-            change = None if one.earlier is None else change_between(one.earlier, record)
+        grade = replace(grade, timing=arrival.timing)
+        record = Record(arrival.task.key, grade, arrival.made_from)
+        if record != arrival.earlier:
+            change = None if arrival.earlier is None else change_between(arrival.earlier, record)
             if change is not None:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 self._journal.note({"at": now, **asdict(change)})
@@ -285,12 +285,12 @@ class _Ledger:
 
 def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
     """What is to be said about due dates, once for the whole class."""
-    here = {one.task.submission.student for one in received}
+    here = {arrival.task.submission.student for arrival in received}
     name = released.name
     for student in released.policy.extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
-    unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)
+    unknown = sum(bool(arrival.timing.due and not arrival.timing.source) for arrival in received)
     if unknown:
         yield (
             f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "

@@ -54,12 +54,12 @@ def receive(
     """Copy every submission in before anything runs; a student is there even if the file is not."""
     journal.make_salt()
     received = []
-    for one in look_at(released, delivery, journal, settings, held):
-        if one.task.submission.sha256:
-            journal.keep(one.task.submission.notebook)
-            one = replace(one, task=one.task.without_bytes())
-        if not one.held or one.earlier is not None:
-            received.append(one)
+    for arrival in look_at(released, delivery, journal, settings, held):
+        if arrival.task.submission.sha256:
+            journal.keep(arrival.task.submission.notebook)
+            arrival = replace(arrival, task=arrival.task.without_bytes())
+        if not arrival.held or arrival.earlier is not None:
+            received.append(arrival)
     return received
 
 
@@ -99,21 +99,23 @@ def look_at(
         yield Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
 
 
-def _why(one: Received, resume: bool) -> str:
+def _why(arrival: Received, resume: bool) -> str:
     """Say why a submission is graded though something is recorded for its student."""
-    if one.earlier is None:
+    if arrival.earlier is None:
         return "it is new"
-    if one.earlier.key == one.task.key:
+    if arrival.earlier.key == arrival.task.key:
         return "the grader had failed" if resume else "asked to grade again"
-    names = {name.partition(":")[0].removeprefix(PART) for name in _changed_names(one)}
+    names = {name.partition(":")[0].removeprefix(PART) for name in _changed_names(arrival)}
     return f"changed since it was graded: {', '.join(sorted(names))}"
 
 
-def _changed_names(one: Received) -> list[str]:
+def _changed_names(arrival: Received) -> list[str]:
     """Names of what the earlier grade was made from and is different now."""
-    before = one.earlier.made_from if one.earlier is not None else {}
+    before = arrival.earlier.made_from if arrival.earlier is not None else {}
     return [
-        name for name in {**before, **one.made_from} if before.get(name) != one.made_from.get(name)
+        name
+        for name in {**before, **arrival.made_from}
+        if before.get(name) != arrival.made_from.get(name)
     ]
 
 
@@ -136,18 +138,18 @@ def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[
     journal = Journal(settings.out, released.name)
     planned = []
     delivery = collect(submissions, released.name, settings.layout)
-    for one in look_at(released, delivery, journal, settings):
-        task, refusal = one.task, one.task.refusal
+    for arrival in look_at(released, delivery, journal, settings):
+        task, refusal = arrival.task, arrival.task.refusal
         if not refusal:
             try:
                 repair(task.submission.notebook, released)
             except SubmissionRefused as error:
                 refusal = str(error)
-        student, timing = task.submission.student, one.timing
-        if one.takes_over(settings.resume):
+        student, timing = task.submission.student, arrival.timing
+        if arrival.takes_over(settings.resume):
             planned.append(Planned(student, "take over", "nothing has changed", timing))
         elif refusal:
             planned.append(Planned(student, "refuse", refusal, timing))
         else:
-            planned.append(Planned(student, "grade", _why(one, settings.resume), timing))
+            planned.append(Planned(student, "grade", _why(arrival, settings.resume), timing))
     return tuple(planned)

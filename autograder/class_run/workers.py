@@ -2,7 +2,7 @@
 
 Each process keeps one sandbox warm and goes from one student to the next who shares a seed, so that
 the reference version is asked once for all of them. Where a process dies, the submission that it
-was at work on is tried again elsewhere; after `_MOST_DEATHS` it is to blame. The others go on.
+was grading is tried again elsewhere; after `_MOST_DEATHS` it is to blame. The others go on.
 """
 
 import contextlib
@@ -229,7 +229,7 @@ def _use_one_thread() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the grader that asked for it is killed, whatever it is at work on."""
+    """End this process when the grader that asked for it is killed, whatever it is doing."""
     grader = multiprocessing.parent_process()
     assert grader is not None
 

@@ -31,7 +31,7 @@ WINDOW = 4
 """Of so many neighbouring hashes one is kept, so every copy of K + WINDOW - 1 tokens shows."""
 
 MOST_LISTED = 200
-"""Pairs of students that are reported at most, the likest."""
+"""Pairs of students that are reported at most, the most similar ones."""
 
 _SHARE = 0.6  # of what the poorer of two answers has, from which on an item counts
 _LEAST_ITEM = 5.0  # nats; below it an item is too short to say anything
@@ -84,7 +84,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Likeness:
-    """A student's answers that are like those of another, or like the package; likest item first.
+    """A student's answers that are like another's or like the package, the most similar first.
 
     Attributes:
         right: the other student; empty where the answers are like the package.
@@ -117,7 +117,7 @@ class Material:
 
 
 def similar_students(items: Sequence[Material], released: str) -> tuple[Likeness, ...]:
-    """Find pairs of students whose answers are nearly the same, the likest first.
+    """Find pairs of students whose answers are nearly the same, the most similar first.
 
     Args:
         released: the code that stands in every student's notebook.

@@ -387,8 +387,8 @@ def by_scanning(words, n_tokens, min_count):
     return tokens, merges
 
 
-def by_mending_counts(words, n_tokens, min_count):
-    """Counts once, and then mends the counts of the words that a merge has changed."""
+def by_updating_counts(words, n_tokens, min_count):
+    """Counts once, and then updates the counts of the words that a merge has changed."""
     tokens, merges = [bytes([b]) for b in range(256)], []
     spelled, counts = [list(word) for word in words], list(words.values())
     pairs = Counter(count_pairs(spelled, counts))
@@ -415,6 +415,6 @@ CHECK = Check(
     reference=learn_merges,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_mending_counts, right_answer),
+    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_updating_counts, right_answer),
     seconds=5.0,
 )

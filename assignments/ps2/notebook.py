@@ -33,7 +33,7 @@
 # - Use Python and its standard library. Do not import a tokenizer from a package, `course_pkg` included.
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.
-# - A later task may call your function from an earlier one. So mend the earlier one first.
+# - A later task may call your function from an earlier one. So fix the earlier one first.
 
 # %% nbgrader={"grade": false, "grade_id": "ps2_install", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["workshop"]
 # Installs the course's package where it is missing, as in a hosted notebook: from its file beside

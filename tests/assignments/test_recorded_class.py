@@ -26,7 +26,6 @@ JUDGE = ItemJudge()
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 RECORD = Path(__file__).with_name("recorded_class.json")
-RENAMED: dict[str, str] = {}  # an answer's name today -> its name in the record
 SALTS = ("first", "second")
 CPU_SECONDS = 1.0  # that one question may take; all but endless answers take milliseconds
 
@@ -50,7 +49,7 @@ def grade(check: Check, answer: Any, seed: int, name: str) -> str:
     assert not verdict.fault
     parts = "".join("01"[part.passed] for part in verdict.parts)
     named = verdict.misconception.name if verdict.misconception else ""
-    named = "its own" if f"wrong: {named}" == name else RENAMED.get(named, named)
+    named = "its own" if f"wrong: {named}" == name else named
     return f"{verdict.points:g} {parts} {named}".rstrip()
 
 
@@ -73,8 +72,7 @@ def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
     """ItemJudge every known answer to an item, by the name that it has in the record."""
     seed = submission_seed(salt, "ada", release.name)
     return {
-        RENAMED.get(name, name): grade(check, answer, seed, name)
-        for name, answer in known_answers(check, release)
+        name: grade(check, answer, seed, name) for name, answer in known_answers(check, release)
     }
 
 

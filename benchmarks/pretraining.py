@@ -2,7 +2,8 @@
 
     python -m benchmarks.pretraining train --out DIR     # at a constant rate; repeat it to go on
     python -m benchmarks.pretraining decay --out DIR     # from where it stands: lower the rate
-    python -m benchmarks.pretraining compare --out DIR   # with a 5-gram, on the test texts
+    python -m benchmarks.pretraining count --out DIR     # the 5-gram model that it has to beat
+    python -m benchmarks.pretraining compare --out DIR   # with that, on the test texts
 
 The learning rate stays where it is until `decay` lowers it in a run of its own, so that nobody has
 to know beforehand how long there will be time. `train` can be killed at any moment and goes on
@@ -14,6 +15,7 @@ import fcntl
 import json
 import platform
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +35,8 @@ from course_pkg.model_folders import build_model, load_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.batches import mixed_windows
-from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
+from course_pkg.text.corpora.sources import SourceUnavailableError
+from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -285,22 +288,33 @@ def decay(out: Path, settings: Settings, n_decay: int) -> Path | None:
     return train(out, ending, folder, ends=False)
 
 
+def count(out: Path, settings: Settings) -> dict[str, Any]:
+    """Return bits per byte of an n-gram model of the same tokens, counted once for each folder.
+
+    On the excerpts of the validation texts, to stand beside the curve, and on the test texts.
+    """
+    file = out / "ngram.json"
+    if not file.exists():
+        text = prepare_text(out / "text", settings.vocab_size)
+        model, eos_id = counted(text), text.tokenizer.eos_id
+        bits = {
+            split: bits_of(model, held_out, eos_id)[1]
+            for split, held_out in (("valid", text.held_out), ("test", test_text(text.tokenizer)))
+        }
+        write_atomically(file, json.dumps({"order": ORDER, **bits}, indent=2) + "\n")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 def compare(out: Path, settings: Settings) -> dict[str, Any]:
     """Return bits per byte on every test text, of the newest weights and of the counted model."""
     text = prepare_text(out / "text", settings.vocab_size)
     model, which = newest_model(out, settings)
-    held_out = test_text(text.tokenizer)
-    _, ours = bits_of(model, held_out, text.tokenizer.eos_id)
-    ngram = out / "ngram.json"
-    if not ngram.exists():
-        _, theirs = bits_of(counted(text), held_out, text.tokenizer.eos_id)
-        write_atomically(ngram, json.dumps(theirs, indent=2) + "\n")
-    theirs = json.loads(ngram.read_text(encoding="utf-8"))
+    _, bits = bits_of(model, test_text(text.tokenizer), text.tokenizer.eos_id)
     return {
         "weights": which,
-        "bits_per_byte": {
-            name: {"gpt": ours[name], f"{ORDER}-gram": theirs[name]} for name in ours
-        },
+        "gpt": bits,
+        "ngram": count(out, settings),
         "curve": read_curve(out / "stable"),
         "settings": asdict(settings),
         "text": text.about,
@@ -329,7 +343,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, what in (
         ("train", "begin or go on, at a constant rate"),
         ("decay", "lower the rate to zero, in a run of its own"),
-        ("compare", "with an n-gram model of the same tokens, on the test texts"),
+        ("count", "an n-gram model of the same tokens: what is to be beaten"),
+        ("compare", "with that, on the test texts"),
     ):
         step = steps.add_parser(name, help=what)
         step.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -345,17 +360,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     names = [field.name for field in fields(Settings)]
     changes = {n: v for n in names if (v := getattr(options, n, None)) is not None}
-    with only_process(options.out):
-        settings = settings_of(options.out, changes)
-        if options.step == "train":
-            train(options.out, settings, options.out / "stable", ends=settings.n_updates is None)
-        elif options.step == "decay":
-            decay(options.out, settings, options.updates)
-        else:
-            about = provenance("python -m benchmarks.pretraining compare", torch.device("cpu"))
-            record = about | compare(options.out, settings)
-            write_atomically(options.record, json.dumps(record, indent=2) + "\n")
-            print(json.dumps(record["bits_per_byte"], indent=2))
+    out = options.out
+    try:
+        if options.step in ("train", "decay"):
+            with only_process(out):
+                settings = settings_of(out, changes)
+                if options.step == "decay":
+                    decay(out, settings, options.updates)
+                else:
+                    train(out, settings, out / "stable", ends=settings.n_updates is None)
+            return
+        settings = settings_of(out, changes)
+        if options.step == "count":
+            print(json.dumps(count(out, settings), indent=2))
+            return
+        about = provenance("python -m benchmarks.pretraining compare", torch.device("cpu"))
+        record = about | compare(out, settings)
+        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        print(table(record))
+    except (ValueError, RuntimeError, SourceUnavailableError, CheckpointError) as error:
+        sys.exit(f"error: {error}")
+
+
+def table(record: dict[str, Any]) -> str:
+    """Return a comparison as Markdown, each text with how far the network is below counting."""
+    rows = [f"| test text | GPT | {ORDER}-gram | difference |", "|---|--:|--:|--:|"]
+    for name, ours in record["gpt"].items():
+        theirs = record["ngram"]["test"][name]
+        rows.append(f"| {name} | {ours:.3f} | {theirs:.3f} | {100 * (ours / theirs - 1):+.1f} % |")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

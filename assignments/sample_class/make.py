@@ -112,6 +112,7 @@ def write(course: Course, name: str, folder: Path) -> list[Path]:
 def as_answer(check: Check, implementation: Callable[..., object]) -> str:
     """Return the source of a recorded answer under the name that students are asked to define."""
     source = textwrap.dedent(inspect.getsource(implementation))
+    source = source[re.search(r"^def ", source, flags=re.MULTILINE).start() :]  # no decorator
     return re.sub(rf"\b{implementation.__name__}\b", check.target, source)
 
 

@@ -1,5 +1,6 @@
 """The sample class, end to end: what each student must get, whatever the problem set."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def test_sample_class_is_the_same_in_every_run():
     first, second = dict(make.students(COURSE, "ps1")), dict(make.students(COURSE, "ps1"))
     assert first == second
     assert len(first) >= 8
+
+
+@pytest.mark.parametrize("name", COURSE.sets())
+def test_recorded_answer_is_handed_in_as_a_student_would_write_it(name):
+    for check in COURSE.problem_set(name).checks:
+        for answer in (*check.mistakes, *check.alternatives):
+            tree = ast.parse(make.as_answer(check, answer.implementation))
+            (function,) = tree.body
+            assert function.name == check.target
+            assert function.decorator_list == []
 
 
 def test_sample_class_is_written_in_nbgraders_layout(tmp_path):

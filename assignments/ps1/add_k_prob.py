@@ -218,6 +218,6 @@ CHECK = Check(
     reference=add_k_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_exception, by_mixture, by_numpy, by_loop, right_answer),
+    alternatives=alternatives(by_exception, by_mixture, by_numpy, by_loop),
     seconds=5.0,
 )

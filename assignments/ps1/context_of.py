@@ -236,8 +236,6 @@ CHECK = Check(
     reference=context_of,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_slice, by_restart, by_recursion, by_queue, by_position, right_answer
-    ),
+    alternatives=alternatives(by_slice, by_restart, by_recursion, by_queue, by_position),
     seconds=5.0,
 )

@@ -266,8 +266,6 @@ CHECK = Check(
     reference=continuation_counts,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_sets, by_update, by_two_steps, by_plain_dictionaries, right_answer
-    ),
+    alternatives=alternatives(by_sets, by_update, by_two_steps, by_plain_dictionaries),
     seconds=5.0,
 )

@@ -376,8 +376,6 @@ CHECK = Check(
     reference=count_ngrams,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_defaultdict, by_window, by_plain_dictionaries, by_grams, right_answer
-    ),
+    alternatives=alternatives(by_defaultdict, by_window, by_plain_dictionaries, by_grams),
     seconds=5.0,
 )

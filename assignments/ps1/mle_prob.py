@@ -198,8 +198,6 @@ CHECK = Check(
     reference=mle_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_membership, by_exception, by_distribution, by_numpy, by_fraction, right_answer
-    ),
+    alternatives=alternatives(by_membership, by_exception, by_distribution, by_numpy, by_fraction),
     seconds=5.0,
 )

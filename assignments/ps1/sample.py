@@ -291,9 +291,7 @@ CHECK = Check(
     reference=sample,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_search, by_bisection, by_subtraction, by_next, by_recursion, right_answer
-    ),
+    alternatives=alternatives(by_search, by_bisection, by_subtraction, by_next, by_recursion),
     seconds=5.0,
     equivalent_mutants={
         "last = None  →  pass": "Some probability is above 0, so the loop always sets `last`.",

@@ -308,8 +308,6 @@ CHECK = Check(
     reference=bytes_per_token,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs, right_answer
-    ),
+    alternatives=alternatives(by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs),
     seconds=5.0,
 )

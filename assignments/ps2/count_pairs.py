@@ -261,9 +261,7 @@ CHECK = Check(
     reference=count_pairs,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_places, by_shifted_copies, by_counters, by_repeating, right_answer
-    ),
+    alternatives=alternatives(by_places, by_shifted_copies, by_counters, by_repeating),
     seconds=5.0,
     equivalent_mutants={
         "for ids, n in zip(words, counts, strict=True):  →  "

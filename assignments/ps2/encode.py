@@ -362,8 +362,6 @@ CHECK = Check(
     reference=encode,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_findall, by_memory, by_cutting_the_front, by_merging_here, right_answer
-    ),
+    alternatives=alternatives(by_findall, by_memory, by_cutting_the_front, by_merging_here),
     seconds=5.0,
 )

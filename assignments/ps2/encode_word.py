@@ -391,8 +391,6 @@ CHECK = Check(
     reference=encode_word,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_replaying, by_ids, by_one_place_at_a_time, by_recursion, right_answer
-    ),
+    alternatives=alternatives(by_replaying, by_ids, by_one_place_at_a_time, by_recursion),
     seconds=5.0,
 )

@@ -415,6 +415,6 @@ CHECK = Check(
     reference=learn_merges,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_updating_counts, right_answer),
+    alternatives=alternatives(by_pieces, by_sorting, by_scanning, by_updating_counts),
     seconds=5.0,
 )

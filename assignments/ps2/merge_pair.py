@@ -356,7 +356,7 @@ CHECK = Check(
     parts=PARTS,
     mistakes=MISTAKES,
     alternatives=alternatives(
-        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator, right_answer
+        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator
     ),
     seconds=5.0,
 )

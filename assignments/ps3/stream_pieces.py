@@ -300,6 +300,6 @@ CHECK = Check(
     reference=stream_pieces,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold, right_answer),
+    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold),
     seconds=5.0,
 )

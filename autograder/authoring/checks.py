@@ -79,12 +79,14 @@ class Mistake:
 
     Attributes:
         endless: it does not end in at least one case, and is therefore stopped there.
+        changed_from: the right answer of which it is a changed copy, if it is one.
     """
 
     name: str
     hint: str
     implementation: Any
     endless: bool = False
+    changed_from: Any = None
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,9 @@ def mistake(
     def make(answer: Callable[..., Any]) -> Mistake:
         title = name or _docstring(answer)
         try:
-            wrong = _changed(answer, replace, title) if replace else answer
-            return Mistake(title, hint, wrong, endless)
+            if replace is None:
+                return Mistake(title, hint, answer, endless)
+            return Mistake(title, hint, _changed(answer, replace, title), endless, answer)
         except ValueError as error:
             item = Path(answer.__code__.co_filename).stem
             raise ValueError(f"{item}, mistake {title!r}: {error}") from None

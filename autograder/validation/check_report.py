@@ -53,7 +53,7 @@ def _items(report: SetReport) -> Table:
     table.add_column("points", justify="right", footer=f"{sum(report.points.values()):g}")
     columns = {
         "solution": ("solution", "reference"),
-        "alternatives accepted": ("alternative",),
+        "alternatives accepted": ("alternative", "base"),
         "stub": ("stub", "meaningless"),
     }
     for title, kinds in columns.items():

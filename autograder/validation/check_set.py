@@ -54,7 +54,8 @@ class Trial:
     """One answer to one item, and what the checks made of it.
 
     Attributes:
-        kind: "solution", "reference", "alternative", "stub", "meaningless", "mistake", "mutant".
+        kind: "solution", "reference", "alternative", "base" (what mistakes are changed from),
+            "stub", "meaningless", "mistake", "mutant".
         share: of the item's points, the least (the most, if it should be caught) over all draws;
             a mutant is dropped at the first case that tells, and then has none.
         caught_by: parts that did not hold.
@@ -227,6 +228,7 @@ _DUTY = {
     "solution": "right",
     "reference": "right",
     "alternative": "right",
+    "base": "right",
     "stub": "nothing",
     "meaningless": "nothing",
     "mistake": "wrong",
@@ -243,6 +245,8 @@ def _candidates(check: Check, release: Release) -> Iterator[_Candidate]:
     yield _Candidate("reference", "the package's", instead(check.reference))
     for alternative in check.alternatives:
         yield _Candidate("alternative", alternative.name, instead(alternative.implementation))
+    for base in {mistake.changed_from for mistake in check.mistakes} - {None}:
+        yield _Candidate("base", f"{base.__name__} of the mistakes", instead(base))
     yield _Candidate("stub", "the notebook's", _notebook(release.student))
     for title, value in _MEANINGLESS.items():
         yield _Candidate("meaningless", title, instead(lambda *_, value=value, **__: value))

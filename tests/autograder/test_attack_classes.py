@@ -52,8 +52,8 @@ ELSEWHERE = {
         "intake/test_repair.py::test_other_kernel_is_noticed_and_run_as_python",
         "intake/test_repair.py::test_old_format_is_converted",
         "intake/test_repair.py::test_damaged_cells_are_left_out_one_by_one",
-        "intake/test_repair.py::test_mend_rejects_what_is_no_notebook",
-        "intake/test_repair.py::test_mend_never_fails_in_another_way",
+        "intake/test_repair.py::test_repair_rejects_what_is_no_notebook",
+        "intake/test_repair.py::test_repair_never_fails_in_another_way",
     ),
     "forged timestamps": (
         "class_run/test_late_policy.py::test_time_that_cannot_be_true_counts_as_unknown",

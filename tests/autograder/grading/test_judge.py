@@ -296,7 +296,7 @@ def test_points_never_fall_when_one_more_answer_is_right(chosen, index):
 
 
 def test_broken_draw_is_the_checks_fault():
-    broken = with_parts(draw=lambda rng: 1 / 0)
+    broken = with_parts(inputs=lambda rng: 1 / 0)
     with pytest.raises(CheckFault, match="drawing its cases: ZeroDivisionError"):
         JUDGE.requests(broken, SEED)
     verdict = JUDGE.verdict(broken, SEED, [])
@@ -305,7 +305,7 @@ def test_broken_draw_is_the_checks_fault():
 
 def test_inputs_that_cannot_travel_are_the_checks_fault():
     with pytest.raises(CheckFault, match="type object is not plain"):
-        JUDGE.requests(with_parts(draw=lambda rng: [Case("one", {"x": object()})]), SEED)
+        JUDGE.requests(with_parts(inputs=lambda rng: [Case("one", {"x": object()})]), SEED)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])

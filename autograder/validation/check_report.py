@@ -14,7 +14,7 @@ _GOOD, _BAD = "[green]✓[/green]", "[red]✗[/red]"
 
 
 def print_report(report: SetReport, console: Console | None = None) -> None:
-    """Print the proof: a row for each item, one for each mistake, what survives, what to mend."""
+    """Print the proof: a row for each item, one for each mistake, what survives, what to fix."""
     console = console or Console()
     console.print(_items(report))
     console.print(_mistakes(report))
@@ -33,7 +33,7 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
     for problem in report.problems:
         console.print(f"{_BAD} {escape(problem)}")
     if report.ok:
-        console.print(f"{_GOOD} {report.name} judges well: nothing to mend.")
+        console.print(f"{_GOOD} {report.name} judges well: nothing to fix.")
 
 
 def plain_report(report: SetReport) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class SetReport:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Everything that must be mended before release, in words."""
+        """Everything that must be fixed before release, in words."""
         found = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in self.trials if t.problem]
         if self.mutation_score < LEAST_MUTATION_SCORE:
             found.append(
@@ -119,7 +119,7 @@ class SetReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is left to mend."""
+        """Whether nothing is left to fix."""
         return not self.problems
 
 

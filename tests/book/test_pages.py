@@ -83,7 +83,7 @@ def test_ids_are_unique_on_a_page(parsed):
     for page, soup in parsed.items():
         ids = [tag["id"] for tag in soup.select("main [id]")]
         repeated = {name for name in ids if ids.count(name) > 1}
-        # MathJax's and the theme's own ids are not ours to mend; figures and exercises are.
+        # MathJax's and the theme's own ids are not ours to fix; figures and exercises are.
         assert not {name for name in repeated if re.match(r"quiz|exercise|m[0-9a-f]{10}", name)}, (
             page
         )

@@ -9,7 +9,7 @@ mistakes    the `{mistakes}` directive: what the checks of a problem set know
 chapters    the table of the chapters and the glossary, from the front matter of each
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
-mending     repairs to the finished pages that the theme gives no option for
+page_fixes  repairs to the finished pages that the theme gives no option for
 execution   what `book/build.py` does first: cells of several pages run side by side
 """
 
@@ -22,9 +22,9 @@ from . import (
     chapters,
     code_links,
     docstrings,
-    mending,
     mistakes,
     notebooks,
+    page_fixes,
     quiz,
 )
 
@@ -32,6 +32,6 @@ from . import (
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
     own = (quiz, mistakes, chapters)
-    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, mending):
+    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, page_fixes):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

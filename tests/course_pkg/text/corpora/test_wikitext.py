@@ -12,7 +12,7 @@ from course_pkg.text.corpora.wikitext import prose_articles, undo_tokenization
         ('" No , " she said .', '"No," she said.'),
         ("Ann 's , the players ' and it 's n't", "Ann's, the players' and it'sn't"),
         ("( born 1809 ) [ note 1 ] $ 33 , 5 % ; ok ?", "(born 1809) [note 1] $33, 5%; ok?"),
-        ("nothing to mend", "nothing to mend"),
+        ("nothing to fix", "nothing to fix"),
     ],
 )
 def test_undo_tokenization_closes_the_gaps(tokenized, prose):

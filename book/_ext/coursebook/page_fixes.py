@@ -26,19 +26,19 @@ def drop_thebe(
         ]
 
 
-def mend(html: str) -> str:
+def fix_page(html: str) -> str:
     """Return the page with scripts, accessible names, markup and links in order."""
     page = BeautifulSoup(html, "html.parser")
     for tag in page.find_all(["script", "link"]):
         if UNWANTED_SCRIPT.search(f"{tag.get('src')} {tag.get('href')} {tag.string or ''}"):
             tag.decompose()
-    mend_names(page)
-    mend_markup(page)
-    mend_source_links(page)
+    fix_names(page)
+    fix_markup(page)
+    fix_source_links(page)
     return str(page)
 
 
-def mend_names(page: BeautifulSoup) -> None:
+def fix_names(page: BeautifulSoup) -> None:
     """Give each control and landmark the name that a reader sees, or one that says what it does."""
     # A label that does not contain the visible words hides them from voice control.
     for tag in page.select("button[aria-label], summary[aria-label]"):
@@ -52,7 +52,7 @@ def mend_names(page: BeautifulSoup) -> None:
         sidebar["aria-label"] = "Book"
 
 
-def mend_markup(page: BeautifulSoup) -> None:
+def fix_markup(page: BeautifulSoup) -> None:
     """Repair elements that stand where HTML or ARIA does not allow them."""
     for heading in page.select("#jb-print-docs-body h1"):
         if not heading.get_text(strip=True):
@@ -72,7 +72,7 @@ def mend_markup(page: BeautifulSoup) -> None:
         page.body.append(page.new_tag("div", attrs={"class": "bd-sidebar-secondary", "hidden": ""}))
 
 
-def mend_source_links(page: BeautifulSoup) -> None:
+def fix_source_links(page: BeautifulSoup) -> None:
     """Let source pages link back to the name that the reference page of their module has.
 
     A name that is re-exported is documented twice, and the link mixes the two.
@@ -85,8 +85,8 @@ def mend_source_links(page: BeautifulSoup) -> None:
         link.parent.decompose()
 
 
-def mend_site(app: Sphinx, exception: Exception | None) -> None:
-    """Mend every page, and drop the icon script whose icons also come as a font."""
+def fix_site(app: Sphinx, exception: Exception | None) -> None:
+    """Fix every page, and drop the icon script whose icons also come as a font."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -95,12 +95,12 @@ def mend_site(app: Sphinx, exception: Exception | None) -> None:
     for path in out.rglob("*.html"):
         if "_static" not in path.relative_to(out).parts:
             text = path.read_text(encoding="utf-8")
-            mended = mend(text)
-            if mended != text:
-                path.write_text(mended, encoding="utf-8")
+            fixed = fix_page(text)
+            if fixed != text:
+                path.write_text(fixed, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Run after every other extension has written its pages."""
     app.connect("html-page-context", drop_thebe, priority=900)
-    app.connect("build-finished", mend_site, priority=900)
+    app.connect("build-finished", fix_site, priority=900)

@@ -77,7 +77,7 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
 
 # ---------------------------------------------------------------- checks
-# Two workers; a group of tests shares one, and the groups begin in the order of tests/conftest.py.
+# Two workers; a group of tests shares one, and the groups begin in the order of conftest.py.
 WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
 .PHONY: test coverage test-fast test-gpu lint types links bench bench-gpu figures
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser

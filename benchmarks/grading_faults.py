@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = "tests/autograder/test_faults.py"
+TESTS = "tests/autograder/class_run/test_faults.py"
 
 
 def read_outcomes(report: Path) -> dict[str, dict[str, Any]]:

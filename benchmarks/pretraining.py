@@ -44,7 +44,7 @@ RECORD = ROOT / "benchmarks" / "results" / "pretraining.json"
 ENDLESS = 10**6
 PROMPT = "Once upon a time"
 PATIENCE, MARGIN = 10, 0.002
-"""Training ends when this many evaluations in a row have gained less than this, in nats a token."""
+"""Training ends when so many evaluations in a row gain less than this, in nats per token."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +265,7 @@ def _card(watch: Watch) -> str:
     last = watch.curve[-1]
     return (
         f"# GPT after {last['n_tokens']:,} tokens\n\nA model in the making: its held-out loss is "
-        f"{last['valid_loss']:.3f} nats a token.\n"
+        f"{last['valid_loss']:.3f} nats per token.\n"
     )
 
 
@@ -280,8 +280,11 @@ def decay(out: Path, settings: Settings, n_decay: int) -> Path | None:
     else:
         newest = list_checkpoints(out / "stable")[-1]
         folder = out / f"decay-{newest.name.removeprefix('step-')}"
-        shutil.copytree(newest, folder / newest.name)
-        write_atomically(folder / "n_decay.json", json.dumps(n_decay) + "\n")
+        copying = out / f".{folder.name}"  # whole or absent, should it be killed while it copies
+        shutil.rmtree(copying, ignore_errors=True)
+        shutil.copytree(newest, copying / newest.name)
+        write_atomically(copying / "n_decay.json", json.dumps(n_decay) + "\n")
+        copying.rename(folder)
     n_decay = json.loads((folder / "n_decay.json").read_text(encoding="utf-8"))
     first = int(folder.name.removeprefix("decay-"))
     ending = replace(settings, n_updates=first + n_decay, n_decay=n_decay)

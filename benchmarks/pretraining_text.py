@@ -1,8 +1,8 @@
 """What the course's models are pretrained on: kinds of text, each in three splits.
 
-Every held-out text has relatives in the training text and none of its own words: whole documents
-are held out. Scarce kinds are read several times an epoch, since the tales are more than half of it
-all. The n-gram model that a network is measured against counts every document once.
+The held-out text is of the same kinds as the training text; whole documents are held out. Scarce
+kinds are read several times an epoch, since the tales are more than half of it all. The n-gram
+model that a network is measured against counts every document once.
 """
 
 import json

@@ -121,7 +121,7 @@ def report(
         module: of the benchmark, as in `python -m`.
         options: what the command line said: `record` and `device`.
         arguments: the command line itself; None means the process's own.
-        details: everything else that belongs into the record.
+        details: everything else that belongs in the record.
         n_digits: after the point, in the table.
         show: prints.
     """

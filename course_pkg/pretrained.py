@@ -284,7 +284,9 @@ def _is_tied(
     is_tied = bool(published.get("tie_word_embeddings", True))
     if not is_tied and output not in weights:
         raise ValueError(f"tie_word_embeddings is False; the weights must have {output}")
-    embedding = next(tensor for name, tensor in weights.items() if name.endswith(table))
+    embedding = next((tensor for name, tensor in weights.items() if name.endswith(table)), None)
+    if embedding is None:
+        raise ValueError(f"the weights have no {table}")
     if is_tied and not torch.equal(weights.get(output, embedding), embedding):
         raise ValueError(f"{output} differs from {table}; tie_word_embeddings must then be False")
     return is_tied

@@ -173,7 +173,7 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
             write_atomically(file, recipe.to_json())
     distributed.wait_for_all()
     earlier, now = (
-        {**fields, **fields.pop("trainer")}
+        {**{key: value for key, value in fields.items() if key != "trainer"}, **fields["trainer"]}
         for fields in (json.loads(file.read_text(encoding="utf-8")), json.loads(recipe.to_json()))
     )
     differing = [

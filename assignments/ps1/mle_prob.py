@@ -109,7 +109,7 @@ MISTAKES = mistakes(
         "divide by that. The contract says what to return.",
     ),
     mistake(
-        "The division drops everything behind the point.",
+        "The division drops everything after the decimal point.",
         replace={"followers[token] / total": "float(followers[token] // total)"},
         hint="Your probabilities are all 0 or 1. Look at the operator: one slash or two?",
     ),

@@ -208,10 +208,10 @@ MISTAKES = mistakes(
     ),
     mean_of_texts,
     mistake(
-        "The division drops everything behind the point.",
+        "The division drops everything after the decimal point.",
         replace={"/ n_tokens": "// n_tokens"},
-        hint="Your values have no digits behind the point. Look at the division: // drops the "
-        "rest.",
+        hint="Your values have no digits after the decimal point. Look at the division: // drops "
+        "the rest.",
     ),
     mistake(
         "Texts without a token divide by zero.",

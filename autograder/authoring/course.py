@@ -60,7 +60,9 @@ class Course:
             return ""
         except (OSError, ValueError) as error:
             raise GraderError(f"{path} cannot be read: {error}") from None
-        address = package.get("address", "") if isinstance(package, dict) else package
+        if not isinstance(package, dict):
+            raise GraderError(f"{path}: package is {package!r}; it must be a table")
+        address = package.get("address", "")
         if not isinstance(address, str) or not address.isprintable():
             raise GraderError(f"{path}: package.address is {address!r}; it must be a line of text")
         return address.strip()
@@ -116,7 +118,7 @@ def find_course(folder: Path | None = None) -> Course:
     the working folder or the nearest folder above it that has one.
 
     Raises:
-        GraderError: if there is none; says where was looked.
+        GraderError: if there is none; says where it looked.
     """
     named = folder or os.environ.get(COURSE_VARIABLE)
     if named is not None:

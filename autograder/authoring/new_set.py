@@ -15,11 +15,13 @@ def new_set(course: Course, name: str) -> Path:
     """Write a set of two small functions into a folder of its own, and return the folder.
 
     Raises:
-        GraderError: if the name is no word of small letters and digits, or is taken.
+        GraderError: if the name is not a word of lower-case letters and digits, or is taken.
     """
     folder = course.folder / name
     if not _NAME.fullmatch(name):
-        raise GraderError(f"the name is {name!r}; it must be small letters and digits, as ps9")
+        raise GraderError(
+            f"the name is {name!r}; it must be lower-case letters and digits, such as ps9"
+        )
     if folder.exists():
         raise GraderError(f"{folder} exists already; choose another name")
     for template in files("autograder.authoring").joinpath("template").iterdir():

@@ -33,7 +33,7 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
         late = late if late > max(policy.grace, timedelta(0)) else timedelta(0)
     if due is not None and submitted is None and found.path is not None:
         note = note or "nobody knows when it was handed in"
-        note += "; no points were taken"
+        note += "; no points were taken off"
     if found.marked_late and not late:
         note = f"{note}; " if note else ""
         note += "the learning platform marks it as late"

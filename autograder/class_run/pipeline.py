@@ -294,5 +294,5 @@ def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[st
     if unknown:
         yield (
             f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "
-            "handed in: of these no points were taken"
+            "handed in: of these no points were taken off"
         )

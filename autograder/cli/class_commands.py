@@ -161,15 +161,20 @@ def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -
 def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
     from autograder.intake.collection import collect
     from autograder.intake.watch import Patience, rounds
+    from autograder.store.input_digests import input_digests
 
     if not submissions.is_dir():
-        raise GraderError(f"{submissions} is no folder; --watch needs one to which files come")
+        raise GraderError(
+            f"{submissions} is not a folder; --watch needs a folder that files arrive in"
+        )
     note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
-    codes = {0}
+    codes, loaded = {0}, input_digests(released)
     try:
         look = lambda: collect(submissions, released.name, settings.layout)  # noqa: E731
         for held in rounds(look, Patience(), time.monotonic, time.sleep):
             today = replace(released)  # with nothing made yet: due dates may have changed
+            if input_digests(today) != loaded:  # checks are loaded once in a process
+                raise GraderError("the set or its checks have changed: start --watch again")
             codes.add(_grade_once(today, submissions, settings, as_json, held))
     except KeyboardInterrupt:
         note(["stopped"])

@@ -178,7 +178,7 @@ class Grader:
         return run, tuple(judge.verdict(check, seed, seen.get(check.item, [])) for check in checks)
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
-        """ItemJudge one item of a submission again, with the same questions.
+        """Judge one item of a submission again, with the same questions.
 
         Raises:
             KeyError: if the set has no such item.

@@ -120,7 +120,7 @@ class ItemJudge:
         return known
 
     def verdict(self, check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
-        """ItemJudge one item.
+        """Judge one item.
 
         A part on which the check itself breaks counts as passed, and the verdict says in `fault`
         what an instructor must fix.
@@ -155,7 +155,7 @@ class ItemJudge:
         )
 
     def what_is_wrong(self, check: Check, seed: int, observation: Observation) -> str | None:
-        """ItemJudge one answer alone: None if it is right, else what is wrong, in words.
+        """Judge one answer alone: None if it is right, else what is wrong, in words.
 
         Raises:
             CheckFault: if the check breaks.

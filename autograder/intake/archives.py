@@ -248,7 +248,9 @@ class _ZipReader:
         if info.file_size > max_bytes:
             raise GraderError(f"{name} has {info.file_size} bytes; at most {max_bytes} are read")
         if self._taken + info.file_size > MAX_TOTAL_BYTES:
-            raise GraderError(f"{name} is not read: before it came {MAX_TOTAL_BYTES} bytes")
+            raise GraderError(
+                f"{name} is not read: of one zip file at most {MAX_TOTAL_BYTES} bytes are read"
+            )
         try:
             with self._archive.open(info) as file:
                 data = file.read(max_bytes + 1)

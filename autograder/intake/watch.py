@@ -1,4 +1,4 @@
-"""Grade what arrives in a folder, again and again, without taking a file that is still growing.
+"""Say when something in a folder is ready to be graded, not while it still grows.
 
 A file counts as arrived when it has not changed for some seconds. One that does not read as JSON
 gets longer: a slow upload looks just like a broken notebook, and a broken notebook can wait.
@@ -82,7 +82,7 @@ def _found(look: Callable[[], Iterable[Collected]]) -> Iterable[Collected]:
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """What changes when a file does; None for what has just gone, or lies within an archive."""
+    """What changes when a file does, or the archive it lies in; None if nothing of it exists."""
     for existing in (path, *path.parents):
         try:
             status = os.lstat(existing)

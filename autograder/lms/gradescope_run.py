@@ -129,7 +129,8 @@ def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
             print(f"\n{verdict.item}:\n{note}")
     by_hand = sum(item.points for item in outline.items if item.by_hand)
     lines = [f"Noticed: {reason}" for reason in grade.reasons]
-    lines += [f"{by_hand:g} more points are given by people."] if by_hand else []
+    if by_hand:
+        lines.append(f"A person will grade the answers worth the other {by_hand:g} points.")
     return _document(grade.points, "\n".join(lines), tests, grade.state.value) | {
         "visibility": "visible"
     }

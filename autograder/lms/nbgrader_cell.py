@@ -20,7 +20,7 @@ from autograder.records import CheckFault, Observation
 
 
 def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
-    """ItemJudge what a running notebook has defined, and return the points for nbgrader to read.
+    """Judge what a running notebook has defined, and return the points for nbgrader to read.
 
     The course is found as `autograder.authoring.course.find_course` says.
 

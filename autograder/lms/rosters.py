@@ -33,7 +33,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Matched:
-    """Whose grade belongs into which row, and whom that leaves out.
+    """Whose grade belongs in which row, and whom that leaves out.
 
     Attributes:
         rows: graded students by the index of their row.

@@ -93,15 +93,11 @@ def _change(plain: Mapping[str, Any]) -> Change:
 
 def _student_row(grade: Grade, points: float) -> dict[str, Any]:
     timing = grade.timing
-    needs_a_look = bool(timing.note) or grade.state not in (
-        State.GRADED,
-        State.GRADED_WITH_PROBLEMS,
-    )
     return {
         "grade": grade,
         "points": points,
         "is_late": timing.seconds_late > 0,
-        "problems": needs_a_look or grade.state is not State.GRADED,
+        "problems": bool(timing.note) or grade.state is not State.GRADED,
         "noticed": [*grade.reasons, *_said_of_time(timing)],
     }
 

@@ -24,9 +24,9 @@ _WORKER = Path(__file__).parents[1] / "inside"
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
 INSTALL = (
     "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer); inside a container user "
-    "namespaces must be allowed, or Landlock (Linux 6.12, or root and 5.13). On macOS or Windows "
+    "namespaces must be allowed, or Landlock (Linux 6.12, or as root 6.2). On macOS or Windows "
     "grade inside a Linux machine or container. `autograder doctor` tries it out. To "
-    "grade, without isolation, people whom you trust with this account: --no-sandbox."
+    "grade people whom you trust with this account without isolation, use --no-sandbox."
 )
 _ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", GRADER_INSIDE)
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
@@ -155,12 +155,12 @@ def _visible_private(
         GraderError: if it cannot be hidden.
     """
     paths = {path.resolve() for path in (*private, *_installed_copies())}
-    paths = {path for path in paths if paths.isdisjoint(path.parents)}
     for source, target in binds:
         folder = source.resolve()
-        for path in sorted(paths):
-            if not path.is_relative_to(folder):
-                continue
+        # Within this folder only: site-packages may lie below a private folder, and hold private
+        # packages that hiding that folder does not hide here.
+        within = {path for path in paths if path.is_relative_to(folder)}
+        for path in sorted(path for path in within if within.isdisjoint(path.parents)):
             if path == folder:
                 raise GraderError(
                     f"{path} must be hidden from student code and holds what student code needs to "

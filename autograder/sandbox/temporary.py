@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder.inside.isolation import empty_folder
 
-_PREFIX = "autograder-"
+_PREFIX = ".autograder-run-"
 _NEW_SECONDS = 60.0  # a folder so new may not have been locked yet
 
 

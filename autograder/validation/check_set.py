@@ -129,14 +129,12 @@ def check_set(
     *,
     with_mutants: bool = True,
     seeds: Sequence[int] = SEEDS,
-    progress: Callable[[str], None] = lambda item: None,
 ) -> SetReport:
     """Try a set's checks on everything that is known about its answers.
 
     Args:
         with_mutants: the longest part; leave it out for a quick look.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
-        progress: called with each item before it is tried.
 
     Raises:
         GraderError: if the notebook lacks a cell that a check is about.
@@ -146,7 +144,6 @@ def check_set(
     trials: list[Trial] = []
     with _one_torch_thread():
         for check in problem_set.checks:
-            progress(check.item)
             faults += [*_too_few(check, release), *_free_names(check)]
             trials += _try_answers(check, release, seeds)
             if with_mutants:

@@ -62,7 +62,7 @@ def mutant_fates(
     judge.known_answers(check, seed)  # found out once, here, and inherited by every process
     own = _fate(judge, check, seed, solved, source, None)
     if len(own.steps) < len(judge.requests(check, seed)):
-        raise CheckFault(f"{check.item}: the solution does not live to answer every case")
+        raise CheckFault(f"{check.item}: the solution ends before it has answered every case")
     for mutant in mutants(source):
         yield mutant.change, _fate(judge, check, seed, solved, mutant.source, own.steps)
 

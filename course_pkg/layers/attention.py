@@ -238,7 +238,7 @@ def _attend_fused(
         attn_mask=mask,
         dropout_p=dropout,
         is_causal=use_causal_kernel,
-        enable_gqa=query.shape[-3] != key.shape[-3],
+        enable_gqa=query.dim() > 3 and query.shape[-3] != key.shape[-3],
     )
     return out if sees_nothing is None else out.masked_fill(sees_nothing, 0.0)
 
@@ -400,8 +400,8 @@ class MultiHeadAttention(nn.Module):
         weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
         if trace is not None:
             trace.append(weights)
-        weights = F.dropout(weights.to(value.dtype), dropout)
-        return self.positions.add_values(weights @ value, weights)
+        weights = F.dropout(weights, dropout)
+        return self.positions.add_values(weights.to(value.dtype) @ value, weights)
 
     def _attend_by_plug_in(
         self,

@@ -1,4 +1,4 @@
-"""What enters a model, ids and lengths, and a clear word about those that cannot be meant.
+"""What enters a model: ids and lengths, with clear errors for those that make no sense.
 
 Values are looked at on the CPU only: to look at a GPU's, the CPU would have to wait for it.
 """

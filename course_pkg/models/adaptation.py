@@ -232,7 +232,7 @@ def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = N
 def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = None) -> list[int]:
     """Give a GPT embeddings for tokens that it was not pretrained with, in place; return their ids.
 
-    What frames a task, such as the [START], [DELIM] and [EXTRACT] of `text.formatting.TaskFormat`,
+    What frames a task, such as the [START], [DELIM] and [EXTRACT] of `TaskFormat`,
     is learned with the task (Radford et al. 2018, section 3.2). A BERT has such tokens already.
 
     Raises:

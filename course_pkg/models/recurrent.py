@@ -171,7 +171,9 @@ class TruncatedBPTT(nn.Module):
             return logits, loss
         check_rows(ids)
         state = tuple(getattr(self, name).clone() for name in self.names)
-        if is_start is not None:  # masked, not asked: to ask would make a GPU wait for the CPU
+        if (
+            is_start is not None
+        ):  # masked rather than tested: an if would make the CPU wait for the GPU
             state = tuple(part.masked_fill(is_start, 0.0) for part in state)
         if state[0].shape[1] != len(ids):
             raise ValueError(

@@ -1,9 +1,9 @@
 """The running table of the book, "The story so far", and the results that stand in it.
 
-Each chapter has a file of rows here, one JSON object a line. It computes its rows anew whenever it
-is built, and the build fails if they no longer agree; with the environment variable COURSE_RECORD
-set, the new figures are written instead. What takes longer than a page may was measured by a script
-of `benchmarks/` and is kept in the folder of that name here.
+Each chapter has a file of rows here, one JSON object per line. It computes its rows anew whenever
+it is built, and the build fails if they no longer agree; with the environment variable
+COURSE_RECORD set, the new figures are written instead. What takes longer than a page may was
+measured by a script of `benchmarks/` and is kept in the folder of that name here.
 """
 
 import html

@@ -3,7 +3,8 @@
 For each item and two seeds, `recorded_class.json` holds what every known answer earns: its points,
 a 1 for each part that it passes and a 0 for each that it fails, and the misconception that is
 named if it is not the answer's own. `python -m tests.assignments.test_recorded_class` writes it
-anew: do so only after an item has begun to ask for something else, and read the difference.
+anew: do so only after an item asks for something else or an answer was added, and read the
+difference.
 """
 
 import json
@@ -40,7 +41,7 @@ def known_answers(check: Check, release: Release) -> Iterator[tuple[str, Any]]:
 
 
 def grade(check: Check, answer: Any, seed: int, name: str) -> str:
-    """ItemJudge one answer; return points, a digit for each part, and the misconception, if any."""
+    """Judge one answer; return points, a digit for each part, and the misconception, if any."""
     observations = [
         Observation(request.item, request.part, request.case, _within_limit(request, answer))
         for request in JUDGE.requests(check, seed)
@@ -51,6 +52,12 @@ def grade(check: Check, answer: Any, seed: int, name: str) -> str:
     named = verdict.misconception.name if verdict.misconception else ""
     named = "its own" if f"wrong: {named}" == name else named
     return f"{verdict.points:g} {parts} {named}".rstrip()
+
+
+def test_every_item_of_a_recorded_set_is_recorded():
+    recorded = set(RECORDED[SALTS[0]])
+    sets = {item.partition("_")[0] for item in recorded}
+    assert {item for item in CHECKS if item.partition("_")[0] in sets} == recorded
 
 
 def _within_limit(request: Any, answer: Any) -> Any:
@@ -69,7 +76,7 @@ def _within_limit(request: Any, answer: Any) -> Any:
 
 
 def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
-    """ItemJudge every known answer to an item, by the name that it has in the record."""
+    """Judge every known answer to an item, by the name that it has in the record."""
     seed = submission_seed(salt, "ada", release.name)
     return {
         name: grade(check, answer, seed, name) for name, answer in known_answers(check, release)

@@ -73,7 +73,7 @@ def copy_of_the_tests(folder):
     place = folder / "copy"
     for name in ("autograder", "tests/autograder"):
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "tests/conftest.py"):
+    for name in ("pyproject.toml", "conftest.py"):
         shutil.copyfile(ROOT / name, place / name)
     for path in (place, *place.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

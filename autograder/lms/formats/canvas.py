@@ -99,7 +99,7 @@ def _assignment_column(
     if found:
         return roster.header[found[0]], found[0], notes
     others = [name for name in roster.header[section + 1 :] if re.search(r"\(\d+\)$", name)]
-    note = f"{roster.name} has no column {wanted[0]!r}: Canvas will make a new assignment of it"
+    note = f"{roster.name} has no column {wanted[0]!r}: Canvas will create a new assignment"
     return wanted[0], None, [f"{note}; it has: {', '.join(others)}" if others else note]
 
 

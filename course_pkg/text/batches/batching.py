@@ -1,8 +1,8 @@
-"""Ids to batches: which tokens a model sees together, and in which order.
+"""Three ways to cut ids into batches: windows, parallel streams, padded rows.
 
-Three ways to cut a corpus: windows of one long stream, parallel streams for models that carry a
-state, and rows of unequal length, padded. In each of them every token is predicted exactly once per
-epoch. A batch is a dictionary of a model's keyword arguments.
+Windows are cut from one long stream, parallel streams are for models that carry a state, and rows
+of unequal length are padded. In each, every token is predicted exactly once per epoch. A batch is a
+dictionary of a model's keyword arguments.
 Chapters: fixed-window, recurrent-networks, sequence-to-sequence.
 """
 

@@ -24,15 +24,15 @@ def mixed_windows(
 ) -> Batches:
     """Cut the parts of a stream into windows and shuffle all of them together.
 
-    A window lies within its part. What is left over at both ends of a part, less than one window in
-    all, is not read in that epoch.
+    A window lies within its part. What is left over at both ends of a part, less than two windows
+    in all, is not read in that epoch, nor are the windows that do not fill the last batch.
 
     Args:
         parts: first token, end (exclusive), and how many times an epoch reads each part.
 
     Raises:
-        ValueError: if a part is empty, outside the stream, read less than once, or shorter than a
-            window and its last target.
+        ValueError: if a part is empty, outside the stream, read less than once, or shorter than two
+            windows; if all windows together do not fill a batch.
 
     Example:
         >>> ids = torch.arange(100)
@@ -47,6 +47,10 @@ def mixed_windows(
                 f"parts has ({first}, {end}, {n_times}); each must lie within {len(ids)} tokens, "
                 f"hold two windows of {length} and be read at least once"
             )
+
+    n_windows = sum(n_times * ((end - first) // length - 1) for first, end, n_times in parts)
+    if n_windows < batch_size:
+        raise ValueError(f"batch_size is {batch_size}; the parts have only {n_windows} windows")
 
     def plan(generator: torch.Generator) -> Sequence[Tensor]:
         starts = []

@@ -107,18 +107,7 @@ class Catalogue(Generic[AnyDataset]):
         ]
 
     def load(self, name: str, *, source: str, folder: str | Path | None) -> AnyDataset:
-        """Load a data set in three splits.
-
-        Args:
-            name: one of those in `rows`.
-            source: one of `SOURCES`, or "auto" for the first that works.
-            folder: local folder of standard files (plain or .gz); default: COURSE_DATA.
-
-        Raises:
-            ValueError: an unknown name or source, a source that this text does not have, or a text
-                that differs from the published one.
-            SourceUnavailableError: no source can supply it here; the message lists each reason.
-        """
+        """Do what `load_corpus` and `load_task` say."""
         if name not in self.entries:
             raise ValueError(f"name is {name!r}; the {self.kind} are {', '.join(self.entries)}")
         entry = self.entries[name]

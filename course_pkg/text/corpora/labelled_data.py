@@ -63,9 +63,17 @@ class Task(Dataset[Any]):
 
 
 def load_task(name: str, *, source: str = "auto", folder: str | Path | None = None) -> Task:
-    """Load a labelled, parallel or tagged data set, one of those in `list_tasks`.
+    """Load a labelled, parallel or tagged data set in three splits.
 
-    Arguments and errors are those of `Catalogue.load`.
+    Args:
+        name: one of those in `list_tasks`.
+        source: "local", "package", "generated" or "hub"; "auto" takes the first that works.
+        folder: local folder of standard files (plain or .gz); default: COURSE_DATA.
+
+    Raises:
+        ValueError: an unknown name or source, a source that this text does not have, or a text
+            that differs from the published one.
+        SourceUnavailableError: no source can supply it here; the message lists each reason.
     """
     return TASKS.load(name, source=source, folder=folder)
 

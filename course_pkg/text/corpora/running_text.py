@@ -40,7 +40,17 @@ class Corpus(Dataset[str]):
 
 
 def load_corpus(name: str, *, source: str = "auto", folder: str | Path | None = None) -> Corpus:
-    """Load a corpus, one of those in `list_corpora`; arguments and errors: `Catalogue.load`.
+    """Load a corpus in three splits.
+
+    Args:
+        name: one of those in `list_corpora`.
+        source: "local", "package", "generated" or "hub"; "auto" takes the first that works.
+        folder: local folder of standard files (plain or .gz); default: COURSE_DATA.
+
+    Raises:
+        ValueError: an unknown name or source, a source that this text does not have, or a text
+            that differs from the published one.
+        SourceUnavailableError: no source can supply it here; the message lists each reason.
 
     Example:
         >>> load_corpus("reference").source

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_new_set_is_found_and_can_be_released(course):
     release = build(course.source("ps9"))
     assert lint(release, course.problem_set("ps9")) == ()
     assert leaks(release) == ()
-    assert not any("SET" in path.read_text().split() for path in course.folder.rglob("*.py"))
+    assert not any(re.search(r"\bSET", path.read_text()) for path in course.folder.rglob("*.py"))
 
 
 def test_new_set_judges_well(course):
@@ -57,7 +58,7 @@ def test_new_set_passes_the_tests_of_every_set_and_its_own(tmp_path):
 
 @pytest.mark.parametrize("name", ["Ps9", "ps 9", "9", "../ps9", "ps_9", ""])
 def test_new_set_rejects_a_name_that_is_none(tmp_path, name):
-    with pytest.raises(GraderError, match="it must be small letters and digits"):
+    with pytest.raises(GraderError, match="it must be lower-case letters and digits"):
         new_set(Course(tmp_path), name)
     assert list(tmp_path.iterdir()) == []
 

@@ -65,6 +65,14 @@ def test_readable_paths_leave_out_what_is_private(mounted):
     assert set(paths) == {f"{mounted}/usr/packages/{name}" for name in ("numpy", "single.py")}
 
 
+def test_packages_below_a_private_folder_hide_what_is_private_in_them(mounted, no_cache):
+    """As in a repository that holds its own environment: the repository is not mounted there."""
+    private = [mounted, mounted / "lib/packages/reference"]
+    command = bubblewrap.bubblewrap_command(mounted, Limits(), 3, private)
+    assert f"{mounted}/lib/packages/reference" in hidden_in(command)
+    assert "/opt/packages/0/reference" in hidden_in(command)
+
+
 @pytest.mark.parametrize(
     ("place", "reason"),
     [("usr/out", r"usr/out must be hidden .* does not exist yet"), ("usr", "needs to run")],

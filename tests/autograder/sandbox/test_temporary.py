@@ -71,15 +71,15 @@ def test_folders_of_runs_that_go_on_are_left_alone(place):
 
 
 def test_what_is_new_or_no_folder_of_this_user_is_left_alone(place):
-    for name in ("autograder-new", "target", "other"):
+    for name in (".autograder-run-new", "target", "other"):
         (place / name).mkdir()
-    (place / "autograder-link").symlink_to(place / "target")
-    (place / "autograder-file").touch()
+    (place / ".autograder-run-link").symlink_to(place / "target")
+    (place / ".autograder-run-file").touch()
     if os.getuid() == 0:
-        (place / "autograder-theirs").mkdir()
-        os.chown(place / "autograder-theirs", 65534, 65534)
+        (place / ".autograder-run-theirs").mkdir()
+        os.chown(place / ".autograder-run-theirs", 65534, 65534)
     before = set(place.iterdir())
-    for path in before - {place / "autograder-new"}:
+    for path in before - {place / ".autograder-run-new"}:
         age(path)
     delete_leftovers()
     assert set(place.iterdir()) == before

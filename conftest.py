@@ -1,4 +1,4 @@
-"""Fixtures that every test folder shares."""
+"""Fixtures that all tests share, those in the folders of the problem sets included."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent
 
 
 def uses_site(item: pytest.Item) -> bool:

@@ -134,7 +134,7 @@ def test_watch_grades_what_arrives_and_ends_cleanly(run, toys, hand_in, monkeypa
 
 
 def test_watch_rejects_what_it_cannot_watch(run, tmp_path):
-    assert "is no folder" in run("--watch", expect=options.ERROR).stderr
+    assert "is not a folder" in run("--watch", expect=options.ERROR).stderr
     assert "neither --dry-run nor --again" in run("--watch", "--again", expect=2).stderr
 
 

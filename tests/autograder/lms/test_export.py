@@ -116,7 +116,7 @@ def test_canvas_new_assignment_is_announced_with_those_that_exist():
     made = canvas(_request([_score("alan")], CANVAS_ROSTER, column="ps9"))
     assert _rows(made.text)[1]["ps9"] == "87.5"
     assert made.notes[0] == (
-        "roster.csv has no column 'ps9': Canvas will make a new assignment of it; it has: "
+        "roster.csv has no column 'ps9': Canvas will create a new assignment; it has: "
         "Quiz (7), Problem set 1 (4711)"
     )
 

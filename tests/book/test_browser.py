@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from selenium.common.exceptions import TimeoutException
+from selenium.webdriver.support.ui import WebDriverWait
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -82,7 +84,9 @@ def inspect(browser, page: Path, width: int) -> list[str]:
     if overflow(browser) > 0:
         found.append(f"{overflow(browser)} pixels too wide")
     show_in(browser, "dark")
-    if browser.execute_script(THEME) != "dark":
+    try:  # the page hears of it when it is drawn next
+        WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
+    except TimeoutException:
         found.append("the page does not follow the reader's theme")
     found += [f"dark: {what}" for what in violations(browser, *COLOUR_RULES)]
     return found + complaints(browser)

@@ -16,7 +16,7 @@ Read it in the order in which text flows through it:
                          `course_pkg.metrics`      accuracy, F1, correlations, BLEU, error rates
                          `course_pkg.results`      the running table "The story so far"
     model -> text        `course_pkg.decoding`     greedy, sampled, beam search
-    numbers -> pictures  `course_pkg.plots`        figures in one style
+    numbers -> pictures  `course_pkg.plots`        figures and drawings in one style
                          `course_pkg.widgets`      figures that the reader can touch
 
 The names below can be taken from the package itself. Each is imported when it is first used, so
@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg.models.transformer import EncoderDecoder
     from course_pkg.models.transformer_config import TransformerConfig
     from course_pkg.models.window import FixedWindowLM
+    from course_pkg.plots.diagrams import Diagram
     from course_pkg.pretrained import load_pretrained
     from course_pkg.results import (
         RECORDED,

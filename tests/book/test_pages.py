@@ -98,12 +98,12 @@ def test_pages_name_both_licences(parsed):
 def test_names_in_code_cells_link_to_their_reference(parsed, site):
     soup = parsed[site / "back" / "pytorch.html"]
     targets = {link["href"].partition("#")[2] for link in soup.select(".highlight a[href]")}
-    assert "course_pkg.plots.loss_curves" in targets
+    assert "course_pkg.plots.charts.loss_curves" in targets
 
 
 def test_reference_pages_show_the_source(parsed, site):
-    soup = parsed[site / "back" / "api" / "course_pkg.plots.html"]
-    assert soup.select_one('a[href*="_modules/course_pkg/plots.html"]')
+    soup = parsed[site / "back" / "api" / "course_pkg.plots.charts.html"]
+    assert soup.select_one('a[href*="_modules/course_pkg/plots/charts.html"]')
 
 
 def test_every_page_with_code_offers_a_notebook_that_can_be_read(site):

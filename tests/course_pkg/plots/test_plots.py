@@ -9,13 +9,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_pkg import plots
+from course_pkg import RECORDED, Result, plots
 
 ORDERS = [1, 2, 3, 4, 5]
 CURVES = {
     "add-one": (ORDERS, [9.0, 7.0, 8.0, 9.0, 9.5]),
     "Kneser–Ney": (ORDERS, [9, 6, 5, 4.5, 4.4]),
 }
+ROWS = [
+    Result("counting", "3-gram", "stories", 2.4, 0.32),
+    Result("networks", "LSTM", "stories", 1.8, 0.22, source=RECORDED),
+    Result("networks", "no bytes counted", "stories", 1.9),
+]
 
 FIGURES = {
     "lines": lambda: plots.lines(CURVES, x_label="n", y_label="perplexity", floor=("floor", 4.0)),
@@ -26,6 +31,7 @@ FIGURES = {
     ),
     "loss_curves": lambda: plots.loss_curves({"m": (range(30), np.linspace(3, 1, 30))}, window=5),
     "gradient_norms": lambda: plots.gradient_norms({"Elman": (ORDERS, [1, 0.1, 0.01, 1e-3, 1e-4])}),
+    "ladder": lambda: plots.ladder(ROWS, floor=("floor", 0.2)),
     "sparsity": lambda: plots.sparsity(ORDERS, {"stories": [0, 0.1, 0.4, 0.7, 0.9]}),
 }
 
@@ -197,3 +203,17 @@ def test_moving_average_matches_its_definition(values, window):
 def test_moving_average_rejects_no_window():
     with pytest.raises(ValueError, match="window is 0"):
         plots.moving_average([1.0], 0)
+
+
+def test_ladder_shows_every_row_that_has_bits_and_recorded_ones_hollow():
+    axes = plots.ladder(ROWS).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["3-gram", "LSTM"]
+    assert [text.get_text() for text in axes.texts] == ["0.320", "0.220"]
+    assert [line.get_markerfacecolor() for line in axes.lines] == [plots.SERIES[0], "none"]
+
+
+@pytest.mark.parametrize("corpora", [(), ("stories", "wikipedia")])
+def test_ladder_refuses_what_cannot_be_compared(corpora):
+    rows = [Result("c", "m", corpus, 2.0, 0.3) for corpus in corpora]
+    with pytest.raises(ValueError, match=r"rows has the corpora .* exactly one"):
+        plots.ladder(rows)

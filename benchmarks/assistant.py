@@ -90,7 +90,7 @@ def ends_well(tokenizer: Tokenizer, story: Sequence[int]) -> bool | None:
 
 
 def reply_rows(examples: Sequence[tuple[list[int], list[int]]], eos_id: int) -> Batch:
-    """Make a batch of prompts with replies; only the reply and its end are to be told."""
+    """Make a batch of prompts with replies; only the reply and its end are predicted."""
     rows = [[*prompt, *reply, eos_id] for prompt, reply in examples]
     ids, lengths = pad_rows(rows, eos_id)
     prompt_lengths = torch.tensor([len(prompt) for prompt, _ in examples])

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name:28}", *(f"{key} {value:.2f};" for key, value in row.items()))
     report(
         [Figure(name, row["entropy_nats"]) for name, row in found.items()],
-        "Entropy of what is sampled from, in nats a token.",
+        "Entropy of what is sampled from, in nats per token.",
         is_higher_better=True,
         module="benchmarks.decoding",
         options=options,

@@ -4,7 +4,7 @@
 
 The data are the 32,033 first names of Karpathy's makemore, split as in his lectures: shuffled by
 random.seed(42), the first 80 % to learn from, 10 % to choose by (the lectures' "val"), 10 % to
-test. Reported are nats a character, the end of a name counted as one, on the second part, where
+test. Reported are nats per character, the end of a name counted as one, on the second part, where
 the lectures report theirs, and on the third. Each network keeps the weights of the epoch that is
 best on the second part. Six minutes of one core, which is too little for the GPT: after its twelve
 passes its loss still falls. DIR must have names/names.txt, plain or with .gz.
@@ -85,7 +85,7 @@ def networks(tokenizer: CharTokenizer, longest: int) -> dict[str, Network]:
 def train(
     network: Network, documents: Documents, valid: Documents, eos_id: int, device: str
 ) -> list[float]:
-    """Train, and keep the weights of the best epoch; return each epoch's nats a character."""
+    """Train, and keep the weights of the best epoch; return each epoch's nats per character."""
     model, n_epochs = network.model, network.n_epochs
     batches = example_batches(
         documents,
@@ -126,7 +126,7 @@ def train(
 def measure(
     names: Sequence[str], *, orders: Sequence[int] = ORDERS, device: str = "cpu"
 ) -> dict[str, dict[str, Any]]:
-    """Count and train; return for each model its nats a character, its size and what it took."""
+    """Count and train; return for each model its nats per character, its size and what it took."""
     train_names, valid_names, test_names = split(names)
     tokenizer = CharTokenizer.train(names)
     parts = (train_names, valid_names, test_names)
@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = measure(names, device=options.device)
     report(
         figures(found),
-        "nats a character on makemore's names, the lectures' second part (val)",
+        "nats per character on makemore's names, the lectures' second part (val)",
         is_higher_better=False,
         module="benchmarks.names",
         options=options,

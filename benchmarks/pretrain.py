@@ -148,7 +148,7 @@ TinyStories (CDLA-Sharing-1.0), War and Peace (public domain). sha256 {about["sh
 {recipe.trainer.lr:g} with a cosine, {recipe.trainer.precision}. {machine},
 {datetime.now(UTC).date().isoformat()}, torch {torch.__version__}.
 
-| update | validation loss, nats a target |
+| update | validation loss, nats per target |
 |---|---|
 {chr(10).join(curve)}
 
@@ -172,9 +172,9 @@ def _vocabulary(trained: TrainedModel) -> str:
 
 def _objective(recipe: Recipe) -> str:
     if recipe.kind == "gpt":
-        return "the next token is to be told"
+        return "the next token is predicted"
     return (
-        f"{100 * recipe.mask_rate:.0f} % of the tokens are to be told (the classic 15 % would "
+        f"{100 * recipe.mask_rate:.0f} % of the tokens are predicted (the classic 15 % would "
         "teach less an update), of which 80 % are masked, 10 % replaced, 10 % left. "
         "It began with the weights of gpt-small, which saw the same text. "
         "There was no next-sentence task: the pooler and the pair head are untrained"
@@ -196,7 +196,7 @@ def bert_table(trained: TrainedModel) -> str:
         f"| {name} | {nats:.3f} | {100 * right:.1f} % |"
         for name, (nats, right) in hidden_tokens_of_parts(trained).items()
     ]
-    head = "| test text | nats a hidden token | guessed right |"
+    head = "| test text | nats per masked token | guessed right |"
     return "\n".join([head, "|---|---|---|", *rows])
 
 

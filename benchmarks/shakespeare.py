@@ -71,7 +71,7 @@ def split() -> tuple[CharTokenizer, Tensor, Tensor]:
 
 
 def count(tokenizer: CharTokenizer, train: Tensor, rest: Tensor, order: int) -> float:
-    """Return the nats a character of a Kneser-Ney model, the text being one long line."""
+    """Return the nats per character of a Kneser-Ney model, the text being one long line."""
     model = NGram.fit([train.tolist()], order, tokenizer.vocab_size, tokenizer.eos_id)
     scored = evaluate(model, [rest.tolist()], eos_id=tokenizer.eos_id)
     return scored.nats_per_token
@@ -79,7 +79,7 @@ def count(tokenizer: CharTokenizer, train: Tensor, rest: Tensor, order: int) -> 
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of a recipe: nats a character at the best of its evaluations, and its cost.
+    """What came of a recipe: nats per character at the best of its evaluations, and its cost.
 
     Attributes:
         loss: on the whole rest.
@@ -142,7 +142,7 @@ def train_gpt(setting: Setting, train: Tensor, rest: Tensor, device: str) -> Tra
 
 @torch.no_grad()
 def draw_estimate(model: GPT, setting: Setting, rest: Tensor, seed: int) -> float:
-    """Estimate nats a character as nanoGPT does, from a few random windows of the rest."""
+    """Estimate nats per character as nanoGPT does, from a few random windows of the rest."""
     drawing = torch.Generator().manual_seed(seed)
     T = setting.structure.context_length
     drawn = (random_windows(rest, T, setting.batch_size, drawing) for _ in range(setting.n_drawn))
@@ -163,11 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{len(train):,} characters to learn from, {len(rest):,} to predict")
     counted = {order: count(tokenizer, train, rest, order) for order in (3, 5, 7)}
     for order, nats in counted.items():
-        print(f"{order}-gram, modified Kneser–Ney: {nats:.4f} nats a character")
+        print(f"{order}-gram, modified Kneser–Ney: {nats:.4f} nats per character")
     gpt = train_gpt(setting, train, rest, options.device)
     mean, spread = statistics.mean(gpt.draws), statistics.stdev(gpt.draws)
     print(
-        f"GPT, {options.recipe} recipe: {gpt.loss:.4f} nats a character after {gpt.seconds:.0f} "
+        f"GPT, {options.recipe} recipe: {gpt.loss:.4f} nats per character after {gpt.seconds:.0f} "
         f"seconds (perplexity {math.exp(gpt.loss):.3f}); by nanoGPT's draws {mean:.4f}, standard "
         f"deviation {spread:.4f}, from {min(gpt.draws):.4f} to {max(gpt.draws):.4f}; "
         f"published {setting.published}"
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command = shlex.join(["python", "-m", "benchmarks.shakespeare", *sys.argv[1:]])
         content = {
             **provenance(command, torch.device(options.device)),
-            "what": "nats a character on the last 10 % of tinyshakespeare",
+            "what": "nats per character on the last 10 % of tinyshakespeare",
             "ngrams": counted,
             "recipe": options.recipe,
             "gpt": gpt.loss,

@@ -135,7 +135,8 @@ def evaluate(
             prediction sees at least `context_length - stride` tokens; default: half the context.
 
     Raises:
-        ValueError: no documents, an id out of range, or a model that gives nan.
+        ValueError: no documents, an id out of range, a model that gives nan, or one that is no
+            `LanguageModel`, such as a BERT.
     """
     scores = token_log_probs(
         model,
@@ -168,8 +169,15 @@ def token_log_probs(
     The arguments are those of `evaluate`; the results are in nats, float64, on the CPU.
 
     Raises:
-        ValueError: no documents, an id out of range, or a model that gives nan.
+        ValueError: no documents, an id out of range, a model that gives nan, or one that is no
+            `LanguageModel`, such as a BERT.
     """
+    if not isinstance(model, LanguageModel):
+        raise ValueError(
+            f"model is {type(model).__name__}, which has no next_log_probs; it must predict each "
+            "token from those before it. One that also sees what follows, such as a BERT, sees the "
+            "answer: use course_pkg.scoring.pseudo_perplexity"
+        )
     if len(documents) == 0:
         raise ValueError("documents is empty; there is nothing to score")
     if batch_size < 1:

@@ -97,7 +97,7 @@ def pretraining_history(name: str) -> list[dict[str, Any]]:
     """Return what was noted while a shipped model was trained, the earliest first.
 
     Returns:
-        entries with the "step" and its "valid_loss" in nats a target; a GPT's have a "sample" of
+        entries with the "step" and its "valid_loss" in nats per target; a GPT's have a "sample" of
         what it wrote by then.
 
     Raises:

@@ -75,7 +75,7 @@ class FixedKeyValueCache(nn.Module):
     """A cache of a fixed size, for a text that grows to at most `length` positions.
 
     What is beyond the text so far is hidden by a mask rather than cut off. The caller sees to it
-    that the text does not outgrow the room: to check it would make the GPU wait for the CPU.
+    that the text does not outgrow the room: to check it, the CPU would have to wait for the GPU.
     """
 
     keys: Tensor

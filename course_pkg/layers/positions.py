@@ -72,8 +72,8 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Add positions offset, offset + 1, ... to the embeddings.
 
-        An offset in a tensor is not compared with the longest input: to read it would make a GPU
-        wait for the CPU.
+        An offset in a tensor is not compared with the longest input: to read it, the
+        CPU would have to wait for the GPU.
 
         Raises:
             ValueError: if the last position has no vector.

@@ -27,6 +27,8 @@ from course_pkg.models.transformer_config import TransformerConfig, config_norm,
 NORM_EPS = 1e-12
 """What BERT's norms add to the variance; published weights expect it."""
 
+NO_HEADS = "has_heads is False; without heads a model can only encode and pool"
+
 
 class BERTOutput(NamedTuple):
     """What BERT says of a batch; begins with `(logits, loss)` like every model's answer.
@@ -64,7 +66,8 @@ class MaskedTokenHead(nn.Module):
 class BERT(nn.Module):
     """Encode one text or a pair of texts, seeing all of it at every place: Devlin et al. 2019.
 
-    BERT gives no probability to a text, so it does not keep the contract of a `LanguageModel`.
+    BERT gives no probability to a text, so it does not keep the contract of a `LanguageModel`:
+    `evaluate` refuses it, and `scoring.pseudo_perplexity` is what it has instead.
     It takes `ids` laid out as [CLS] first [SEP] second [SEP], 0 or 1 in `segments` for the side
     that a token is on, `mask` False at padding, and in `targets` the true token at masked places
     and IGNORE at all others. Note that targets are not shifted.
@@ -150,6 +153,18 @@ class BERT(nn.Module):
         """Return one vector for the whole input: a layer on top of the first token's, [CLS]."""
         return torch.tanh(self.pooler(x[:, 0]))
 
+    def token_logits(self, x: Float[Tensor, "*places D"]) -> Float[Tensor, "*places V"]:
+        """Score the token at each place from its vector: all that `encode` returned, or some.
+
+        Raises:
+            ValueError: if the model was made without heads.
+        """
+        if self.token_head is None:
+            raise ValueError(NO_HEADS)
+        table = self.embedding if self.unembedding is None else self.unembedding
+        logits: Tensor = self.token_head(x, table.weight)
+        return logits
+
     def forward(
         self,
         ids: Int[Tensor, "B T"],
@@ -173,11 +188,10 @@ class BERT(nn.Module):
         Raises:
             ValueError: if the model was made without heads.
         """
-        if self.token_head is None or self.pair_head is None:
-            raise ValueError("has_heads is False; without heads a model can only encode and pool")
+        if self.pair_head is None:
+            raise ValueError(NO_HEADS)
         x = self.encode(ids, segments, mask, trace=trace)
-        table = self.embedding if self.unembedding is None else self.unembedding
-        logits = self.token_head(x, table.weight)
+        logits = self.token_logits(x)
         pair_logits = self.pair_head(self.pool(x))
         losses = []
         if targets is not None:
@@ -187,11 +201,11 @@ class BERT(nn.Module):
         return BERTOutput(logits, torch.stack(losses).sum() if losses else None, pair_logits)
 
 
-class HiddenTokenLoss(nn.Module):
-    """A BERT in training: it fills in the hidden places alone, not the 85 % that it can read.
+class MaskedLMLoss(nn.Module):
+    """A BERT in training: it predicts at the masked places alone, not at the 85 % that it can read.
 
     The loss and its gradient are the model's own; most of the work of the last layer is saved.
-    How many places are hidden differs from batch to batch, which compiled models do not like.
+    How many places are masked differs from batch to batch, which compiled models do not like.
 
     Args:
         model: a BERT with heads.
@@ -200,7 +214,7 @@ class HiddenTokenLoss(nn.Module):
     def __init__(self, model: BERT) -> None:
         super().__init__()
         if model.token_head is None:
-            raise ValueError("has_heads is False; without heads a model can only encode and pool")
+            raise ValueError(NO_HEADS)
         self.model = model
 
     def forward(
@@ -210,12 +224,9 @@ class HiddenTokenLoss(nn.Module):
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "N V"], Float[Tensor, ""]]:
-        """Return the logits of the hidden places, in reading order, and the mean loss on them."""
-        model = self.model
+        """Return the logits of the masked places, in reading order, and the mean loss on them."""
         hidden = targets != IGNORE
-        table = model.embedding if model.unembedding is None else model.unembedding
-        assert model.token_head is not None
-        logits = model.token_head(model.encode(ids, segments, mask)[hidden], table.weight)
+        logits = self.model.token_logits(self.model.encode(ids, segments, mask)[hidden])
         return logits, nats_per_target(logits, targets[hidden])
 
 

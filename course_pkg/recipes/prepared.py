@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from course_pkg.model_folders import build_model, load_model
-from course_pkg.models.bert import HiddenTokenLoss, bert_tiny
+from course_pkg.models.bert import MaskedLMLoss, bert_tiny
 from course_pkg.models.gpt import gpt_tiny
 from course_pkg.models.recurrent import TruncatedBPTT
 from course_pkg.models.transformer import transformer_tiny
@@ -78,7 +78,7 @@ def prepare(recipe: Recipe, folder: Path, share: tuple[int, int] = (0, 1)) -> Pr
     if recipe.kind == "lstm":
         model = TruncatedBPTT(plain, recipe.batch_size)  # type: ignore[arg-type]
     if recipe.kind == "bert" and not recipe.trainer.compile:
-        model = HiddenTokenLoss(plain)  # type: ignore[arg-type]
+        model = MaskedLMLoss(plain)  # type: ignore[arg-type]
     return Prepared(model, plain, structure, tokenizer, batches, evaluate, about)
 
 

@@ -12,7 +12,7 @@ from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import bits_per_byte
 from course_pkg.models import IGNORE
-from course_pkg.models.bert import HiddenTokenLoss
+from course_pkg.models.bert import MaskedLMLoss
 from course_pkg.models.recurrent import TruncatedBPTT
 from course_pkg.recipes.data import Data, stream
 from course_pkg.recipes.settings import Recipe
@@ -32,7 +32,7 @@ class StreamReport:
 
     def __call__(self, model: nn.Module) -> dict[str, float | str]:
         """Evaluate a model of the recipe's kind."""
-        plain: Any = model.model if isinstance(model, TruncatedBPTT | HiddenTokenLoss) else model
+        plain: Any = model.model if isinstance(model, TruncatedBPTT | MaskedLMLoss) else model
         loss = mean_loss(plain, islice(self._batches(), _N_BATCHES))
         figures: dict[str, float | str] = {"valid_loss": loss}
         if self.recipe.kind in ("gpt", "lstm"):

@@ -71,7 +71,7 @@ def no_exchange(model: nn.Module) -> AbstractContextManager[None]:
 def sum_over_processes(number: int, device: torch.device) -> int | Tensor:
     """Add up a whole number over the processes; of several, a float64 on the device.
 
-    It stays there: to read it would make the GPU wait for the CPU at every update.
+    It stays there: to read it, the CPU would have to wait for the GPU at every update.
     """
     if n_processes() == 1:
         return number

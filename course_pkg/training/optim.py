@@ -206,7 +206,7 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
         return torch.tensor(0.0)
     norms = torch.stack(torch._foreach_norm(gradients))
     norm = distributed.whole(torch.linalg.vector_norm(norms))
-    # The factor stays on the device: reading it back would make the GPU wait for the CPU.
+    # The factor stays on the device: to read it back, the CPU would have to wait for the GPU.
     factor = torch.where(norm.isfinite(), (max_norm / norm).clamp(max=1.0), 1.0)
     torch._foreach_mul_(gradients, factor)
     return norm

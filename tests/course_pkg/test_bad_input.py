@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from course_pkg import metrics
+from course_pkg.evaluation import evaluate
 from course_pkg.layers.attention import MultiHeadAttention, attend, causal_mask, masked_softmax
 from course_pkg.layers.blocks import FeedForward
 from course_pkg.layers.caches import FixedKeyValueCache
@@ -19,7 +20,7 @@ from course_pkg.layers.positions import ALiBi
 from course_pkg.layers.recurrent import LSTMCell, RecurrentStack
 from course_pkg.model_folders import build_model, load_model, save_model
 from course_pkg.models.adaptation import LoRALinear, TextClassifier, TokenTagger, add_lora
-from course_pkg.models.bert import BERT, HiddenTokenLoss, bert_tiny
+from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.recurrent import (
@@ -128,8 +129,12 @@ CASES = {
         lambda: BERT(bert_tiny(V, CONTEXT))(IDS, mask=torch.ones(2, 5)),
         r"mask is torch\.float32; it must be bool, True where a query may look",
     ),
+    "bert: evaluated as if it could not see the answer": (
+        lambda: evaluate(BERT(bert_tiny(V, CONTEXT)), IDS.tolist(), eos_id=0),
+        r"model is BERT.*sees the answer: use course_pkg\.scoring\.pseudo_perplexity",
+    ),
     "bert: no heads": (
-        lambda: HiddenTokenLoss(BERT(bert_tiny(V, CONTEXT), has_heads=False)),
+        lambda: MaskedLMLoss(BERT(bert_tiny(V, CONTEXT), has_heads=False)),
         "has_heads is False",
     ),
     "translator: source id too large": (

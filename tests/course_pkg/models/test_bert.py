@@ -11,7 +11,7 @@ from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import (
     BERT,
-    HiddenTokenLoss,
+    MaskedLMLoss,
     albert_tiny,
     bert_base,
     bert_large,
@@ -226,13 +226,13 @@ class TestHeads:
             model(ids, segments)
 
     @pytest.mark.parametrize("is_tied", [True, False])
-    def test_loss_of_hidden_tokens_alone_equals_the_whole_models(self, rng, is_tied):
+    def test_loss_at_masked_tokens_alone_equals_the_whole_models(self, rng, is_tied):
         model = small_bert(rng, config=small_config(is_tied=is_tied))
         ids, segments = batch(rng)
         targets = torch.randint(V, (B, T), generator=rng).masked_fill(~MASK, IGNORE)
         rows = {"ids": ids, "segments": segments, "mask": MASK, "targets": targets}
         whole = model(**rows)
-        logits, loss = HiddenTokenLoss(model)(**rows)
+        logits, loss = MaskedLMLoss(model)(**rows)
         assert torch.allclose(loss, whole.loss, **EXACT)
         assert torch.allclose(logits, whole.logits[MASK], **EXACT)
         weights = [w for name, w in model.named_parameters() if "pair" not in name]
@@ -241,9 +241,9 @@ class TestHeads:
             assert (ours is None) == (oracle is None)
             assert ours is None or torch.allclose(ours, oracle, **EXACT)
 
-    def test_loss_of_hidden_tokens_needs_heads(self, rng):
+    def test_loss_at_masked_tokens_needs_heads(self, rng):
         with pytest.raises(ValueError, match="has_heads is False"):
-            HiddenTokenLoss(small_bert(rng, has_heads=False))
+            MaskedLMLoss(small_bert(rng, has_heads=False))
 
     def test_functions_of_ones_own_take_the_place_of_ours(self, rng):
         def my_attend(query, key, value, mask):

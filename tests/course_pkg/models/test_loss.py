@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from course_pkg.models import IGNORE
-from course_pkg.models.bert import BERT, HiddenTokenLoss, bert_tiny
+from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.loss import nats_per_target
 from course_pkg.training.objectives import cross_entropy
 from tests.course_pkg.test_devices import CASES
@@ -51,7 +51,7 @@ def test_batch_without_targets_has_loss_zero_and_no_gradient(name):
 
 
 def test_masked_tokens_that_are_none_have_loss_zero_and_no_gradient():
-    model = HiddenTokenLoss(BERT(bert_tiny(V)))
+    model = MaskedLMLoss(BERT(bert_tiny(V)))
     ids = torch.arange(V)[None]
     loss = model(ids, torch.full_like(ids, IGNORE))[1]
     loss.backward()

@@ -119,9 +119,14 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Keep the `n_beams` most probable beginnings of each row until the best texts are complete.
 
-    A beginning that ends in eos is complete and leaves its beam, which goes on with one fewer. So
-    one beam is greedy search, and as many beams as there are texts is exhaustive search. The search
-    stops early only when no unfinished beginning can still enter the result.
+    At each step every unfinished beginning is continued by every token, and the `n_beams` best of
+    all these are kept. Those of them that end in eos are complete: they join the results and are
+    not continued. Their places stay empty for that step alone; at the next, what is left of the
+    beam fills all `n_beams` again. (Where a complete text gave up its place for good, the beam
+    would shrink, as in the first neural translators; where the next best took it at once, as in
+    fairseq and transformers, one beam would go on after eos.) So one beam is greedy search, and as
+    many beams as there are texts is exhaustive search. The search stops early only when no
+    unfinished beginning can still enter the result.
 
     Args:
         start: texts to go on from.

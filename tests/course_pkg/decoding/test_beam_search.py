@@ -1,9 +1,11 @@
 """Beam search against greedy search and against the enumeration of every text."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from course_pkg.decoding.beam_search import (
     Continuation,
@@ -13,9 +15,11 @@ from course_pkg.decoding.beam_search import (
     length_penalty,
 )
 from course_pkg.layers.attention import DotScore
+from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.window import FixedWindowLM
+from course_pkg.pretrained import gpt2_weights
 
 EOS, V, LONGEST = 2, 3, 4
 
@@ -80,6 +84,77 @@ def test_beam_of_one_equals_greedy(alpha):
         for found, hypothesis in zip(beams, greedy, strict=True):
             assert len(found) == 1
             assert found[0].log_prob == pytest.approx(hypothesis.log_prob, abs=1e-10)
+
+
+def beam_search_on_lists(model, n_beams, alpha, *, places_come_back=True):
+    """The docstring of `beam_search`, step by step, without tensors or an early stop."""
+    beam, complete, n_places = [(0.0, ())], [], n_beams
+    for length in range(1, LONGEST + 1):
+        continued = [
+            (log_prob + following, (*text, token))
+            for log_prob, text in beam
+            for token, following in enumerate(
+                model.next_log_probs(torch.tensor([[EOS, *text]]))[0].tolist()
+            )
+        ]
+        kept = sorted(continued, reverse=True)[:n_places]
+        is_over = [text[-1] == EOS or length == LONGEST for _, text in kept]
+        complete += [c for c, over in zip(kept, is_over, strict=True) if over]
+        beam = [c for c, over in zip(kept, is_over, strict=True) if not over]
+        n_places -= 0 if places_come_back else sum(is_over)
+    ranked = sorted(complete, key=lambda c: -c[0] / length_penalty(len(c[1]), alpha))
+    return [text for _, text in ranked[:n_beams]]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.8])
+@pytest.mark.parametrize("n_beams", [2, 3, 5])
+def test_places_of_finished_texts_are_filled_again_at_the_next_step(n_beams, alpha):
+    settings = {"n_beams": n_beams, "eos_id": EOS, "max_length": LONGEST, "alpha": alpha}
+    n_shrunk = 0
+    for seed in range(12):
+        model = lm(torch.Generator().manual_seed(seed), vocab_size=4)
+        found = beam_search(blank(model), torch.tensor([EOS]), **settings)[0]
+        assert [h.ids for h in found] == beam_search_on_lists(model, n_beams, alpha)
+        shrinking = beam_search_on_lists(model, n_beams, alpha, places_come_back=False)
+        n_shrunk += [h.ids for h in found] != shrinking
+    assert n_shrunk > 0  # so the rule makes a difference here, and the test can see it
+
+
+@pytest.mark.parametrize("n_beams", [2, 3, 7])
+def test_beams_match_transformers_where_no_text_ends_early(n_beams):
+    """What becomes of finished texts is decided differently there; the search is the same."""
+    torch.manual_seed(n_beams)
+    sizes = {"n_positions": 12, "n_embd": 12, "n_layer": 2, "n_head": 3}
+    theirs = GPT2LMHeadModel(GPT2Config(vocab_size=11, **sizes)).double().eval()
+    for parameter in theirs.parameters():
+        parameter.data.normal_(std=0.4)
+    ours = GPT(replace(gpt_tiny(11, 12), d_model=12, n_heads=3, n_layers=2, d_ff=48)).double()
+    ours.load_state_dict(gpt2_weights(theirs.state_dict()))
+    prompt = torch.tensor([[4, 9, 1]])
+    expected = theirs.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        num_beams=n_beams,
+        num_return_sequences=n_beams,
+        max_new_tokens=6,
+        do_sample=False,
+        length_penalty=0.0,
+        eos_token_id=None,
+        pad_token_id=0,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    found = beam_search(
+        TextContinuation(ours.eval(), prompt[:, :-1]),
+        prompt[:, -1],
+        n_beams=n_beams,
+        eos_id=11,  # no token has this id
+        max_length=6,
+    )[0]
+    assert [list(h.ids) for h in found] == expected.sequences[:, 3:].tolist()
+    # the library keeps its sums in float32
+    scores = expected.sequences_scores.tolist()
+    assert [h.log_prob for h in found] == pytest.approx(scores, abs=1e-4)
 
 
 def test_greedy_takes_the_most_probable_token_until_eos(rng):

@@ -41,9 +41,11 @@ if TYPE_CHECKING:  # add a name here, and it is public
         perplexity,
         token_log_probs,
     )
+    from course_pkg.layers.cost import layer_cost
     from course_pkg.layers.recurrent import ElmanCell, GRUCell, LSTMCell
     from course_pkg.model_folders import load_model, save_model
     from course_pkg.models import IGNORE, LanguageModel
+    from course_pkg.models.attention import AttentionLM
     from course_pkg.models.bert import BERT
     from course_pkg.models.gpt import GPT, gpt2_small, gpt_tiny
     from course_pkg.models.ngram import KneserNey, ModifiedKneserNey, NGram

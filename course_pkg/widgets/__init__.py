@@ -1,9 +1,11 @@
 """Tables and interactive figures: what a cell has computed, in a form to read and to touch.
 
-Each figure has a file named like its script in book/_assets. Widgets take arrays and dictionaries.
+Each figure has a file named like its script in book/_assets. Most take arrays and
+dictionaries; those that compute with a shipped model take its name.
 """
 
 from course_pkg.widgets.alignment import Alignment, alignment_explorer
+from course_pkg.widgets.attention import attention_explorer
 from course_pkg.widgets.bpe_stepper import bpe_stepper
 from course_pkg.widgets.gradient import gradient_through_time
 from course_pkg.widgets.guess_letter import guess_letter
@@ -17,6 +19,7 @@ __all__ = [
     "SampledText",
     "Widget",
     "alignment_explorer",
+    "attention_explorer",
     "bpe_stepper",
     "gradient_through_time",
     "guess_letter",

@@ -22,6 +22,8 @@ class Widget:
         data: what its script reads; anything that JSON can hold.
         alt: what the figure shows, in a sentence.
         header, rows: the same as a table.
+        models: shipped models that the script computes with; the book's build puts their weights
+            beside its scripts, where the script fetches them when the reader asks for it.
     """
 
     element: str
@@ -29,6 +31,7 @@ class Widget:
     alt: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    models: Sequence[str] = ()
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.alt}
@@ -36,8 +39,9 @@ class Widget:
     def to_html(self) -> str:
         """Return the element; `</` is escaped, since it would end the script around the JSON."""
         payload = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        models = f' data-models="{" ".join(self.models)}"' if self.models else ""
         return (
-            f'<{self.element} role="group" aria-label="{html.escape(self.alt)}">'
+            f'<{self.element} role="group" aria-label="{html.escape(self.alt)}"{models}>'
             f'<script type="application/json">{payload.replace("</", "<" + chr(92) + "/")}</script>'
             f"<details><summary>The same as a table</summary><p>{html.escape(self.alt)}</p>"
             f'<div class="lm-table" tabindex="0" role="region" aria-label="Table">'

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from course_pkg.web_export import export_web
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM_FLAGS = (
@@ -73,6 +76,32 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = build(book, folder)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-6000:]
     return folder / "_build" / "html" / "specimen.html"
+
+
+@pytest.fixture(scope="session")
+def shipped_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The book's scripts, and the weights of the shipped models where the engine looks for them."""
+    site = tmp_path_factory.mktemp("shipped")
+    shutil.copytree(ROOT / "book" / "_assets", site, dirs_exist_ok=True)
+    for name in ("gpt-small", "bert-small"):
+        export_web(ROOT / "course_pkg" / "checkpoints" / name, site / "models")
+    return site
+
+
+def open_figure(browser: Any, site: Path, body: str = "", *scripts: str) -> None:
+    """Open a page with this body and these figures' scripts, from the file system."""
+    page = site / "page.html"
+    tags = "".join(f'<script defer src="{name}"></script>' for name in scripts)
+    page.write_text(
+        '<!doctype html><html lang="en" data-theme="light"><head><title>A figure</title>'
+        '<meta charset="utf-8"><link rel="stylesheet" href="coursebook.css">'
+        '<script defer src="lm-base.js"></script><script defer src="lm-engine.js"></script>'
+        f"{tags}</head><body><main><h1>A figure</h1>{body}</main></body></html>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.set_script_timeout(120)
+    browser.get(page.as_uri())
 
 
 @pytest.fixture(scope="session")

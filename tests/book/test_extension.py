@@ -251,3 +251,24 @@ def test_notebook_begins_with_a_cell_that_installs_the_package(extension):
     install = extension("notebooks").clean_notebook(page, "an address").cells[1].source
     compile(install, "cell", "exec")
     assert '"{files[-1]}[course]"' in install and 'ADDRESS = "an address"' in install
+
+
+def test_weights_are_written_for_the_elements_that_ask_and_only_when_they_change(
+    extension, monkeypatch, tmp_path
+):
+    assets, loaded = extension("assets"), []
+    app = SimpleNamespace(
+        outdir=tmp_path, add_js_file=lambda name, loading_method: loaded.append(name)
+    )
+    body = '<lm-attention role="group" aria-label="a &gt; b" data-models="gpt-small"><script>'
+    assets.load_elements(app, "page", "page.html", {"body": body}, None)
+    assert loaded == ["lm-engine.js", "lm-attention.js"], "the engine comes first"
+    script = tmp_path / "_static" / "models" / "gpt-small.js"
+    written = script.stat().st_mtime_ns
+    assert [path.name for path in script.parent.iterdir()] == ["gpt-small.js"]
+    assets.load_elements(app, "page", "page.html", {"body": body}, None)
+    assert script.stat().st_mtime_ns == written
+    monkeypatch.setattr(assets, "EXPORTER", tmp_path / "newer.py")
+    assets.EXPORTER.touch()
+    assets.load_elements(app, "page", "page.html", {"body": body}, None)
+    assert script.stat().st_mtime_ns > written

@@ -2,10 +2,14 @@
 
 Jupyter Book puts each .js and .css below `book/_static` on every page. Ours therefore live in
 `book/_assets` and `third_party`, and are loaded here: the base on every page, an interactive
-element's script only where the element stands.
+element's script only where the element stands. Where an element computes with a model that ships,
+the engine is loaded too, and the model's weights are written for it to fetch.
 """
 
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,11 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "book" / "_assets"
 MATHJAX = ROOT / "third_party" / "mathjax"
+SHIPPED = ROOT / "course_pkg" / "checkpoints"
+EXPORTER = ROOT / "course_pkg" / "web_export.py"
+
+MODELS_OF_ELEMENT = re.compile(r'<lm-[\w-]+ [^>]*data-models="([^"]+)"')
+"""What a widget writes about the models that it computes with."""
 
 
 def copy_assets(app: Sphinx) -> None:
@@ -28,11 +37,28 @@ def copy_assets(app: Sphinx) -> None:
 def load_elements(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Load the script of each custom element that stands on this page."""
+    """Load the script of each custom element that stands on this page, and what it needs."""
     body = context.get("body", "")
+    models = {name for names in MODELS_OF_ELEMENT.findall(body) for name in names.split()}
+    if models:
+        app.add_js_file("lm-engine.js", loading_method="defer")
+    for name in sorted(models):
+        write_weights(name, Path(app.outdir) / "_static" / "models")
     for script in sorted(ASSETS.glob("lm-*.js")):
         if f"<{script.stem}" in body:
             app.add_js_file(script.name, loading_method="defer")
+
+
+def write_weights(name: str, folder: Path) -> None:
+    """Write a shipped model as a script for the engine, unless it is there and up to date."""
+    source, script = SHIPPED / name, folder / f"{name}.js"
+    newest = max(path.stat().st_mtime for path in [*source.iterdir(), EXPORTER])
+    if not script.exists() or script.stat().st_mtime < newest:
+        # In a process of its own: it needs torch, and no warning of that is one of the book.
+        command = [sys.executable, "-m", "course_pkg", "export-web", str(source)]
+        subprocess.run(
+            [*command, "--out", str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+        )
 
 
 def setup(app: Sphinx) -> None:

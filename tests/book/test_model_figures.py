@@ -1,0 +1,239 @@
+"""Figures that compute with a shipped model in the page: at rest, asked, and asked for nonsense."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_pkg import load_pretrained, widgets
+from course_pkg.layers.blocks import Trace
+from tests.book.conftest import open_figure
+
+ROOT = Path(__file__).parents[2]
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+TEXT = "One day, Tom saw a big dog."
+RIGHT = "\ue014"  # the arrow key
+
+
+def explorer(**changes) -> widgets.Widget:
+    arguments = {"text": TEXT, "layer": 2, "head": 3, "selected": 2, "alt": "Heads."} | changes
+    return widgets.attention_explorer(("gpt-small", "bert-small"), **arguments)
+
+
+def weights(name: str, text: str, *, is_causal: bool) -> tuple[list[str], torch.Tensor]:
+    """Return tokens and the weights of each layer and head, as the package computes them."""
+    trained = load_pretrained(name)
+    ids = trained.tokenizer.encode(text)
+    if name == "bert-small":
+        special = trained.tokenizer.special_ids
+        ids = [special["[CLS]"], *ids, special["[SEP]"]]
+    trained.model.stack.is_causal = is_causal
+    trace = Trace()
+    with torch.no_grad():
+        trained.model.encode(torch.tensor([ids]), trace=trace)
+    tokens = [widgets.show_whitespace(trained.tokenizer.tokens[i]) for i in ids]
+    return tokens, torch.cat(trace.attention)
+
+
+def test_explorer_gives_every_head_of_each_model_under_both_masks():
+    data = json.loads(json.dumps(dict(explorer().data)))
+    assert [(view["model"], view["mask"]) for view in data["views"]] == [
+        ("gpt-small", "causal"), ("gpt-small", "full"),
+        ("bert-small", "causal"), ("bert-small", "full"),
+    ]  # fmt: skip
+    assert data["masks"] == {"gpt-small": "causal", "bert-small": "full"}
+    for view in data["views"]:
+        tokens, expected = weights(view["model"], TEXT, is_causal=view["mask"] == "causal")
+        assert [widgets.show_whitespace(token) for token in view["tokens"]] == tokens
+        found = torch.tensor(view["weights"]) / 100
+        torch.testing.assert_close(found, expected, rtol=0, atol=0.0051)  # shown to two digits
+
+
+def test_explorer_writes_the_chosen_head_as_a_table():
+    tokens, expected = weights("gpt-small", TEXT, is_causal=True)
+    rows = explorer().rows
+    assert [row[0] for row in rows] == tokens
+    best = expected[1, 2, 5].argmax()
+    assert rows[5] == (tokens[5], tokens[best], f"{expected[1, 2, 5, best]:.2f}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layer": 5}, "layer is 5; it must lie between 1 and 4"),
+        ({"head": 0}, "head is 0; it must lie between 1 and 4"),
+        ({"selected": 9}, "selected is 9; it must lie between 0 and 8"),
+        ({"text": "dog " * 63}, "text has 6[3-9] tokens; it must have 1 to 64"),
+    ],
+)
+def test_explorer_rejects_what_it_cannot_show(changes, message):
+    with pytest.raises(ValueError, match=message):
+        explorer(**changes)
+
+
+class Figure:
+    """A figure on a page of its own, as a reader handles it."""
+
+    def __init__(self, browser, site, widget: widgets.Widget) -> None:
+        self.browser, self.element = browser, widget.element
+        open_figure(browser, site, widget.to_html(), f"{widget.element}.js")
+
+    def find(self, selector: str) -> list:
+        return self.browser.find_elements("css selector", f"{self.element} {selector}")
+
+    def text(self, selector: str) -> str:
+        return self.find(selector)[0].get_property("textContent")
+
+    def press(self, selector: str, n: int = 0) -> None:
+        self.browser.execute_script("arguments[0].click()", self.find(selector)[n])
+
+    def type(self, text: str) -> None:
+        """Put a text into the field as if it had been typed."""
+        self.browser.execute_script(
+            "const [field, text] = arguments; field.value = text;"
+            "field.dispatchEvent(new Event('input'))",
+            self.find(".lm-field :is(input, textarea)")[0], text,
+        )  # fmt: skip
+
+    def wait(self, condition: str) -> None:
+        """Wait until a condition on the figure `f` holds, or show what it says instead."""
+        held = self.browser.execute_async_script(
+            "const [selector, condition, done] = arguments, f = document.querySelector(selector);"
+            "const holds = new Function('f', `return ${condition}`), start = Date.now();"
+            "const look = () => holds(f) ? done('') : Date.now() - start > 60000"
+            " ? done(f.status.textContent || 'silent') : setTimeout(look, 20); look();",
+            self.element, condition,
+        )  # fmt: skip
+        assert not held, f"{condition} did not come true: {held}"
+
+    def complaints(self) -> list:
+        return [entry for entry in self.browser.get_log("browser") if entry["level"] != "INFO"]
+
+    def violations(self) -> list[str]:
+        self.browser.execute_script(f"if (!window.axe) {{ {AXE} }}")
+        return self.browser.execute_async_script(
+            "const done = arguments[1];"
+            "axe.run(arguments[0], { preload: false })"
+            ".then((result) => done(result.violations.map((v) => v.id)));",
+            self.element,
+        )
+
+
+@pytest.fixture
+def attention(browser, shipped_site):
+    figure = Figure(browser, shipped_site, explorer())
+    yield figure
+    assert figure.complaints() == []
+
+
+def shown(figure: Figure) -> list[str]:
+    return [button.get_property("textContent") for button in figure.find(".lm-token")]
+
+
+def expected(name: str, text: str, head: tuple[int, int], token: int, *, is_causal: bool) -> list:
+    tokens, all_weights = weights(name, text, is_causal=is_causal)
+    row = all_weights[head[0] - 1, head[1] - 1, token]
+    return [
+        word + ("hidden" if is_causal and s > token else f"{row[s]:.2f}")
+        for s, word in enumerate(tokens)
+    ]
+
+
+def rounded_alike(found: list[str], wanted: list[str]) -> bool:
+    """The resting state has whole hundredths; a computed one may round the other way."""
+    return all(
+        f == w or (f[:-4] == w[:-4] and abs(float(f[-4:]) - float(w[-4:])) < 0.0101)
+        for f, w in zip(found, wanted, strict=True)
+    )
+
+
+@pytest.mark.browser
+def test_explorer_rests_on_weights_computed_when_the_page_was_made(attention):
+    wanted = expected("gpt-small", TEXT, (2, 3), 2, is_causal=True)
+    assert rounded_alike(shown(attention), wanted)
+    assert attention.text("[role=status]").startswith("Layer 2, head 3: “,” attends most to")
+    attention.press("input[value^=full]")
+    assert rounded_alike(shown(attention), expected("gpt-small", TEXT, (2, 3), 2, is_causal=False))
+    assert "learned with the other mask" in attention.text(".lm-note")
+    attention.press("input[value='bert-small']")
+    assert attention.find("input[value^=full]")[0].is_selected()
+    last = len(shown(attention)) - 1
+    wanted = expected("bert-small", TEXT, (2, 3), last, is_causal=False)
+    assert rounded_alike(shown(attention), wanted)
+    assert not attention.browser.execute_script(
+        "return document.querySelector('script[src*=models]')"
+    )
+
+
+@pytest.mark.browser
+def test_explorer_reads_the_readers_sentence_in_the_page(attention):
+    text = "The queen saw a “naïve” 🙂."
+    attention.type(text)
+    attention.press(".lm-ask button")
+    attention.wait("f.text === f.field.value")
+    last = len(shown(attention)) - 1
+    assert rounded_alike(
+        shown(attention), expected("gpt-small", text, (2, 3), last, is_causal=True)
+    )
+    assert "byte by byte" in attention.text(".lm-note")
+    attention.press(".lm-heads input", 13)
+    assert rounded_alike(
+        shown(attention), expected("gpt-small", text, (4, 2), last, is_causal=True)
+    )
+    # From here on, what is typed is read without being asked.
+    attention.type("The cat")
+    attention.wait("f.text === 'The cat'")
+    assert rounded_alike(
+        shown(attention), expected("gpt-small", "The cat", (4, 2), 1, is_causal=True)
+    )
+
+
+@pytest.mark.browser
+def test_explorer_follows_arrow_keys_and_the_pointer(attention):
+    token = attention.find(".lm-token")[2]
+    token.send_keys(RIGHT)
+    assert attention.find(".lm-token")[3].get_attribute("aria-pressed") == "true"
+    assert attention.browser.switch_to.active_element == attention.find(".lm-token")[3]
+    heads = attention.find(".lm-heads input")
+    heads[6].send_keys(RIGHT)
+    assert attention.text("[role=status]").startswith("Layer 2, head 4: “␣Tom”")
+    assert attention.browser.switch_to.active_element == attention.find(".lm-heads input")[7]
+    attention.browser.execute_script(
+        "const map = arguments[0], { top } = map.getBoundingClientRect();"
+        "map.dispatchEvent(new PointerEvent('pointermove', { clientY: top + 1 }))",
+        attention.find(".lm-map")[0],
+    )
+    assert attention.text("[role=status]").startswith(
+        "Layer 2, head 4: “One” attends most to “One”"
+    )
+
+
+@pytest.mark.browser
+def test_explorer_cuts_a_long_text_and_refuses_an_empty_one(attention):
+    attention.type("   ")
+    attention.press(".lm-ask button")
+    assert "empty" in attention.text("[role=status]")
+    attention.press("input[value='bert-small']")
+    attention.type("dog " * 70)
+    attention.press(".lm-ask button")
+    attention.wait("f.text === f.field.value")
+    assert len(shown(attention)) == 64
+    assert "the first 62 are read" in attention.text(".lm-note")
+
+
+@pytest.mark.browser
+def test_explorer_keeps_its_example_where_the_browser_lacks_workers(attention):
+    before = shown(attention)
+    attention.browser.execute_script("delete window.Worker")
+    attention.type("A cat sat.")
+    attention.press(".lm-ask button")
+    attention.wait("f.status.textContent.includes('no Worker')")
+    assert shown(attention) == before
+
+
+@pytest.mark.browser
+def test_explorer_is_accessible_in_both_themes(attention):
+    assert attention.violations() == []
+    attention.browser.execute_script("document.documentElement.dataset.theme = 'dark'")
+    assert attention.violations() == []

@@ -91,7 +91,7 @@ def train_lstm(words: Words, n_epochs: int, device: str = "cpu") -> tuple[Recurr
     counts = torch.bincount(stream[1:], minlength=vocab_size).float()
     with torch.no_grad():  # start near the unigram model, which costs nothing to know
         model.output.bias.copy_((counts.clamp(min=1) / counts.sum()).log())
-    batches = stream_batches(stream, LENGTH, BATCH_SIZE)
+    batches = stream_batches(stream, LENGTH, BATCH_SIZE, marks_start=True)
     best: dict[str, object] = {"perplexity": float("inf")}
     reached: list[float] = []
 

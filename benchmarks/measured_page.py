@@ -30,6 +30,7 @@ PUBLISHED = {
     "adaptation": "Tagging, inference and choice",
     "objectives": "What an encoder is asked in pretraining",
     "span_filling": "Filling spans",
+    "written_text": "Descriptions, summaries, replies",
     "assistant": "Imitation, then preference",
     "decoding": "What decoding rules draw from",
     "published_weights": "Published weights in our classes",

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.decoding.beam_search import beam_search, greedy_search
+from course_pkg.decoding.beam_search import beam_search, sample_texts
 from course_pkg.recipes.reports import mean_loss
 from course_pkg.text.batches import Batch, Batches, example_batches, pad_rows, translation_rows
 from course_pkg.training.optim import cosine_schedule
@@ -96,6 +96,9 @@ def write(
     max_length: int,
     n_beams: int = 1,
     alpha: float = 0.0,
+    temperature: float = 0.0,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
     batch_size: int = 128,
 ) -> list[list[int]]:
     """Return what a model writes for each source, without <eos>.
@@ -103,8 +106,12 @@ def write(
     Args:
         model: has `start`, as `Seq2Seq` and `EncoderDecoder` do; in evaluation mode.
         max_length: most tokens written, <eos> among them.
-        n_beams: 1 takes the likeliest token at each step; more search along so many beginnings.
+        n_beams: 1 writes one token after the other; more search along so many beginnings.
         alpha: strength of the length penalty; with one beam it has no effect.
+        temperature: of draws; 0 takes the likeliest token at each step. As the two that follow, it
+            has no effect with several beams.
+        top_p: draw among the fewest tokens that have this probability together.
+        generator: source of randomness.
     """
     device = next(model.parameters()).device
     order = sorted(range(len(sources)), key=lambda number: len(sources[number]))
@@ -116,7 +123,15 @@ def write(
             start = model.start(ids.to(device), lengths.to(device))
         begin = torch.full((len(numbers),), eos_id, device=device)
         if n_beams == 1:
-            best = greedy_search(start, begin, eos_id=eos_id, max_length=max_length)
+            best = sample_texts(
+                start,
+                begin,
+                eos_id=eos_id,
+                max_length=max_length,
+                temperature=temperature,
+                top_p=top_p,
+                generator=generator,
+            )
         else:
             found = beam_search(
                 start, begin, n_beams=n_beams, eos_id=eos_id, max_length=max_length, alpha=alpha

@@ -108,24 +108,57 @@ def _ranks(values: Items) -> list[float]:
     return ranks
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+References = Sequence[str] | Sequence[Sequence[str]]
+"""For each text of a model one that a person wrote, or several."""
+
+
+def bleu(hypotheses: Sequence[str], references: References) -> float:
     """Return corpus BLEU from 0 to 100, as sacrebleu computes it (Papineni et al. 2002; Post 2018).
 
     Args:
         hypotheses: translations as plain text, not tokenized.
-        references: one right translation for each.
+        references: one right translation for each, or several.
 
     Raises:
         ValueError: no items, or lists of different lengths.
         ImportError: sacrebleu is not installed.
     """
-    hypotheses, references = _pairs(hypotheses, references)
+    hypotheses, several = _pairs_with_references(hypotheses, references)
     try:
         import sacrebleu
     except ImportError as error:
         raise ImportError("BLEU is computed by sacrebleu; pip install sacrebleu") from error
-    score: float = sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
+    most = max(map(len, several))  # it wants first references, second ones, ...: None where none is
+    streams = [[refs[n] if n < len(refs) else None for refs in several] for n in range(most)]
+    score: float = sacrebleu.corpus_bleu(list(hypotheses), streams).score
     return score
+
+
+def rouge(hypotheses: Sequence[str], references: References) -> dict[str, float]:
+    """Return ROUGE-1, -2 and -L from 0 to 100: shared words, word pairs, and common subsequence.
+
+    F1 of each text, of the best of its references, averaged (Lin 2004, sections 2 and 3); words are
+    lower-cased and stemmed. As rouge-score computes it, which agrees with Lin's own script.
+
+    Args:
+        hypotheses: summaries as plain text.
+        references: one summary by a person for each, or several.
+
+    Raises:
+        ValueError: no items, or lists of different lengths.
+        ImportError: rouge-score is not installed.
+    """
+    hypotheses, several = _pairs_with_references(hypotheses, references)
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError as error:
+        raise ImportError("ROUGE is computed by rouge-score; pip install rouge-score") from error
+    kinds = ["rouge1", "rouge2", "rougeL"]
+    scorer = RougeScorer(kinds, use_stemmer=True)
+    scores = [
+        scorer.score_multi(refs, text) for text, refs in zip(hypotheses, several, strict=True)
+    ]
+    return {k: 100 * sum(score[k].fmeasure for score in scores) / len(scores) for k in kinds}
 
 
 def edit_distance(first: Items, second: Items) -> int:
@@ -206,6 +239,16 @@ def _pairs(predicted: Any, gold: Any, *, at_least: int = 1) -> tuple[Sequence, S
     if len(gold) < at_least:
         raise ValueError(f"there are {len(gold)} items; it takes at least {at_least}")
     return predicted, gold
+
+
+def _pairs_with_references(hypotheses: Any, references: Any) -> tuple[Sequence, list[tuple]]:
+    """Return texts, and for each a tuple of references."""
+    hypotheses, references = _pairs(hypotheses, references)
+    several = [(refs,) if isinstance(refs, str) else tuple(refs) for refs in references]
+    for number, refs in enumerate(several):
+        if not refs:
+            raise ValueError(f"item {number} has no reference; it takes at least 1")
+    return hypotheses, several
 
 
 def _list(values: Any) -> list:

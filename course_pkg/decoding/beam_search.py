@@ -1,4 +1,4 @@
-"""Search for a probable text: greedily, or along several candidates at once.
+"""Write a text: greedily, by draws, or along several candidates at once.
 
 Taking the best token at each step need not lead to the best text. A beam keeps the few best
 beginnings instead of one. Sums of log probabilities favour short texts, so finished ones are
@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.decoding.samplers import choose
 from course_pkg.models import LanguageModel
 
 
@@ -76,7 +77,6 @@ def length_penalty(length: int, alpha: float) -> float:
     return ((5 + length) / 6) ** alpha
 
 
-@torch.no_grad()
 def greedy_search(
     start: Continuation, first_ids: Int[Tensor, " B"], *, eos_id: int, max_length: int
 ) -> list[Hypothesis]:
@@ -87,14 +87,49 @@ def greedy_search(
         first_ids: appended before the first prediction: eos for a blank text, else its last token.
         max_length: number of generated tokens, eos included, after which a row ends anyhow.
     """
+    return sample_texts(start, first_ids, eos_id=eos_id, max_length=max_length, temperature=0)
+
+
+@torch.no_grad()
+def sample_texts(
+    start: Continuation,
+    first_ids: Int[Tensor, " B"],
+    *,
+    eos_id: int,
+    max_length: int,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int | None = None,
+    generator: torch.Generator | None = None,
+) -> list[Hypothesis]:
+    """Append a drawn token to each row until it is eos: `generate` for models that read a source.
+
+    For several texts of one source, `start.select` its row as often.
+
+    Args:
+        start: texts to go on from.
+        first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        max_length: number of generated tokens, eos included, after which a row ends anyhow.
+        temperature: 0 takes the most probable token; otherwise, as the two that follow, see
+            `samplers.next_token_probs`.
+        top_k: draw among so many tokens only.
+        top_p: draw among the fewest tokens that have this probability together.
+        generator: source of randomness, on the device of the model's output.
+
+    Returns:
+        for each row a hypothesis; its log_prob is the model's own, whatever the temperature.
+    """
     texts, ids = start, first_ids
     log_prob = torch.zeros(len(first_ids), dtype=torch.float64)
     is_done = torch.zeros(len(first_ids), dtype=torch.bool)
     generated: list[list[int]] = [[] for _ in first_ids]
     for _ in range(max_length):
         log_probs, texts = texts.advance(ids)
-        best, ids = log_probs.max(dim=-1)
-        log_prob += best.double().cpu().masked_fill(is_done, 0.0)
+        ids = choose(
+            log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+        )
+        chosen = log_probs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+        log_prob += chosen.double().cpu().masked_fill(is_done, 0.0)
         said = ids.cpu()  # one copy a step, not one for each row
         for row in (~is_done).nonzero().flatten().tolist():
             generated[row].append(int(said[row]))

@@ -21,6 +21,7 @@ from course_pkg.metrics import (
     macro_f1,
     matthews,
     pearson,
+    rouge,
     span_f1,
     spearman,
 )
@@ -106,6 +107,48 @@ def test_bleu_says_what_to_install_when_sacrebleu_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     with pytest.raises(ImportError, match="pip install sacrebleu"):
         bleu(["a"], ["a"])
+
+
+def test_bleu_of_several_references_matches_sacrebleu():
+    hypotheses = ["the cat sat on a mat by the door", "there is a dog in it"]
+    references = [["the cat sat on the mat by a door"], ["a dog is in it", "there is a dog here"]]
+    expected = sacrebleu.corpus_bleu(
+        hypotheses, [[references[0][0], references[1][0]], [None, references[1][1]]]
+    ).score
+    assert bleu(hypotheses, references) == expected
+    first_alone = bleu(hypotheses, [refs[0] for refs in references])
+    assert bleu(hypotheses, references) > first_alone
+    with pytest.raises(ValueError, match="item 1 has no reference"):
+        bleu(hypotheses, [["a"], []])
+
+
+def test_rouge_matches_lins_examples():
+    """Lin 2004, section 3: S1 is the reference, S2 and S3 are the candidates."""
+    reference = "police killed the gunman"
+    second, third = "police kill the gunman", "the gunman kill police"
+    # Stemmed, killed and kill are one word, so unlike in the paper all four words are shared;
+    # in order they are in S2, and only "the gunman" is in S3: its ROUGE-L stays at the paper's 1/2.
+    assert rouge([second], [reference]) == pytest.approx(
+        {"rouge1": 100, "rouge2": 100, "rougeL": 100}
+    )
+    # S3's pairs are "the gunman", "gunman kill", "kill police": one of three
+    expected = {"rouge1": 100, "rouge2": 100 / 3, "rougeL": 50}
+    assert rouge([third], [reference]) == pytest.approx(expected)
+
+
+def test_rouge_takes_the_best_reference_and_the_mean_of_the_texts():
+    one = rouge(["a red bus"], [["the green car", "a red bus stops"]])
+    assert one == rouge(["a red bus"], ["a red bus stops"])
+    # precision 3/3, recall 3/4
+    assert one["rouge1"] == pytest.approx(100 * 6 / 7)
+    both = rouge(["a red bus", "nothing"], ["a red bus stops", "shared"])
+    assert both["rouge1"] == pytest.approx(one["rouge1"] / 2)
+
+
+def test_rouge_says_what_to_install_when_its_library_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rouge_score.rouge_scorer", None)
+    with pytest.raises(ImportError, match="pip install rouge-score"):
+        rouge(["a"], ["a"])
 
 
 def recursive_distance(a: str, b: str) -> int:

@@ -21,6 +21,7 @@ from course_pkg.text.corpora.catalogue import (
     has_digest,
 )
 from course_pkg.text.corpora.sources import Splits, read_hub, read_local, split_by_digest
+from course_pkg.text.corpora.written_data import ENTRIES, Written
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Tagged:
     tags: tuple[str, ...]
 
 
-Record = Labelled | Parallel | Tagged
+Record = Labelled | Parallel | Tagged | Written
 
 
 @dataclass(frozen=True)
@@ -383,4 +384,4 @@ _ENTRIES: dict[str, Entry] = {
     ),
 }
 
-TASKS = Catalogue("data sets", Task, _ENTRIES)
+TASKS = Catalogue("data sets", Task, _ENTRIES | ENTRIES)

@@ -1,6 +1,8 @@
 """Beam search against greedy search and against the enumeration of every text."""
 
 import itertools
+import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -13,6 +15,7 @@ from course_pkg.decoding.beam_search import (
     beam_search,
     greedy_search,
     length_penalty,
+    sample_texts,
 )
 from course_pkg.layers.attention import DotScore
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -165,6 +168,41 @@ def test_greedy_takes_the_most_probable_token_until_eos(rng):
         while len(text) < 8 and (len(text) == 1 or text[-1] != EOS):
             text.append(int(model.next_log_probs(torch.tensor([text])).argmax()))
         assert list(hypothesis.ids) == text[1:]
+
+
+def test_sampled_texts_come_as_often_as_they_are_probable(rng):
+    model, n = lm(rng), 4000
+    probs = {text: math.exp(log_prob_of(model, text)) for text in every_text()}
+    found = sample_texts(
+        blank(model, n), torch.full((n,), EOS), eos_id=EOS, max_length=LONGEST, generator=rng
+    )
+    counts = Counter(hypothesis.ids for hypothesis in found)
+    assert set(counts) <= set(probs)
+    for text, p in probs.items():
+        # five standard deviations of a count
+        assert abs(counts[text] - n * p) <= 5 * math.sqrt(n * p) + 1, text
+    for hypothesis in found[:20]:
+        assert hypothesis.log_prob == pytest.approx(math.log(probs[hypothesis.ids]), abs=1e-10)
+
+
+def test_sampling_from_a_source_keeps_rows_apart_and_obeys_the_cuts(rng):
+    model = Seq2Seq(9, 7, 4, 6, eos_id=EOS, score=DotScore(), generator=rng).double().eval()
+    source_ids = torch.randint(9, (3, 5), generator=rng)
+    start, first = model.start(source_ids), torch.full((3,), EOS)
+    settings = {"eos_id": EOS, "max_length": 6}
+    greedy = greedy_search(start, first, **settings)
+    assert sample_texts(start, first, **settings, top_k=1, generator=rng) == greedy
+    assert sample_texts(start, first, **settings, top_p=1e-6, generator=rng) == greedy
+    one, same, other = (
+        sample_texts(start, first, **settings, generator=torch.Generator().manual_seed(seed))
+        for seed in (4, 4, 5)
+    )
+    assert one == same != other
+    for row, hypothesis in enumerate(one):  # each of its own source
+        targets = torch.tensor([hypothesis.ids])
+        ids = torch.cat([torch.tensor([[EOS]]), targets[:, :-1]], dim=1)
+        _, loss = model(source_ids[row : row + 1], ids, targets)
+        assert -loss.item() * len(hypothesis.ids) == pytest.approx(hypothesis.log_prob, abs=1e-10)
 
 
 def test_wider_beams_never_find_a_less_probable_best_text_than_greedy_here(rng):

@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
         check_results,
         story_so_far,
     )
+    from course_pkg.results.published import published_table
     from course_pkg.text.batches import example_batches, stream_batches, window_batches
     from course_pkg.text.corpora import list_corpora, list_tasks, load_corpus, load_task
     from course_pkg.text.stories.grammar import StoryGrammar, StoryOracle

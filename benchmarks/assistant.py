@@ -4,10 +4,12 @@
     COURSE_DATA=DIR python -m benchmarks.assistant --model gpt-small  (instructions as well)
 
 preferences   A tiny GPT learns to tell generated stories, some of which end badly. A rule judges
-    its own stories: better is whose last feeling is a good one. Then two copies learn from pairs of
-    its stories, for as many steps: one imitates the better of each pair, the other prefers it to
-    the worse (DPO, Rafailov et al. 2023). Reported are the share of new stories that end well, how
-    many pairs the policy now leans the right way on, and what it cost: perplexity of true stories.
+    its own stories: better is whose last feeling is a good one. Then three copies learn from pairs
+    of its stories, for as many steps: one imitates the better of each pair, one prefers it to the
+    worse (DPO, Rafailov et al. 2023), and one becomes a reward model (Ouyang et al. 2022), by which
+    the best of four stories of the unchanged GPT is kept (Stiennon et al. 2020). Reported are the
+    share of new stories that end well, how many pairs the policy and the reward model are right on,
+    and what it cost: perplexity of true stories.
 instructions  A checkpoint of a GPT learns 1,000 instructions with replies, with the loss on all
     tokens or on the reply only (Ouyang et al. 2022); reported are the nats per token of 100 other
     replies. DIR must have instructions/.
@@ -30,16 +32,23 @@ from benchmarks.published import Figure, command_line, or_exit, report
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
 from course_pkg.models import IGNORE
+from course_pkg.models.adaptation import TextClassifier
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import Batch, example_batches, pad_rows
 from course_pkg.text.corpora.sources import local_folder, read_local
 from course_pkg.text.stories.lexicon import GLAD, SAD
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
-from course_pkg.training.objectives import dpo_loss, reply_targets, target_log_prob
+from course_pkg.training.objectives import (
+    dpo_loss,
+    preference_loss,
+    reply_targets,
+    target_log_prob,
+)
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 CONTEXT, LONGEST = 192, 160
 N_SAMPLES, N_PAIRS, BATCH_SIZE = 600, 150, 16
+N_OF_BEST = 4
 BETA = 0.1
 LR_OF_PAIRS = 3e-4
 N_HELD_OUT = 100
@@ -73,6 +82,30 @@ class Preference(nn.Module):
         """Return the leanings, where other models have logits, and the loss."""
         loss, leans = self.margins(ids, targets)
         return leans, loss
+
+
+class Reward(nn.Module):
+    """A GPT with one number in place of its vocabulary: the reward of a text (rows as above)."""
+
+    def __init__(self, model: GPT) -> None:
+        super().__init__()
+        self.judge = TextClassifier(model, n_classes=1, generator=torch.Generator().manual_seed(0))
+
+    def rewards(self, ids: Tensor, targets: Tensor) -> Tensor:
+        """Return the reward of each row, whose prompt is one token, read at the end of its text."""
+        lengths = 1 + (targets != IGNORE).sum(dim=1)
+        return self.judge(ids, lengths)[0][:, 0]
+
+    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return which pairs it orders rightly, where other models have logits, and the loss."""
+        loss, is_right = preference_loss(*self.rewards(ids, targets).chunk(2))
+        return is_right, loss
+
+
+def best_of(stories: Sequence[list[int]], rewards: Sequence[float], n: int) -> list[list[int]]:
+    """Keep of each `n` stories in a row the one with the highest reward; a rest is left out."""
+    groups = [range(first, first + n) for first in range(0, len(stories) - n + 1, n)]
+    return [stories[max(group, key=lambda number: rewards[number])] for group in groups]
 
 
 def sample_stories(model: GPT, eos_id: int, n: int, seed: int, device: str) -> list[list[int]]:
@@ -148,6 +181,21 @@ def preferences(n_steps: int, device: str) -> tuple[list[Figure], dict[str, Any]
         leans = preference.margins(*(rows[name].to(device) for name in ("ids", "targets")))[1]
     figures = [Figure("stories to learn from that end well", share(tokenizer, train_ids))]
     costs = {"floor": floor, "pairs_leaning_right": float(leans.float().mean())}
+    judge = Reward(copy.deepcopy(base))
+    learned, held_out = pairs[: -len(pairs) // 5], pairs[-len(pairs) // 5 :]
+    tune(judge, learned, lambda rows: preference_rows(rows, eos_id), n_tuning, device)
+    with torch.no_grad():
+        rows = preference_rows(held_out, eos_id)
+        is_right = judge(*(rows[name].to(device) for name in ("ids", "targets")))[0]
+        drawn = sample_stories(base, eos_id, N_OF_BEST * N_SAMPLES // 2, 3, device)
+        rewards: list[float] = []
+        for first in range(0, len(drawn), BATCH_SIZE):
+            some = reply_rows([([eos_id], s) for s in drawn[first : first + BATCH_SIZE]], eos_id)
+            values = judge.rewards(some["ids"].to(device), some["targets"].to(device))
+            rewards += values.tolist()
+    kept = best_of(drawn, rewards, N_OF_BEST)
+    figures.append(Figure(f"before: best of {N_OF_BEST} by the reward", share(tokenizer, kept)))
+    costs |= {"held_out_pairs_rewarded_rightly": float(is_right.float().mean())}
     for name, model in (("before", base), ("imitation", imitator), ("preference", policy)):
         stories = sample_stories(model, eos_id, N_SAMPLES, 2, device)
         figures.append(Figure(f"{name}: its own stories", share(tokenizer, stories)))

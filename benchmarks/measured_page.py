@@ -32,6 +32,7 @@ PUBLISHED = {
     "span_filling": "Filling spans",
     "written_text": "Descriptions, summaries, replies",
     "assistant": "Imitation, then preference",
+    "preferences": "Grammar and bias by pairs of sentences",
     "decoding": "What decoding rules draw from",
     "published_weights": "Published weights in our classes",
     "parameter_counts": "Sizes of known models",

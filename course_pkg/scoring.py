@@ -7,14 +7,20 @@ Chapters: BERT, what pretraining teaches, assistants. Salazar et al. 2020; Brown
 Nangia et al. 2020.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.evaluation import perplexity
+from course_pkg.evaluation import perplexity, token_log_probs
+from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
+
+Scores = Callable[[Sequence[Sequence[int]]], list[Tensor]]
+"""From texts to the log-probabilities of their tokens: `token_log_probs` or `pseudo_log_probs` with
+everything but the documents given."""
 
 
 @torch.no_grad()
@@ -104,3 +110,87 @@ def pseudo_perplexity(
         batch_size=batch_size,
     )
     return perplexity(torch.cat([torch.empty(0, dtype=torch.float64), *scores]))
+
+
+def answer_log_probs(
+    model: LanguageModel,
+    prompt: Sequence[int],
+    answers: Sequence[Sequence[int]],
+    *,
+    eos_id: int,
+) -> Float[Tensor, " A"]:
+    """Return the log-probability of each answer after the prompt, summed over its tokens (nats).
+
+    To classify without training, say the labels as words and take the best: zero-shot; with solved
+    examples before the question in the prompt: few-shot (Brown et al. 2020, section 2). A sum
+    favours short answers. Divide by the number of tokens, or subtract what the answer has after a
+    prompt without the question (their appendix C), where answers differ in length or frequency.
+
+    Args:
+        model: any that keeps the contract of `course_pkg.models`.
+        prompt: token ids, which eos precedes; may be empty. Where the context is too short, its
+            beginning is left out.
+        answers: token ids, at least one each, that go on from the prompt.
+        eos_id: stands before the prompt.
+
+    Raises:
+        ValueError: no answer, an answer without a token, or one that alone fills the context.
+    """
+    if len(answers) == 0:
+        raise ValueError("answers is empty; there is nothing to choose from")
+    for number, answer in enumerate(answers):
+        limit = model.context_length
+        if not 1 <= len(answer) <= (limit or len(answer)):
+            raise ValueError(
+                f"answer {number} has {len(answer)} tokens; it must have 1 to {limit or 'any'}"
+            )
+    scores = []
+    for answer in answers:  # one window each, so that none begins inside the answer
+        text = [*prompt, *answer]
+        if model.context_length is not None:  # eos takes the place of the last token, not read
+            text = text[-model.context_length :]
+        (row,) = token_log_probs(model, [text], eos_id=eos_id)
+        scores.append(row[len(text) - len(answer) : len(text)].sum())
+    return torch.stack(scores)
+
+
+def prefers_first(
+    score: Scores,
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    *,
+    shared_only: bool = False,
+) -> list[bool]:
+    """Say of each pair of sentences whether the model finds the first one more probable.
+
+    With pairs of which only the first is grammatical this measures syntax (Warstadt et al. 2020);
+    with pairs that differ in whom they are about, bias: an unbiased model prefers either as often.
+
+    Args:
+        score: `partial(token_log_probs, model, eos_id=...)` or `partial(pseudo_log_probs, model,
+            mask_id=...)`, and so on.
+        pairs: two sentences each, as ids.
+        shared_only: add up only the tokens that both sentences have, each given the rest, so that a
+            word does not count for being frequent (Nangia et al. 2020, section 3).
+
+    Raises:
+        ValueError: no pairs, or a pair of equal sentences.
+    """
+    if len(pairs) == 0:
+        raise ValueError("pairs is empty; there is nothing to compare")
+    scores = score([sentence for pair in pairs for sentence in pair])
+    prefers = []
+    for number, (first, second) in enumerate(pairs):
+        if list(first) == list(second):
+            raise ValueError(f"pair {number} has the same sentence twice; the two must differ")
+        sides = scores[2 * number : 2 * number + 2]
+        if shared_only:
+            blocks = SequenceMatcher(
+                None, list(first), list(second), autojunk=False
+            ).get_matching_blocks()
+            places = [
+                [start + i for start, n in side for i in range(n)]
+                for side in ([(b.a, b.size) for b in blocks], [(b.b, b.size) for b in blocks])
+            ]
+            sides = [row[at] for row, at in zip(sides, places, strict=True)]
+        prefers.append(bool(sides[0].sum() > sides[1].sum()))
+    return prefers

@@ -3,8 +3,8 @@
 All objectives are means in nats, over what they predict: tokens, replies or pairs. Targets equal to
 IGNORE predict nothing. An objective takes logits or log probabilities, never a model, so that it
 can be read, tested and replaced alone.
-Chapters: GPT, BERT, fine-tuning, assistants. Hinton et al. 2015; Sanh et al. 2019; Ouyang et al.
-2022; Rafailov et al. 2023.
+Chapters: GPT, BERT, fine-tuning, assistants. Bradley & Terry 1952; Hinton et al. 2015; Sanh et al.
+2019; Ouyang et al. 2022; Rafailov et al. 2023.
 """
 
 import torch
@@ -67,6 +67,27 @@ def reply_targets(
     return following.where(is_reply, IGNORE)
 
 
+def preference_loss(
+    chosen: Float[Tensor, " B"], rejected: Float[Tensor, " B"]
+) -> tuple[Float[Tensor, ""], Bool[Tensor, " B"]]:
+    """Give chosen replies a higher reward than rejected ones: Bradley & Terry 1952.
+
+    The model says that of two replies the first is chosen with probability sigmoid(r1 - r2); the
+    loss is -log of that, which trains a reward model (Ouyang et al. 2022, eq. 1). Rewards have no
+    zero: adding the same to all changes nothing.
+
+    Args:
+        chosen: rewards of the replies that were chosen, such as the one output of a
+            `TextClassifier` with `n_classes=1`.
+        rejected: rewards of the others, in the same order.
+
+    Returns:
+        the mean loss in nats per pair, and for each pair whether the chosen reply has more.
+    """
+    margin = chosen - rejected
+    return -F.logsigmoid(margin).mean(), margin > 0
+
+
 def dpo_loss(
     policy_chosen: Float[Tensor, " B"],
     policy_rejected: Float[Tensor, " B"],
@@ -78,8 +99,9 @@ def dpo_loss(
 
     -log sigmoid(beta [(log pi(chosen) - log ref(chosen)) - (log pi(rejected) - log ref(rejected))])
 
-    The reference is the frozen model from which the policy started; beta says how dear it is to
-    leave it. At the start both agree and the loss is log 2.
+    This is `preference_loss` with the reward beta log(pi / ref): no reward model is needed. The
+    reference is the frozen model from which the policy started; beta says how dear it is to leave
+    it. At the start both agree and the loss is log 2.
 
     Args:
         policy_chosen: log probabilities (nats) of whole replies, from `target_log_prob`.
@@ -93,8 +115,9 @@ def dpo_loss(
     """
     if not beta > 0:
         raise ValueError(f"beta is {beta}; it must be positive")
-    margin = (policy_chosen - reference_chosen) - (policy_rejected - reference_rejected)
-    return -F.logsigmoid(beta * margin).mean(), margin > 0
+    return preference_loss(
+        beta * (policy_chosen - reference_chosen), beta * (policy_rejected - reference_rejected)
+    )
 
 
 def distillation_loss(

@@ -52,6 +52,23 @@ def test_preference_starts_undecided_and_learns_which_story_is_better():
     assert torch.equal(preference.reference.embedding.weight, reference)
 
 
+def test_reward_learns_which_story_is_better_and_ignores_the_padding():
+    reward = assistant.Reward(GPT(gpt_tiny(11, 16), generator=torch.Generator().manual_seed(0)))
+    pairs = [([3, 4], [5, 6, 9]), ([3, 7, 9], [5, 8])]
+    batch = assistant.preference_rows(pairs, 0)
+    assistant.tune(reward, pairs, lambda rows: assistant.preference_rows(rows, 0), 20, "cpu")
+    is_right, loss = reward(**batch)
+    assert is_right.all() and float(loss.detach()) < math.log(2)
+    alone = assistant.reply_rows([([0], [3, 4])], 0)
+    expected = reward.rewards(**batch)[:1]
+    torch.testing.assert_close(reward.rewards(**alone), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_best_of_keeps_one_of_each_group():
+    stories = [[number] for number in range(7)]
+    assert assistant.best_of(stories, [1, 5, 2, 9, 0, 3, 8], 3) == [[1], [3]]
+
+
 def test_sampled_stories_have_an_end(tokenizer):
     model = GPT(gpt_tiny(tokenizer.vocab_size, 192), generator=torch.Generator().manual_seed(0))
     stories = assistant.sample_stories(model, tokenizer.eos_id, 9, seed=1, device="cpu")

@@ -74,6 +74,38 @@ def test_reply_targets_rejects_missing_prompt_or_reply(prompt, length, message):
         )
 
 
+def test_preference_loss_finds_the_strengths_of_a_tournament_worked_by_hand():
+    """One wins three of four games against two, and two 1 of 3 against three: log 3 and -log 2."""
+    games = torch.tensor([(0, 1)] * 3 + [(1, 0)] + [(1, 2)] + [(2, 1)] * 2)
+    strengths = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([strengths], max_iter=100, tolerance_grad=1e-12)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = objectives.preference_loss(strengths[games[:, 0]], strengths[games[:, 1]])[0]
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    found = strengths.detach() - strengths[1].item()
+    # without ties between the pairs, each pair's share of games won is fitted exactly
+    assert found.tolist() == pytest.approx([math.log(3), 0, math.log(2)], abs=1e-5)
+    (gradient,) = torch.autograd.grad(
+        objectives.preference_loss(strengths[:1], strengths[1:2])[0], strengths
+    )
+    assert gradient.tolist() == pytest.approx([-1 / 4, 1 / 4, 0], abs=1e-5)  # sigmoid - 1
+
+
+def test_preference_loss_is_that_of_logistic_regression_and_says_who_leads():
+    chosen = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    rejected = torch.tensor([0.0, 1.0, 0.5], dtype=torch.float64)
+    loss, is_right = objectives.preference_loss(chosen, rejected)
+    ones = torch.ones(3, dtype=torch.float64)
+    expected = F.binary_cross_entropy_with_logits(chosen - rejected, ones)
+    torch.testing.assert_close(loss, expected, rtol=0, atol=1e-12)
+    assert is_right.tolist() == [True, False, False]
+
+
 def test_dpo_loss_starts_at_log_two_and_matches_a_case_worked_by_hand():
     start = torch.tensor([-3.0, -5.0], dtype=torch.float64)
     loss, leans = objectives.dpo_loss(start, start - 1, start, start - 1)

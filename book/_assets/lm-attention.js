@@ -11,13 +11,13 @@
   const shade = (weight) => Math.sqrt(weight);
 
   /** Paint a head: a row asks, a column answers. */
-  function paint(canvas, weights, T, width) {
-    const cell = Math.max(1, Math.floor(width / T));
+  function paint(canvas, weights, width) {
+    const T = weights.length, cell = Math.max(1, Math.floor(width / T));
     canvas.width = canvas.height = cell * T;
     const pen = canvas.getContext("2d");
     for (let t = 0; t < T; t += 1) {
       for (let s = 0; s < T; s += 1) {
-        pen.fillStyle = `rgb(${INK} / ${shade(weights[t * T + s])})`;
+        pen.fillStyle = `rgb(${INK} / ${shade(weights[t][s])})`;
         pen.fillRect(s * cell, t * cell, cell, cell);
       }
     }
@@ -29,9 +29,9 @@
     class extends lm.Element {
       build() {
         const { models, masks, text, views, layer, head, selected } = this.data;
-        this.views = new Map(); // model, mask, text -> tokens and weights
+        this.views = new Map(); // model, mask, text -> tokens, and weights[layer][head][asks][answers]
         for (const { model, mask, tokens, weights } of views) {
-          const layers = weights.map((heads) => Float32Array.from(heads.flat(2), (hundredths) => hundredths / 100));
+          const layers = weights.map((layer) => layer.map((head) => head.map((row) => row.map((hundredths) => hundredths / 100))));
           this.views.set(this.key(model, mask, text), { tokens, layers, notes: [] });
         }
         Object.assign(this, { model: models[0], mask: masks[models[0]], text, layer, head });
@@ -130,12 +130,12 @@
 
       /** Bring the choices in line with the view; a radio button that has the focus must stay the same one. */
       updateChoices() {
-        const { tokens, layers } = this.view, T = tokens.length, n_heads = layers[0].length / (T * T);
+        const { layers } = this.view, n_heads = layers[0].length;
         this.masks.querySelector(`[value="${MASKS[this.mask]}"]`).checked = true;
-        const names = layers.flatMap((_, layer) => Array.from({ length: n_heads }, (_, head) => `Layer ${layer + 1}, head ${head + 1}`));
+        const names = layers.flatMap((heads, layer) => heads.map((_, head) => `Layer ${layer + 1}, head ${head + 1}`));
         if (this.heads.querySelectorAll("canvas").length !== names.length) this.heads.replaceChildren(this.headChoices(names, n_heads));
         this.heads.querySelectorAll("canvas").forEach((canvas, i) => {
-          paint(canvas, this.weights(Math.floor(i / n_heads) + 1, (i % n_heads) + 1), T, THUMBNAIL_WIDTH);
+          paint(canvas, layers[Math.floor(i / n_heads)][i % n_heads], THUMBNAIL_WIDTH);
         });
       }
 
@@ -151,17 +151,10 @@
         return grid;
       }
 
-      /** The weights of one head, (T, T). */
-      weights(layer, head) {
-        const size = this.view.tokens.length ** 2;
-        return this.view.layers[layer - 1].subarray((head - 1) * size, head * size);
-      }
-
       /** Show where token t attends. */
       select(t) {
-        const { tokens, notes } = this.view, T = tokens.length, weights = this.weights(this.layer, this.head);
+        const { tokens, layers, notes } = this.view, weights = layers[this.layer - 1][this.head - 1], row = weights[t];
         this.selected = t;
-        const row = weights.subarray(t * T, (t + 1) * T);
         [...this.tokens.children].forEach((button, s) => {
           const is_hidden = this.mask === "causal" && s > t;
           button.tabIndex = s === t ? 0 : -1;
@@ -169,10 +162,10 @@
           button.style.setProperty("--weight", shade(row[s]));
           button.lastChild.textContent = is_hidden ? "hidden" : row[s].toFixed(2);
         });
-        const { pen, cell } = paint(this.map, weights, T, MAP_WIDTH);
+        const { pen, cell } = paint(this.map, weights, MAP_WIDTH);
         pen.strokeStyle = FRAME;
         pen.lineWidth = 2;
-        pen.strokeRect(1, t * cell, T * cell - 2, cell);
+        pen.strokeRect(1, t * cell, tokens.length * cell - 2, cell);
         const [first, second] = lm.mostProbable(row, 2);
         const named = (s) => `“${showWhitespace(tokens[s])}” (${row[s].toFixed(2)})`;
         const then = second === undefined || row[second] === 0 ? "" : `, then to ${named(second)}`;

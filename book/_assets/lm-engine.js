@@ -72,7 +72,7 @@
       }
     }
 
-    // ---- numbers: a matrix is one Float32Array, row after row
+    // ---- numbers: a vector is a Float32Array, a matrix the list of its rows, a text the list of its vectors
 
     /** The number that sixteen bits stand for (IEEE 754): sign, 5 bits of exponent, 10 of fraction. */
     function half(bits) {
@@ -88,47 +88,51 @@
       for (const [name, shape] of tensors) {
         const numbers = new Float32Array(shape.reduce((product, n) => product * n, 1));
         for (let i = 0; i < numbers.length; i += 1) numbers[i] = value_of[text.charCodeAt(start + i)];
-        weights[name] = numbers;
+        weights[name] = shape.length === 1 ? numbers : slices(numbers, shape[1]);
         start += numbers.length;
       }
       if (start !== text.length) throw new Error(`the file holds ${text.length} weights; the model has ${start}`);
       return weights;
     }
 
-    /** The dot product of n numbers of a, from i on, and of b, from j on; four sums run faster than one. */
-    function dot(a, i, b, j, n) {
-      let s0 = 0, s1 = 0, s2 = 0, s3 = 0, k = 0;
-      for (; k + 3 < n; k += 4) {
-        s0 += a[i + k] * b[j + k];
-        s1 += a[i + k + 1] * b[j + k + 1];
-        s2 += a[i + k + 2] * b[j + k + 2];
-        s3 += a[i + k + 3] * b[j + k + 3];
+    /** Views of a vector, each n numbers long. */
+    function slices(vector, n) {
+      return Array.from({ length: vector.length / n }, (_, i) => vector.subarray(i * n, (i + 1) * n));
+    }
+
+    /** The dot product; four sums run faster than one. */
+    function dot(a, b) {
+      const n = a.length;
+      let s0 = 0, s1 = 0, s2 = 0, s3 = 0, i = 0;
+      for (; i + 3 < n; i += 4) {
+        s0 += a[i] * b[i];
+        s1 += a[i + 1] * b[i + 1];
+        s2 += a[i + 2] * b[i + 2];
+        s3 += a[i + 3] * b[i + 3];
       }
-      for (; k < n; k += 1) s0 += a[i + k] * b[j + k];
+      for (; i < n; i += 1) s0 += a[i] * b[i];
       return s0 + s1 + s2 + s3;
     }
 
-    /** x W^T + b for each row of x, which is n_in wide. */
-    function linear(x, n_in, { weight, bias }) {
-      const n_out = weight.length / n_in, n_rows = x.length / n_in;
-      const y = new Float32Array(n_rows * n_out);
-      for (let o = 0; o < n_out; o += 1) {
-        const b = bias ? bias[o] : 0;
-        for (let r = 0; r < n_rows; r += 1) y[r * n_out + o] = b + dot(weight, o * n_in, x, r * n_in, n_in);
-      }
-      return y;
+    /** W x + b for each vector x. */
+    function linear(xs, { weight, bias }) {
+      return xs.map((x) => {
+        const y = new Float32Array(weight.length);
+        for (let i = 0; i < y.length; i += 1) y[i] = dot(weight[i], x) + (bias ? bias[i] : 0);
+        return y;
+      });
     }
 
-    function add(x, y) {
-      return x.map((number, i) => number + y[i]);
+    function add(xs, ys) {
+      return xs.map((x, t) => x.map((number, i) => number + ys[t][i]));
     }
 
-    /** Turn n scores, from start on, into weights that sum to one, in place. */
-    function softmax(scores, start, n) {
+    /** Turn scores into weights that sum to one, in place. */
+    function softmax(scores) {
       let most = -Infinity, sum = 0;
-      for (let i = start; i < start + n; i += 1) most = Math.max(most, scores[i]);
-      for (let i = start; i < start + n; i += 1) sum += scores[i] = Math.exp(scores[i] - most);
-      for (let i = start; i < start + n; i += 1) scores[i] /= sum;
+      for (let i = 0; i < scores.length; i += 1) most = Math.max(most, scores[i]);
+      for (let i = 0; i < scores.length; i += 1) sum += scores[i] = Math.exp(scores[i] - most);
+      for (let i = 0; i < scores.length; i += 1) scores[i] /= sum;
     }
 
     /** The error function to 1.5e-7: Abramowitz & Stegun 1964, 7.1.26. */
@@ -142,7 +146,7 @@
     const ACTIVATIONS = {
       relu: (x) => Math.max(0, x),
       gelu: (x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
-      gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+      gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x))),
       silu,
       swiglu: silu,
     };
@@ -165,141 +169,132 @@
         return { weight: this.weights[`${name}.weight`], bias: this.weights[`${name}.bias`] };
       }
 
-      /** Room for the keys and values of a whole context, in each block. */
+      /** For each block and head, the keys and values of the positions that have been read: none. */
       newCache() {
-        const n = this.config.context_length * this.n_kv_heads * this.d_head;
-        const blocks = Array.from({ length: this.config.n_layers }, () => ({ keys: new Float32Array(n), values: new Float32Array(n) }));
-        return { length: 0, blocks };
+        const heads = () => Array.from({ length: this.n_kv_heads }, () => []);
+        return Array.from({ length: this.config.n_layers }, () => ({ keys: heads(), values: heads() }));
       }
 
       /** Bring each vector to mean 0 and variance 1 (or, "rms", to mean square 1), then to learned ones. */
-      norm(x, name) {
-        const { weight, bias } = this.layer(name), D = this.config.d_model;
-        const y = new Float32Array(x.length);
-        for (let row = 0; row < x.length; row += D) {
-          let mean = 0, variance = 0;
-          if (this.config.norm === "layer") for (let i = 0; i < D; i += 1) mean += x[row + i] / D;
-          for (let i = 0; i < D; i += 1) variance += (x[row + i] - mean) ** 2 / D;
+      norm(xs, name) {
+        const { weight, bias } = this.layer(name);
+        return xs.map((x) => {
+          const mean = this.config.norm === "layer" ? x.reduce((sum, number) => sum + number, 0) / x.length : 0;
+          const variance = x.reduce((sum, number) => sum + (number - mean) ** 2, 0) / x.length;
           const scale = 1 / Math.sqrt(variance + this.eps);
-          for (let i = 0; i < D; i += 1) y[row + i] = (x[row + i] - mean) * scale * weight[i] + (bias ? bias[i] : 0);
-        }
-        return y;
+          return x.map((number, i) => (number - mean) * scale * weight[i] + (bias ? bias[i] : 0));
+        });
       }
 
-      /** Turn each pair of entries of each head by its position times base^(-2i/K), in place. */
-      rotate(x, n_heads, offset) {
-        const K = this.d_head, pairs = K / 2, T = x.length / (n_heads * K);
-        for (let t = 0; t < T; t += 1) {
-          for (let i = 0; i < pairs; i += 1) {
-            const angle = (offset + t) * 10000 ** (-i / pairs);
-            const cos = Math.cos(angle), sin = Math.sin(angle);
-            for (let head = 0; head < n_heads; head += 1) {
-              const a = (t * n_heads + head) * K + i, b = a + pairs;
-              [x[a], x[b]] = [x[a] * cos - x[b] * sin, x[b] * cos + x[a] * sin];
-            }
-          }
+      /** Queries, keys or values by head: (T vectors of D) to (heads, T vectors of K), which are views. */
+      split(xs) {
+        const by_position = xs.map((x) => slices(x, this.d_head));
+        return by_position[0].map((_, head) => by_position.map((heads) => heads[head]));
+      }
+
+      /** Turn entries i and i + K/2 of a head by the position times base^(-2i/K), in place. */
+      rotate(x, position) {
+        const pairs = x.length / 2;
+        for (let i = 0; i < pairs; i += 1) {
+          const angle = position * 10000 ** (-i / pairs), cos = Math.cos(angle), sin = Math.sin(angle);
+          [x[i], x[i + pairs]] = [x[i] * cos - x[i + pairs] * sin, x[i + pairs] * cos + x[i] * sin];
         }
       }
 
       /** Multi-head attention of the newest positions to all positions so far, whose keys and values the cache keeps. */
-      attention(x, name, { keys, values }, offset, causal, trace) {
-        const { d_model: D, n_heads: H } = this.config, G = this.n_kv_heads, K = this.d_head;
-        const T = x.length / D, S = offset + T;
-        const query = linear(x, D, this.layer(`${name}.query`));
-        const key = linear(x, D, this.layer(`${name}.key`));
-        if (this.config.positions === "rotary") {
-          this.rotate(query, H, offset);
-          this.rotate(key, G, offset);
-        }
-        keys.set(key, offset * G * K);
-        values.set(linear(x, D, this.layer(`${name}.value`)), offset * G * K);
-        const heads = new Float32Array(T * D), weights = new Float32Array(H * T * S);
-        for (let head = 0; head < H; head += 1) {
-          const group = Math.floor((head * G) / H) * K; // several query heads may share a key head
-          for (let t = 0; t < T; t += 1) {
-            const q = (t * H + head) * K, row = (head * T + t) * S;
-            const n_visible = causal ? offset + t + 1 : S; // what follows keeps the weight 0
-            for (let s = 0; s < n_visible; s += 1) weights[row + s] = dot(query, q, keys, s * G * K + group, K) / Math.sqrt(K);
-            softmax(weights, row, n_visible);
-            for (let s = 0; s < n_visible; s += 1) {
-              const weight = weights[row + s], v = s * G * K + group;
-              for (let i = 0; i < K; i += 1) heads[q + i] += weight * values[v + i];
-            }
-          }
-        }
+      attention(xs, name, { keys, values }, causal, trace) {
+        const offset = keys[0].length;
+        const query = this.split(linear(xs, this.layer(`${name}.query`)));
+        const key = this.split(linear(xs, this.layer(`${name}.key`)));
+        const value = this.split(linear(xs, this.layer(`${name}.value`)));
+        if (this.config.positions === "rotary") [...query, ...key].forEach((head) => head.forEach((x, t) => this.rotate(x, offset + t)));
+        keys.forEach((head, g) => head.push(...key[g]));
+        values.forEach((head, g) => head.push(...value[g]));
+        const joined = xs.map((x) => new Float32Array(x.length)), out = this.split(joined);
+        const weights = query.map((head, n) => {
+          const group = Math.floor((n * keys.length) / query.length); // several query heads may share a key head
+          return head.map((q, t) => {
+            const n_visible = causal ? offset + t + 1 : keys[group].length;
+            return this.attend(q, keys[group], values[group], n_visible, out[n][t]);
+          });
+        });
         trace?.push(weights);
-        return linear(heads, D, this.layer(`${name}.output`));
+        return linear(joined, this.layer(`${name}.output`));
       }
 
-      feedForward(x, name) {
-        const { d_model: D, d_ff: F, activation } = this.config;
-        let hidden = linear(x, D, this.layer(`${name}.expand`)).map(ACTIVATIONS[activation]);
-        if (activation === "swiglu") {
-          const gate = linear(x, D, this.layer(`${name}.gate`));
-          hidden = hidden.map((number, i) => number * gate[i]);
+      /** Average the first n values by how well their keys fit the query, into `out`; return the weights. */
+      attend(query, keys, values, n, out) {
+        const weights = new Float32Array(keys.length); // what may not be seen keeps the weight 0
+        for (let s = 0; s < n; s += 1) weights[s] = dot(query, keys[s]) / Math.sqrt(query.length);
+        softmax(weights.subarray(0, n));
+        for (let s = 0; s < n; s += 1) {
+          for (let i = 0; i < out.length; i += 1) out[i] += weights[s] * values[s][i];
         }
-        return linear(hidden, F, this.layer(`${name}.contract`));
+        return weights;
+      }
+
+      feedForward(xs, name) {
+        const activate = ACTIVATIONS[this.config.activation];
+        let hidden = linear(xs, this.layer(`${name}.expand`)).map((x) => x.map(activate));
+        if (this.config.activation === "swiglu") {
+          const gate = linear(xs, this.layer(`${name}.gate`));
+          hidden = hidden.map((x, t) => x.map((number, i) => number * gate[t][i]));
+        }
+        return linear(hidden, this.layer(`${name}.contract`));
       }
 
       embed(ids, offset) {
-        const D = this.config.d_model, x = new Float32Array(ids.length * D);
-        const position = this.weights["positions.table.weight"], segment = this.weights["segment_embedding.weight"];
-        ids.forEach((id, t) => {
-          for (let i = 0; i < D; i += 1) {
-            x[t * D + i] = this.weights["embedding.weight"][id * D + i];
-            if (position) x[t * D + i] += position[(offset + t) * D + i];
-            if (segment) x[t * D + i] += segment[i]; // BERT's first segment
-          }
-        });
-        return this.kind === "bert" ? this.norm(x, "embedding_norm") : x;
+        const table = this.weights["embedding.weight"];
+        const positions = this.weights["positions.table.weight"], segments = this.weights["segment_embedding.weight"];
+        let xs = ids.map((id) => table[id]);
+        if (positions) xs = add(xs, positions.slice(offset));
+        if (this.kind === "gpt") return xs;
+        return this.norm(add(xs, ids.map(() => segments[0])), "embedding_norm"); // one text is BERT's first segment
       }
 
       /** The vector of each token in its context. The cache holds what came before, and comes to hold these too. */
       encode(ids, { causal = this.kind === "gpt", cache = this.newCache(), trace = null } = {}) {
-        const end = cache.length + ids.length;
+        const offset = cache[0].keys[0].length, end = offset + ids.length;
         if (end > this.config.context_length) throw new Error(`the text has ${end} tokens; the context ends at ${this.config.context_length}`);
-        let x = this.embed(ids, cache.length);
-        cache.blocks.forEach((block, n) => {
+        let xs = this.embed(ids, offset);
+        cache.forEach((kept, n) => {
           const name = `stack.blocks.${n}`;
-          x = add(x, this.attention(this.norm(x, `${name}.norms.0`), `${name}.attention`, block, cache.length, causal, trace));
-          x = add(x, this.feedForward(this.norm(x, `${name}.norms.1`), `${name}.feed_forward`));
+          xs = add(xs, this.attention(this.norm(xs, `${name}.norms.0`), `${name}.attention`, kept, causal, trace));
+          xs = add(xs, this.feedForward(this.norm(xs, `${name}.norms.1`), `${name}.feed_forward`));
         });
-        cache.length = end;
-        return this.norm(x, "stack.final_norm");
+        return this.norm(xs, "stack.final_norm");
       }
 
       /** Compare vectors with every token of the vocabulary. */
-      unembed(x) {
-        const D = this.config.d_model;
+      unembed(xs) {
         const table = this.weights[this.config.is_tied ? "embedding.weight" : "unembedding.weight"];
-        if (this.kind === "gpt") return linear(x, D, { weight: table });
-        const activation = this.config.activation === "swiglu" ? "gelu" : this.config.activation;
-        const hidden = linear(x, D, this.layer("token_head.transform")).map(ACTIVATIONS[activation]);
-        return linear(this.norm(hidden, "token_head.norm"), D, { weight: table, bias: this.weights["token_head.bias"] });
+        if (this.kind === "gpt") return linear(xs, { weight: table });
+        const activate = ACTIVATIONS[this.config.activation === "swiglu" ? "gelu" : this.config.activation];
+        const hidden = linear(xs, this.layer("token_head.transform")).map((x) => x.map(activate));
+        return linear(this.norm(hidden, "token_head.norm"), { weight: table, bias: this.weights["token_head.bias"] });
       }
 
       // ---- what a figure may ask
 
-      /** Logits of the token at the given places of a text; of a GPT, of the token after each. */
+      /** Logits of the token at each of some places of a text; of a GPT, of the token after it. */
       logits(ids, places) {
-        const D = this.config.d_model, x = this.encode(ids);
-        const chosen = new Float32Array(places.length * D);
-        places.forEach((place, row) => chosen.set(x.subarray(place * D, (place + 1) * D), row * D));
-        return this.unembed(chosen);
+        const xs = this.encode(ids);
+        return this.unembed(places.map((place) => xs[place]));
       }
 
       /** Logits of the token after a text; what it shares with the text asked for last is not read again. */
       nextLogits(ids) {
         const { cache } = this.seen;
+        const n_known = Math.min(cache[0].keys[0].length, ids.length - 1);
         let n_shared = 0;
-        while (n_shared < Math.min(cache.length, ids.length - 1) && ids[n_shared] === this.seen.ids[n_shared]) n_shared += 1;
-        cache.length = n_shared;
-        const x = this.encode(ids.slice(n_shared), { cache });
+        while (n_shared < n_known && ids[n_shared] === this.seen.ids[n_shared]) n_shared += 1;
+        for (const { keys, values } of cache) for (const head of [...keys, ...values]) head.length = n_shared;
         this.seen.ids = ids;
-        return this.unembed(x.subarray(x.length - this.config.d_model));
+        const xs = this.encode(ids.slice(n_shared), { cache });
+        return this.unembed(xs.slice(-1))[0];
       }
 
-      /** The attention weights of each block, (heads, T, T), each row summing to one. */
+      /** The attention weights: [layer][head][the token that asks][the token that answers], a row summing to one. */
       attentionWeights(ids, causal) {
         const trace = [];
         this.encode(ids, { causal, trace });
@@ -311,13 +306,13 @@
 
     /** The distribution that is drawn from: temperature, then top-k, then top-p. Temperature 0 is greedy. */
     function distribution(logits, { temperature = 1, top_k = Infinity, top_p = 1 } = {}) {
-      const probs = Float64Array.from(logits, (x) => x / (temperature || 1));
+      const probs = new Float64Array(logits).map((x) => x / (temperature || 1));
       if (temperature === 0) top_k = 1;
       if (top_k < probs.length) {
         const kth = probs.slice().sort()[probs.length - top_k];
         probs.forEach((x, i) => { if (x < kth) probs[i] = -Infinity; });
       }
-      softmax(probs, 0, probs.length);
+      softmax(probs);
       if (top_p < 1) {
         const ordered = probs.slice().sort().reverse();
         let before = 0, n_kept = 0;

@@ -14,7 +14,7 @@
           class: "lm-tokens",
           role: "group",
           "aria-label": "Words of the translation",
-          keydown: (event) => this.move(event),
+          keydown: (event) => this.step(event, this.target.children, this.selected, (t) => this.select(t)),
         });
         const names = texts.map((_, i) => i + 1);
         this.stage.append(
@@ -44,16 +44,6 @@
           ),
         );
         this.select(selected);
-      }
-
-      /** One stop for the tab key; the arrow keys move from word to word. */
-      move(event) {
-        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const button = step && this.target.children[this.selected + step];
-        if (!button) return;
-        event.preventDefault();
-        this.select(this.selected + step);
-        button.focus();
       }
 
       select(t) {

@@ -26,7 +26,7 @@
 
   customElements.define(
     "lm-attention",
-    class extends lm.Element {
+    class extends lm.ModelElement {
       build() {
         const { models, masks, text, views, layer, head, selected } = this.data;
         this.views = new Map(); // model, mask, text -> tokens, and weights[layer][head][asks][answers]
@@ -40,15 +40,10 @@
         this.masks = choices("Mask", mask_names, MASKS[this.mask], (name) => this.choose({ mask: Object.keys(MASKS)[mask_names.indexOf(name)] }));
         this.heads = h("div", {});
         this.map = h("canvas", { class: "lm-map", "aria-hidden": "true", pointermove: (event) => this.pointAt(event), pointerdown: (event) => this.pointAt(event) });
-        this.tokens = h("div", { class: "lm-tokens", role: "group", "aria-label": "Tokens of the sentence", keydown: (event) => this.move(event) });
+        this.tokens = h("div", { class: "lm-tokens", role: "group", "aria-label": "Tokens of the sentence", keydown: (event) => this.step(event, this.tokens.children, this.selected, (t) => this.select(t)) });
         this.note = h("p", { class: "lm-hint lm-note" });
         this.stage.append(
-          h(
-            "form",
-            { class: "lm-ask", submit: (event) => { event.preventDefault(); this.read(); } },
-            h("label", { class: "lm-field lm-line" }, "Your sentence", this.field),
-            h("button", { class: "lm-button" }, "Attend"),
-          ),
+          this.question("Your sentence", this.field, h("button", { class: "lm-button" }, "Attend"), () => this.read()),
           h(
             "div",
             { class: "lm-controls" },
@@ -91,7 +86,7 @@
             this.views.set(key, await this.compute(text, model, mask));
           } catch (error) {
             this.updateChoices();
-            return this.say(`That did not work: ${error.message}. The last sentence stays.`);
+            return this.fail(error);
           }
         }
         if (this.wanted !== key) return; // the reader has asked for something else since
@@ -101,11 +96,10 @@
       }
 
       async compute(text, name, mask) {
-        if (!this.loaded) this.say(`Fetching ${name}, ${this.data.megabytes[name]} MB, once …`);
-        const model = await lm.model(name);
+        const model = await this.fetch(name);
         this.loaded = true;
         const is_bert = model.kind === "bert";
-        const { ids, notes } = lm.readText(model, text, { room: model.context_length - (is_bert ? 2 : 0) });
+        const { ids, notes } = lm.readText(model, model.tokenizer.encode(text), { room: model.context_length - (is_bert ? 2 : 0) });
         const { special } = model.tokenizer;
         const read = is_bert ? [special["[CLS]"], ...ids, special["[SEP]"]] : ids;
         const layers = await model.ask("attentionWeights", read, mask === "causal");
@@ -171,16 +165,6 @@
         const then = second === undefined || row[second] === 0 ? "" : `, then to ${named(second)}`;
         this.say(`Layer ${this.layer}, head ${this.head}: “${showWhitespace(tokens[t])}” attends most to ${named(first)}${then}.`);
         this.note.textContent = [...notes, this.mask === this.data.masks[this.model] ? "" : `${this.model} has learned with the other mask: what it does under this one, it was never trained for.`].join(" ");
-      }
-
-      /** One stop for the tab key; the arrow keys move from token to token. */
-      move(event) {
-        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const button = step && this.tokens.children[this.selected + step];
-        if (!button) return;
-        event.preventDefault();
-        this.select(this.selected + step);
-        button.focus();
       }
 
       /** A row of the picture is the token that asks. */

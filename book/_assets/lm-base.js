@@ -40,6 +40,15 @@
       this.status.textContent = text;
     }
 
+    /** A row of buttons is one stop for the tab key; in it the arrow keys choose the button before or after. */
+    step(event, buttons, chosen, choose) {
+      const button = buttons[chosen + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)];
+      if (!button) return;
+      event.preventDefault();
+      button.focus();
+      choose([...buttons].indexOf(button));
+    }
+
     /** Whether the reader has asked for less motion. */
     get calm() {
       return window.matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -397,9 +397,8 @@
     }
   }
 
-  /** A model says in one line what it did to a reader's text; the figure shows it. */
-  function readText(model, text, { room = model.context_length, keep = "first" } = {}) {
-    let ids = model.tokenizer.encode(text);
+  /** The ids of a reader's text, as many as there is room for, and notes on what was done to it. */
+  function readText(model, ids, { room = model.context_length, keep = "first" } = {}) {
     const notes = [];
     if (ids.length > room) {
       notes.push(`Your text has ${ids.length} tokens; the ${keep} ${room} are read, as many as ${model.name} has room for.`);
@@ -450,5 +449,27 @@
     return models.get(name);
   }
 
-  Object.assign(lm, { engine, model, weights, readText, distribution, mostProbable, draw });
+  /** A figure that computes with models; its data say how many megabytes each of them is. */
+  class ModelElement extends lm.Element {
+    /** The model, fetched when the first figure of the page asks for it. */
+    fetch(name) {
+      if (!models.has(name)) this.say(`Fetching ${name}, ${this.data.megabytes[name]} MB, once …`);
+      return model(name);
+    }
+
+    /** The form in which the reader asks: a field with its label, and a button. */
+    question(label, field, button, ask) {
+      const submit = (event) => {
+        event.preventDefault();
+        ask();
+      };
+      return lm.h("form", { class: "lm-ask", submit }, lm.h("label", { class: "lm-field lm-line" }, label, field), button);
+    }
+
+    fail(error) {
+      this.say(`That did not work: ${error.message}. What was shown before stays.`);
+    }
+  }
+
+  Object.assign(lm, { engine, ModelElement, model, weights, readText, distribution, mostProbable, draw });
 })();

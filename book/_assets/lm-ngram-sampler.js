@@ -75,24 +75,14 @@
         );
       }
 
-      /** One stop for the tab key; the arrow keys move from token to token. */
       tokenButtons(tokens) {
         return h(
           "span",
-          { class: "lm-tokens", keydown: (event) => this.move(event) },
+          { class: "lm-tokens", keydown: (event) => this.step(event, event.currentTarget.children, this.selected, (i) => this.select(i)) },
           ...tokens.map((token, i) =>
             h("button", { type: "button", class: "lm-token", tabindex: "-1", click: () => this.select(i) }, showWhitespace(token)),
           ),
         );
-      }
-
-      move(event) {
-        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const { tokens } = this.shown(this.order);
-        if (!step || !tokens[this.selected + step]) return;
-        event.preventDefault();
-        this.select(this.selected + step);
-        this.samples.querySelectorAll(".lm-token")[this.selected].focus();
       }
 
       /** Show the distribution that token i was drawn from. */

@@ -1,12 +1,14 @@
 """Tables and interactive figures: what a cell has computed, in a form to read and to touch.
 
-Each figure has a file named like its script in book/_assets. Most take arrays and
-dictionaries; those that compute with a shipped model take its name.
+Each figure has a file named like its script in book/_assets. Most take arrays
+and dictionaries; those that compute with a shipped model take its name.
 """
 
 from course_pkg.widgets.alignment import Alignment, alignment_explorer
 from course_pkg.widgets.attention import attention_explorer
 from course_pkg.widgets.bpe_stepper import bpe_stepper
+from course_pkg.widgets.gaps import gap_filler
+from course_pkg.widgets.gpt import gpt_completer
 from course_pkg.widgets.gradient import gradient_through_time
 from course_pkg.widgets.guess_letter import guess_letter
 from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_text
@@ -21,6 +23,8 @@ __all__ = [
     "alignment_explorer",
     "attention_explorer",
     "bpe_stepper",
+    "gap_filler",
+    "gpt_completer",
     "gradient_through_time",
     "guess_letter",
     "ngram_sampler",

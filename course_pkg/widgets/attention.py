@@ -13,8 +13,8 @@ from course_pkg.layers.blocks import Trace
 from course_pkg.model_folders import TrainedModel
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
-from course_pkg.models.transformer import count_parameters
 from course_pkg.pretrained import load_pretrained
+from course_pkg.widgets.shipped import framed, megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 
 MASKS = ("causal", "full")
@@ -67,7 +67,7 @@ def attention_explorer(
         {
             "models": names,
             "masks": own_masks,
-            "megabytes": {name: _megabytes(model) for name, model in trained.items()},
+            "megabytes": {name: megabytes(model) for name, model in trained.items()},
             "text": text,
             "views": [
                 {"model": name, "mask": mask, "tokens": tokens}
@@ -96,8 +96,7 @@ def _attention(
     assert isinstance(model, GPT | BERT)
     ids = tokenizer.encode(text)
     if isinstance(model, BERT):
-        special = tokenizer.special_ids  # type: ignore[attr-defined]
-        ids = [special["[CLS]"], *ids, special["[SEP]"]]
+        ids = framed(trained, ids)
     if not 0 < len(ids) <= model.context_length:
         raise ValueError(f"text has {len(ids)} tokens; it must have 1 to {model.context_length}")
     model.stack.is_causal = mask == MASKS[0]
@@ -105,8 +104,3 @@ def _attention(
     with torch.no_grad():
         model.encode(torch.tensor([ids]), trace=trace)
     return [tokenizer.tokens[i] for i in ids], torch.cat(trace.attention)
-
-
-def _megabytes(trained: TrainedModel) -> float:
-    """Return the size of a model's weights as the page fetches them."""
-    return round(2 * count_parameters(trained.model) / 1e6, 1)

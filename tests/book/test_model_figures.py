@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_pkg import load_pretrained, widgets
+from course_pkg import generate, load_pretrained, widgets
+from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.layers.blocks import Trace
 from tests.book.conftest import open_figure
 
@@ -64,7 +65,7 @@ def test_explorer_writes_the_chosen_head_as_a_table():
         ({"layer": 5}, "layer is 5; it must lie between 1 and 4"),
         ({"head": 0}, "head is 0; it must lie between 1 and 4"),
         ({"selected": 9}, "selected is 9; it must lie between 0 and 8"),
-        ({"text": "dog " * 63}, "text has 6[3-9] tokens; it must have 1 to 64"),
+        ({"text": "dog " * 63}, "text has 65 tokens; it must have 1 to 62"),
     ],
 )
 def test_explorer_rejects_what_it_cannot_show(changes, message):
@@ -237,3 +238,203 @@ def test_explorer_is_accessible_in_both_themes(attention):
     assert attention.violations() == []
     attention.browser.execute_script("document.documentElement.dataset.theme = 'dark'")
     assert attention.violations() == []
+
+
+# ---- the GPT
+
+PROMPT = "One day, a little girl"
+
+
+def completer(**changes) -> widgets.Widget:
+    arguments = {"prompt": PROMPT, "n_tokens": 5, "alt": "A continuation."} | changes
+    return widgets.gpt_completer("gpt-small", **arguments)
+
+
+def test_completer_draws_from_the_models_own_distribution_at_each_step():
+    gpt, data = load_pretrained("gpt-small"), completer(top_p=0.9).data
+    ids = gpt.tokenizer.encode(PROMPT)
+    assert len(data["tokens"]) == 5
+    for token, candidates in zip(data["tokens"], data["candidates"], strict=True):
+        log_probs = gpt.model.next_log_probs(torch.tensor([ids]))
+        probs = next_token_probs(log_probs, temperature=0.8, top_k=40, top_p=0.9)[0]
+        best = probs.topk(9)  # the tenth gives way where another was drawn
+        assert [t for t, _ in candidates[:9]] == [gpt.tokenizer.tokens[i] for i in best.indices]
+        found = torch.tensor([p for _, p in candidates[:9]])
+        torch.testing.assert_close(found, best.values, rtol=0, atol=1e-4)
+        assert token in dict(candidates)
+        ids.append(gpt.tokenizer.tokens.index(token))
+
+
+def test_completer_draws_the_same_again_by_the_same_seed():
+    assert completer(seed=3) == completer(seed=3) != completer(seed=4)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: completer(prompt=""), "prompt has 0 tokens; it must have 1 to 251"),
+        (lambda: completer(temperature=-1.0), "temperature is -1.0"),
+        (
+            lambda: widgets.gpt_completer("bert-small", prompt="A", alt="x"),
+            "name is 'bert-small', a bert; a gpt goes on from a prompt",
+        ),
+        (
+            lambda: widgets.gap_filler("gpt-small", text="A [MASK]", alt="x"),
+            "name is 'gpt-small', a gpt; a bert fills gaps",
+        ),
+        (
+            lambda: widgets.gap_filler("bert-small", text="No gap.", alt="x"),
+            "text is 'No gap.'; it must have a .MASK.",
+        ),
+    ],
+)
+def test_figures_reject_what_their_model_cannot_do(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.fixture
+def gpt(browser, shipped_site):
+    figure = Figure(browser, shipped_site, completer())
+    yield figure
+    assert figure.complaints() == []
+
+
+IDLE = "f.state === 'idle'"
+
+
+def turn(figure: Figure, knob: int, value: float) -> None:
+    """Move one of the sliders: temperature, top-k, top-p."""
+    figure.browser.execute_script(
+        "const [slider, value] = arguments; slider.value = value;"
+        "slider.dispatchEvent(new Event('input'))",
+        figure.find(".lm-knob input")[knob],
+        value,
+    )
+
+
+@pytest.mark.browser
+def test_completer_rests_on_what_was_drawn_when_the_page_was_made(gpt):
+    data = completer().data
+    tokens = [widgets.show_whitespace(token) for token in data["tokens"]]
+    assert shown(gpt) == tokens
+    gpt.find(".lm-token")[4].send_keys("\ue012")  # the arrow to the left
+    labels = [label.text for label in gpt.find(".lm-bar-label")]
+    assert labels == [widgets.show_whitespace(token) for token, _ in data["candidates"][3]]
+    assert "drawn" in gpt.text(".lm-bars [data-mark]")
+    assert gpt.violations() == []
+
+
+@pytest.mark.browser
+def test_completer_continues_the_readers_prompt_and_knobs_act_at_once(gpt):
+    prompt = "The prince looked at"
+    gpt.type(prompt)
+    turn(gpt, 0, 0)  # greedy
+    gpt.press(".lm-ask button")
+    gpt.wait("f.steps.length >= 12 && f.steps[0].logits")
+    assert gpt.text(".lm-ask button") == "Stop"
+    gpt.press(".lm-ask button")
+    gpt.wait(IDLE)
+    n = len(shown(gpt))
+    assert 12 <= n < 100, "stopped before it had enough"
+    assert "Stopped." in gpt.text("[role=status]")
+    assert "tokens per second" in gpt.text(".lm-speed")
+    trained = load_pretrained("gpt-small")
+    ids = torch.tensor([trained.tokenizer.encode(prompt)])
+    written = generate(trained.model, ids, n, temperature=0)[0, ids.shape[1] :].tolist()
+    assert shown(gpt) == [widgets.show_whitespace(trained.tokenizer.tokens[i]) for i in written]
+    # The first step again, by the distribution at temperature 1 and by its three likeliest.
+    turn(gpt, 0, 1)
+    turn(gpt, 1, 8)  # all
+    gpt.press(".lm-token", 0)
+    probs = trained.model.next_log_probs(ids).exp()[0].topk(10).values
+    found = [float(bar.text.split()[0]) for bar in gpt.find(".lm-bar-value")]
+    torch.testing.assert_close(torch.tensor(found), probs, rtol=0, atol=6e-4)  # three digits
+    turn(gpt, 1, 1)  # top-k of two
+    found = [float(bar.text.split()[0]) for bar in gpt.find(".lm-bar-value")]
+    assert found[2:] == [0.0] * 8
+    assert sum(found) == pytest.approx(1, abs=2e-3)
+
+
+@pytest.mark.browser
+def test_completer_answers_bad_prompts_with_a_message(gpt):
+    before = shown(gpt)
+    gpt.type(" \n ")
+    gpt.press(".lm-ask button")
+    assert "empty" in gpt.text("[role=status]")
+    assert shown(gpt) == before
+    gpt.type("dog " * 300)
+    gpt.press(".lm-ask button")
+    gpt.wait("f.steps[0]?.logits")
+    gpt.press(".lm-ask button")
+    gpt.wait(IDLE)
+    assert "the last 156 are read" in gpt.text(".lm-note")
+    gpt.type("日本 🙂")
+    gpt.press(".lm-ask button")
+    gpt.wait("f.steps[0]?.logits && f.prompt.startsWith('日')")
+    gpt.press(".lm-ask button")
+    gpt.wait(IDLE)
+    assert "byte by byte" in gpt.text(".lm-note")
+
+
+# ---- BERT's gaps
+
+SENTENCE = "The little girl was very [MASK] and smiled."
+
+
+def guesses(before: str, after: str) -> list[str]:
+    """Return what the package's BERT guesses for a gap between two pieces of text."""
+    bert = load_pretrained("bert-small")
+    special = bert.tokenizer.special_ids
+    head = [special["[CLS]"], *bert.tokenizer.encode(before)]
+    ids = torch.tensor(
+        [[*head, special["[MASK]"], *bert.tokenizer.encode(after), special["[SEP]"]]]
+    )
+    with torch.no_grad():
+        probs = bert.model(ids).logits[0, len(head)].softmax(dim=-1).topk(10)
+    return [
+        f"{widgets.show_whitespace(bert.tokenizer.tokens[i])} {p:.3f}"
+        for i, p in zip(probs.indices.tolist(), probs.values.tolist(), strict=True)
+    ]
+
+
+@pytest.fixture
+def gaps(browser, shipped_site):
+    widget = widgets.gap_filler("bert-small", text=SENTENCE, alt="Guesses.")
+    figure = Figure(browser, shipped_site, widget)
+    yield figure
+    assert figure.complaints() == []
+
+
+def filled(figure: Figure) -> list[str]:
+    labels = [label.get_property("textContent") for label in figure.find(".lm-bar-label")]
+    values = [value.get_property("textContent") for value in figure.find(".lm-bar-value")]
+    return [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
+
+
+@pytest.mark.browser
+def test_gaps_rest_on_guesses_made_with_the_page_and_follow_the_readers_sentence(gaps):
+    assert filled(gaps) == guesses("The little girl was very", " and smiled.")
+    assert gaps.violations() == []
+    gaps.type("She looked ___ the window.")
+    gaps.press(".lm-ask button")
+    gaps.wait("f.status.textContent.includes('window')")
+    assert filled(gaps) == guesses("She looked", " the window.")
+    gaps.type("He [mask] to the ____ with a [MASK].")
+    gaps.press(".lm-ask button")
+    gaps.wait("f.panels.children.length === 3")
+    assert len(filled(gaps)) == 30
+    assert "[MASK]" not in gaps.text("[role=status]")
+
+
+@pytest.mark.browser
+def test_gaps_answer_bad_sentences_with_a_message(gaps):
+    for text, message in (
+        ("", "empty"),
+        ("No gap here.", "no gap"),
+        ("dog " * 70 + "[MASK]", "first gap lies behind the 62 tokens"),
+    ):
+        gaps.type(text)
+        gaps.press(".lm-ask button")
+        gaps.wait(f"f.status.textContent.includes('{message}')")
+        assert filled(gaps) == guesses("The little girl was very", " and smiled.")

@@ -88,7 +88,7 @@
         this.angle.label.textContent = `Angle per position: θ = ${angle.toFixed(3)}`;
         this.plot.replaceChildren(...this.circle(m, n, angle), ...this.curve(m, n, angle, product));
         this.say(
-          `m = ${m}, n = ${n}: the query is turned by ${signed(m * angle)}, the key by ${signed(n * angle)}. ` +
+          `m = ${m}, n = ${n}: the query is turned by ${signed(m * angle)} radians, the key by ${signed(n * angle)}. ` +
             `Their dot product is ${signed(product, 3)}, at every two positions with m − n = ${signed(m - n, 0)}.`,
         );
       }

@@ -79,7 +79,7 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 # ---------------------------------------------------------------- checks
 # Two workers; a group of tests shares one, and the groups begin in the order of conftest.py.
 WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
-.PHONY: test coverage test-fast test-gpu lint types links bench bench-gpu figures
+.PHONY: test coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
@@ -123,6 +123,10 @@ bench-gpu: $(STAMP)  ## The peers on a CUDA device
 figures: $(STAMP)  ## Ours beside published figures, recorded: DATA=<folder of corpora> [DEVICE=cuda]
 	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make figures DATA=<folder>"; exit 1; }
 	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.figures $(if $(DEVICE),--device $(DEVICE))
+
+gpu: $(STAMP)  ## All that wants a GPU, resumable: DATA=<folder of corpora> [MINUTES=<most>]
+	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make gpu DATA=<folder>"; exit 1; }
+	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.gpu_day $(if $(MINUTES),--minutes $(MINUTES))
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

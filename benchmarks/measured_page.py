@@ -32,6 +32,8 @@ PUBLISHED = {
     "span_filling": "Filling spans",
     "written_text": "Descriptions, summaries, replies",
     "assistant": "Imitation, then preference",
+    "word_vectors": "One vector for each word",
+    "probing": "What layers and heads know",
     "preferences": "Grammar and bias by pairs of sentences",
     "decoding": "What decoding rules draw from",
     "published_weights": "Published weights in our classes",
@@ -46,6 +48,10 @@ _REMARKS = {
     "multi30k_quick": "Each network has four million parameters and learned for four passes; the "
     "published ones are larger and learned for ten. What can be compared is their order. The two "
     "GRUs differ in attention alone.",
+    "preferences": "Both models make the verb agree with the word before it. Put another noun "
+    "there, and they follow that one: far below chance means that they look at the wrong word, not "
+    "that they guess. Of pronouns, the BERT prefers *he* throughout, but less so after professions "
+    "that text gives to women.",
     "movie_reviews": "Naive Bayes, which counts words, is ahead of every small network here. The "
     "published networks above it had more to learn from: pretraining on hundreds of times as much "
     "text, or all phrases of SST-2 in place of 8,000, or both.",

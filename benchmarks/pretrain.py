@@ -223,13 +223,13 @@ def ship(runs: Path, kinds: Sequence[str], machine: str) -> None:
         print(f"{folder.relative_to(ROOT)}: {n_bytes / 1e6:.1f} MB\n{table}")
 
 
-def training(kind: str, runs: Path) -> list[str]:
-    """Return the arguments of `course_pkg.train` that pretrain a model."""
+def training(kind: str, runs: Path, n_updates: int | None = None) -> list[str]:
+    """Return the arguments of `course_pkg.train` that pretrain a model, or train it longer."""
     command = [kind, "--corpus", "library", "--size", "course", "--fast", "--resume"]
     command += ["--precision", "bfloat16", "--out", f"{runs}/{kind}-small"]
     if kind == "bert":
         command += [*BERT_SETTINGS, "--begin-with", f"{runs}/gpt-small/model"]
-    return command
+    return command if n_updates is None else [*command, "--steps", str(n_updates)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -241,7 +241,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of both runs")
     steps = parser.add_subparsers(dest="step", required=True)
-    steps.add_parser("train", help="train one model, or go on").add_argument("kind", choices=KINDS)
+    training_step = steps.add_parser("train", help="train one model, or go on")
+    training_step.add_argument("kind", choices=KINDS)
+    training_step.add_argument("--updates", type=int, help="how many  [those of the shipped one]")
     shipping = steps.add_parser("ship", help="measure them and put them into the package")
     shipping.add_argument("kinds", nargs="*", choices=[[], *KINDS], help="which  [both]")
     shipping.add_argument("--machine", default=platform.machine(), help="what they were trained on")
@@ -249,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.step == "ship":
         ship(options.runs, options.kinds or KINDS, options.machine)
         return
-    train.main(training(options.kind, options.runs))
+    train.main(training(options.kind, options.runs, options.updates))
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
         story_so_far,
     )
     from course_pkg.results.published import published_table
+    from course_pkg.scoring import answer_log_probs, prefers_first, pseudo_perplexity
     from course_pkg.text.batches import example_batches, stream_batches, window_batches
     from course_pkg.text.corpora import list_corpora, list_tasks, load_corpus, load_task
     from course_pkg.text.stories.grammar import StoryGrammar, StoryOracle

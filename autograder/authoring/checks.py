@@ -58,6 +58,7 @@ class Part:
         inputs: draws the cases, smallest first, so that the first that fails is the smallest.
         weight: share of the item's points, relative to the other parts.
         judge: by default `agree()`: same structure, shapes, kinds and values as the reference.
+        earns_alone: whether it earns its share where no other part holds.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Part:
     probe: Callable[[Any, Inputs], Any]
     judge: Judge = field(default_factory=agree)
     weight: float = 1.0
+    earns_alone: bool = True
 
     @property
     def probe_source(self) -> str:
@@ -265,20 +267,19 @@ def _docstring(answer: Callable[..., Any]) -> str:
 def changes_nothing_else(judge: Judge | None = None) -> Judge:
     """Return a judge of tuples: the answer, then everything else that the probe has looked at.
 
+    The answer is not judged: whether it is right is another property.
+
     Args:
-        judge: compares answers, and whatever stands beside them; by default `agree()`.
+        judge: compares whatever stands beside the answer; by default `agree()`.
     """
     same = judge or agree()
 
-    def judge_all(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-        if type(observed) is not tuple:
-            return same(observed, expected, inputs)
-        wrong = same(observed[0], expected[0], inputs)
-        if wrong is None and same(observed, expected, inputs) is not None:
-            return "the answer is right, but the call changes something else"
-        return wrong
+    def judge_rest(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        if type(observed) is not tuple or same(observed[1:], expected[1:], inputs) is not None:
+            return "the call changes something besides its result"
+        return None
 
-    return judge_all
+    return judge_rest
 
 
 def nothing_else_changes(
@@ -289,7 +290,9 @@ def nothing_else_changes(
 ) -> Part:
     """Make the part that almost every item has: the call leaves everything else alone.
 
-    Its probe returns a tuple: the answer, then everything that must stay as it was.
+    Its probe returns a tuple: the answer, then everything that must stay as it was. Doing nothing
+    changes nothing, so the part earns its share only where another one holds.
     """
-    judge_all = changes_nothing_else(judge)
-    return Part("nothing else changes", requirement, inputs, probe, judge=judge_all)
+    judge_rest = changes_nothing_else(judge)
+    name = "nothing else changes"
+    return Part(name, requirement, inputs, probe, judge=judge_rest, earns_alone=False)

@@ -282,6 +282,8 @@ def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVer
 def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
     if all(verdict.passed for verdict in verdicts):
         return check.points
+    if not any(v.passed and p.earns_alone for v, p in zip(verdicts, check.parts, strict=True)):
+        return 0.0
     total = math.fsum(verdict.weight for verdict in verdicts)
     held = math.fsum(verdict.weight for verdict in verdicts if verdict.passed)
     return min(check.points, max(0.0, round(check.points * held / total, 2)))
@@ -294,23 +296,27 @@ def _without_checks(check: Check, fault: str) -> Verdict:
 
 # ------------------------------------------------------------------ misconceptions
 def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
-    """Name the mistake that explains what is wrong.
+    """Name the mistake that gives what the student's object gives, in every case.
 
-    One that answers every case like the student is preferred to one that explains the wrong
-    answers only: the student may have met a special case that the recorded mistake does not.
+    A mistake that explains the wrong answers only is another mistake's neighbour.
     """
-    wrong = [case for case in seen if case.wrong is not None]
-    if not wrong:
+    if not is_telling([(case.observed, case.wrong) for case in seen]):
         return None
-    right = [case for case in seen if case.wrong is None]
-    partial = None
     for number, mistake in enumerate(check.mistakes):
-        if not all(_explains(check, number, case) for case in wrong):
-            continue
-        if all(_explains(check, number, case) for case in right):
+        if all(_explains(check, number, case) for case in seen):
             return Misconception(mistake.name, mistake.hint)
-        partial = partial or Misconception(mistake.name, mistake.hint)
-    return partial
+    return None
+
+
+def is_telling(answers: Sequence[tuple[Any, str | None]]) -> bool:
+    """Whether wrong answers can say why they are wrong: that something breaks says too little.
+
+    Args:
+        answers: what was observed in each case, and what is wrong with it.
+    """
+    values = [wrong for value, wrong in answers if not isinstance(value, Failure)]
+    late = any(isinstance(value, Failure) and value.kind == "timeout" for value, _ in answers)
+    return any(values) or (late and bool(values))
 
 
 def _explains(check: Check, number: int, seen: _Seen) -> bool:
@@ -349,8 +355,9 @@ def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
 
 
 def _cause(failure: Failure) -> tuple[str, str]:
-    name = failure.message.partition(":")[0] if failure.kind == "exception" else ""
-    return failure.kind, name
+    if failure.kind in ("exception", "unusable"):  # the same, seen from where the code is not known
+        return "exception", failure.message.partition(":")[0]
+    return failure.kind, ""
 
 
 class Stopped(BaseException):
@@ -410,9 +417,11 @@ def _describe_failure(check: Check, failure: Failure) -> str:
     known = isinstance(getattr(builtins, name, None), type) and name.endswith(
         ("Error", "Exception", "Exit", "Interrupt", "Iteration")
     )
+    raises = f"raises {name if known else 'an exception'}"
     return {
         "missing": f"{check.target} is not defined",
-        "exception": f"{check.target} raises {name if known else 'an exception'}",
+        "exception": f"{check.target} {raises}",
+        "unusable": f"calling {check.target} as the task says, or using what it gives, {raises}",
         "timeout": f"there is no result after {check.seconds:g} seconds",
         "memory": "it needs more memory than is allowed",
         "crash": "the Python process ends before there is a result",

@@ -15,8 +15,10 @@ class Failure:
     """What came instead of a value when student code was run.
 
     Attributes:
-        kind: "missing" (the name is not defined), "exception", "timeout", "memory", "crash"
-            (the process died) or "refused" (its answer broke the wire's rules).
+        kind: "missing" (the name is not defined), "exception", "unusable" (an exception, but not
+            in the student's own code: it cannot be called so, or its result is of another kind),
+            "timeout", "memory", "crash" (the process died) or "refused" (its answer broke the
+            wire's rules).
         message: one line for people. It comes from student code: escape it before showing it.
     """
 

@@ -51,7 +51,18 @@ def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any
         implementation = namespace[request.target]
         return call_probe(request.source, implementation, request.inputs, seed_of(request))
     except BaseException as error:  # also what a student's code raises to leave the probe
-        return failure_of(error)
+        failure = failure_of(error)
+        if failure.kind == "exception" and not _passed_through(namespace):
+            return Failure("unusable", failure.message)
+        return failure
+
+
+def _passed_through(namespace: Mapping[str, Any]) -> bool:
+    """Whether the exception that is being handled came out of code that has these globals."""
+    trace = sys.exc_info()[2]  # the exception's own attribute may be a student's
+    while trace is not None and trace.tb_frame.f_globals is not namespace:
+        trace = trace.tb_next
+    return trace is not None
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -23,7 +23,9 @@ from autograder.records import CellResult, Observation, Run
 _GRACE_SECONDS = 2.0
 _REPORT_SECONDS = 20.0
 _MOST_OUTPUT = 64 << 20
-_FAILURE_KINDS = ("missing", "exception", "timeout", "memory", "crash", "refused")
+_FAILURE_KINDS = (
+    "missing", "exception", "unusable", "timeout", "memory", "crash", "refused",
+)  # fmt: skip
 
 
 class DiedError(Exception):

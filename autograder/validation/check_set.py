@@ -16,7 +16,7 @@ import ast
 import builtins
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ from nbformat import NotebookNode
 from autograder.authoring.checks import Check, Mistake, ProblemSet, counted, globals_read
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release, lint
-from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
+from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge, is_telling
 from autograder.records import CheckFault, GraderError, Verdict
 from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
@@ -177,6 +177,7 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
     asked = [judge.requests(check, seed) for seed in seeds]
     requests = [request for batch in asked for request in batch]
     tried: list[tuple[int, _Candidate, Observed, list[Verdict]]] = []
+    telling: set[int] = set()  # those that give a wrong value, by which they can be recognised
     endless: list[Mistake] = []
     trials: dict[int, Trial] = {}
     for place, candidate in enumerate(_candidates(check, release)):
@@ -208,16 +209,15 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
         judged = dataclasses.replace(check, mistakes=kept)
     start = 0
     for seed, batch in zip(seeds, asked, strict=True):
-        for _, _, observed, verdicts in tried:
+        for place, _, observed, verdicts in tried:
             part = observed.observations[start : start + len(batch)]
             verdicts.append(judge.verdict(judged, seed, part))
+            wrong = [(seen.value, judge.what_is_wrong(judged, seed, seen)) for seen in part]
+            if is_telling(wrong):
+                telling.add(place)
         start += len(batch)
     for place, candidate, observed, verdicts in tried:
-        outcome = {"right": _right, "nothing": _nothing, "wrong": _wrong}[_DUTY[candidate.kind]]
-        trials[place] = dataclasses.replace(
-            outcome(check, candidate.kind, candidate.name, verdicts, observed.complaint),
-            stopped=observed.n_stopped > 0,
-        )
+        trials[place] = _trial(check, candidate, verdicts, observed, place in telling)
     yield from (trials[place] for place in sorted(trials))
 
 
@@ -251,45 +251,45 @@ def _candidates(check: Check, release: Release) -> Iterator[_Candidate]:
         yield _Candidate("mistake", mistake.name, instead(mistake.implementation), mistake)
 
 
-def _right(
-    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
+def _trial(
+    check: Check,
+    candidate: _Candidate,
+    verdicts: Sequence[Verdict],
+    observed: Observed,
+    tells: bool,
 ) -> Trial:
-    share = min(_share(verdict) for verdict in verdicts)
-    problem = f"the visible tests fail: {complaint}" if complaint else ""
-    if share < 1:
-        failed = [part for verdict in verdicts for part in verdict.parts if not part.passed]
-        problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
-    return Trial(
-        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
-    )
+    """Say what the checks made of an answer, and what is wrong with them if it is not its due.
 
-
-def _nothing(
-    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
-) -> Trial:
-    share = max(_share(verdict) for verdict in verdicts)
-    problem = "" if complaint else "the visible tests pass"
-    if share > 0:
-        problem = f"earns {share:.0%} of the points for nothing"
-    return Trial(
-        check.item, kind, title, share, _failed(verdicts), seen=bool(complaint), problem=problem
-    )
-
-
-def _wrong(
-    check: Check, kind: str, title: str, verdicts: Sequence[Verdict], complaint: str | None
-) -> Trial:
-    share = max(_share(verdict) for verdict in verdicts)
+    Args:
+        tells: whether it gives a wrong value, by which a mistake can be recognised.
+    """
+    shares = [_share(verdict) for verdict in verdicts]
     named = sorted({v.misconception.name if v.misconception else "" for v in verdicts})
-    problem = ""
-    if share >= 1:
+    failed = [part for verdict in verdicts for part in verdict.parts if not part.passed]
+    duty, problem = _DUTY[candidate.kind], ""
+    if duty == "right" and min(shares) < 1:
+        problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
+    elif duty == "right" and observed.complaint:
+        problem = f"the visible tests fail: {observed.complaint}"
+    elif duty == "nothing" and max(shares) > 0:
+        problem = f"earns {max(shares):.0%} of the points for nothing"
+    elif duty == "nothing" and not observed.complaint:
+        problem = "the visible tests pass"
+    elif duty == "wrong" and max(shares) >= 1:
         problem = "is not caught"
-    elif named != [title]:
-        problem = f"is taken for {' or '.join(map(repr, named))}"
+    elif duty == "wrong" and min(shares) != max(shares):
+        problem = f"keeps {min(shares):.0%} or {max(shares):.0%} of the points, by the draw"
+    elif duty == "wrong" and named != [candidate.name if tells else ""]:
+        problem = f"is recognised as {' or '.join(map(repr, named))}"
     return Trial(
-        *(check.item, kind, title, share, _failed(verdicts)),
-        recognised=" or ".join(named),
-        seen=bool(complaint),
+        check.item,
+        candidate.kind,
+        candidate.name,
+        min(shares) if duty == "right" else max(shares),
+        tuple(dict.fromkeys(part.part for part in failed)),
+        recognised=" or ".join(named) if duty == "wrong" else "",
+        seen=bool(observed.complaint),
+        stopped=observed.n_stopped > 0,
         problem=problem,
     )
 
@@ -308,11 +308,6 @@ def _share(verdict: Verdict) -> float:
     if verdict.fault:
         raise CheckFault(f"{verdict.item}: {verdict.fault}")
     return verdict.points / verdict.max_points
-
-
-def _failed(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    parts = (part.part for verdict in verdicts for part in verdict.parts if not part.passed)
-    return tuple(dict.fromkeys(parts))
 
 
 # -- the notebook ----------------------------------------------------------------------------------

@@ -91,8 +91,8 @@ class Diagram:
                 f"the drawing is {width} x {height} inches; both must be positive, "
                 f"and a phone shows at most {WIDTH} inches across"
             )
-        with mpl.rc_context(STYLE):
-            self.figure = Figure(figsize=(width, height), layout="none")
+        with mpl.rc_context({**STYLE, "figure.constrained_layout.use": False}):
+            self.figure = Figure(figsize=(width, height))
             self._axes = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set(xlim=(0, width), ylim=(0, height))
         self._axes.set_axis_off()
@@ -190,7 +190,7 @@ class Diagram:
         n_rows, n_columns = table.shape
         left, top = x - n_columns * cell / 2, y + n_rows * cell / 2
         for i, j in np.ndindex(table.shape):
-            shade = to_rgba(_colour(series), 0.7 * table[i, j])
+            shade = to_rgba(_colour(series), 0.7 * float(table[i, j]))
             self._axes.add_patch(
                 Rectangle(
                     (left + j * cell, top - (i + 1) * cell), cell, cell, linewidth=0.8,

@@ -179,7 +179,7 @@ def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
         dataclasses.replace(seen, value=Failure("timeout", "no answer within the time limit"))
         for seen in observe(total)
     ]
-    assert JUDGE.verdict(check, SEED, late).misconception.name == "never ends"
+    assert JUDGE.verdict(check, SEED, late).misconception is None  # nothing ends: no sign of why
 
 
 def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
@@ -226,11 +226,36 @@ def test_dtype_alone_is_explained_by_the_mistake_that_shares_it_only():
     assert JUDGE.verdict(check, SEED, observe(single, check)).misconception.name == "single"
 
 
-def test_mistake_with_a_special_case_of_its_own_is_still_recognised():
-    verdict = JUDGE.verdict(
-        CHECK, SEED, observe(lambda v: total(v) if type(v[0]) is float else mean(v))
+def test_mistake_that_explains_the_wrong_cases_only_is_not_named():
+    def sum_of_floats(values):
+        return total(values) if type(values[0]) is float else mean(values)
+
+    assert JUDGE.verdict(CHECK, SEED, observe(sum_of_floats)).misconception is None
+
+
+@pytest.mark.parametrize("kind", ["exception", "unusable", "timeout", "crash"])
+def test_diagnosis_needs_more_than_something_that_breaks(kind):
+    def broken(values):
+        raise KeyError
+
+    check = dataclasses.replace(CHECK, mistakes=(Mistake("key", "Look.", broken),))
+    seen = [
+        dataclasses.replace(one, value=Failure(kind, "KeyError")) for one in observe(mean, check)
+    ]
+    assert JUDGE.verdict(check, SEED, seen).misconception is None
+
+
+def test_what_changes_nothing_earns_nothing_alone():
+    first, *others = CHECK.parts
+    check = dataclasses.replace(
+        CHECK, parts=(first, *(dataclasses.replace(p, earns_alone=False) for p in others))
     )
-    assert verdict.misconception.name == "sum"
+    answers = observe(mean, check)
+    wrong = [dataclasses.replace(a, value=0.5) if a.part == first.name else a for a in answers]
+    verdict = JUDGE.verdict(check, SEED, wrong)
+    assert [part.passed for part in verdict.parts] == [False, True, True]
+    assert verdict.points == 0
+    assert JUDGE.verdict(check, SEED, answers).points == check.points
 
 
 @pytest.mark.parametrize(
@@ -240,6 +265,10 @@ def test_mistake_with_a_special_case_of_its_own_is_still_recognised():
         (Failure("exception", "ZeroDivisionError: secret"), "mean raises ZeroDivisionError"),
         (Failure("exception", "Secret: secret"), "mean raises an exception"),
         (Failure("exception", "print: secret"), "mean raises an exception"),
+        (
+            Failure("unusable", "TypeError: secret"),
+            "calling mean as the task says, or using what it gives, raises TypeError",
+        ),
         (Failure("timeout", "secret"), "no result after 10 seconds"),
         (Failure("memory", "secret"), "more memory than is allowed"),
         (Failure("crash", "secret"), "process ends"),

@@ -42,10 +42,15 @@ def test_missing_target_is_a_failure():
 
 
 def test_what_student_code_raises_is_a_failure():
-    def leave(x):
-        raise SystemExit(3)
+    notebook = {}
+    exec("def f(x):\n    raise SystemExit(3)", notebook)
+    assert probe_or_failure(request(), notebook) == Failure("exception", "SystemExit: 3")
 
-    assert probe_or_failure(request(), {"f": leave}) == Failure("exception", "SystemExit: 3")
+
+def test_what_only_the_probe_trips_over_is_told_apart():
+    notebook = {}
+    exec("def f():\n    return None", notebook)  # takes no argument, so the call itself fails
+    assert probe_or_failure(request(), notebook).kind == "unusable"
 
 
 def test_failures_are_told_apart():

@@ -4,12 +4,14 @@ import io
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.release import build
 from autograder.grading import judge
+from autograder.grading.judge import part_seed
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
 from autograder.validation.check_report import print_report
@@ -132,8 +134,9 @@ def test_good_checks_have_no_problems(source):
     assert all(trial.share == 0 for trial in report.of(kind="meaningless"))
     assert len(report.of("toy_total", "mistake")) == 6
     assert report.of(kind="mistake")[4].seen, "the visible test fails on this mistake"
-    for trial in report.of(kind="mistake"):
-        assert trial.recognised == trial.name
+    *named, breaks = report.of(kind="mistake")
+    assert all(trial.recognised == trial.name for trial in named)
+    assert breaks.recognised == "", "an exception says too little to be named"
 
 
 def test_a_solution_that_loses_points_is_a_problem(source):
@@ -156,7 +159,7 @@ def test_a_mistake_that_earns_full_points_is_a_problem(source):
 def test_a_mistake_taken_for_another_is_a_problem(source):
     twin = Mistake("twin", "Look.", WRONG[2].implementation)
     report = _report(source(), mistakes=(*WRONG, twin))
-    assert report.problems == ("toy_total: mistake 'twin': is taken for 'mistake 2'",)
+    assert report.problems == ("toy_total: mistake 'twin': is recognised as 'mistake 2'",)
 
 
 def test_points_for_a_stub_are_a_problem(source):
@@ -255,7 +258,7 @@ def test_a_mistake_that_never_ends_must_be_declared(source, monkeypatch):
     report = _report(source(), mistakes=(*WRONG, declared))
     assert report.problems == ()
     trial = report.of("toy_total", "mistake")[-1]
-    assert (trial.stopped, trial.recognised) == (True, "endless")
+    assert (trial.stopped, trial.recognised) == (True, "")
 
     ends = Mistake("ends", "Look.", lambda numbers: sum(numbers) + 3, endless=True)
     report = _report(source(), mistakes=(*WRONG, ends))
@@ -310,3 +313,18 @@ def test_report_shows_the_proof_and_every_problem(source):
     assert "6 of 7" in text
     assert "100%" in text
     assert "mistake '[red]unseen': is not caught" in text
+
+
+def test_a_mistake_that_keeps_points_by_luck_is_a_problem(source):
+    values, nothing = CHECK.parts
+    drawn = [
+        draw_numbers(np.random.default_rng(part_seed(s, CHECK.item, "values"))) for s in (0, 1)
+    ]
+    threshold = sum(cases[1].inputs["numbers"][0] for cases in drawn) / 2
+    lucky = Mistake(
+        "lucky",
+        "Look.",
+        lambda n: sum(n) + (not n or (len(n) == 5 and n[0] > threshold)),
+    )
+    report = _report(source(), parts=(values, nothing), mistakes=(*WRONG, lucky))
+    assert any("'lucky': keeps" in p and "by the draw" in p for p in report.problems)

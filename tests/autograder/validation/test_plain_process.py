@@ -41,7 +41,7 @@ def test_observe_gives_each_request_inputs_of_its_own():
     ("answer", "kind", "message"),
     [
         (lambda: {}, "missing", "f is not defined"),
-        (lambda: {"f": lambda numbers: numbers[9]}, "exception", "IndexError"),
+        (lambda: {"f": lambda numbers: numbers[9]}, "unusable", "IndexError"),
         (lambda: 1 / 0, "exception", "ZeroDivisionError"),
         (lambda: {"f": lambda numbers: object()}, "refused", "object"),
         (lambda: {"f": lambda numbers: os._exit(0)}, "crash", "without an answer"),

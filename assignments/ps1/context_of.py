@@ -34,6 +34,7 @@ def draw_histories(rng: Generator) -> list[Case]:
         tokens, eos = alphabet(kind, 4)
         stream = [t for document in text(rng, tokens, lengths) for t in (eos, *document)]
         texts = [stream, stream[:-1], [*stream, eos], stream[1:3], tuple(stream), [], [tokens[0]]]
+        texts.append([tokens[0], tokens[2], tokens[1]])  # not the same from behind
         questions = [(seen, order) for seen in texts for order in (2, 3, 4, 7)]
         cases.append(Case(f"tokens that are {kind}", {"questions": questions, "eos": eos}))
     return cases
@@ -44,7 +45,7 @@ def draw_first_order(rng: Generator) -> list[Case]:
     cases = draw_histories(rng)
     for case in cases:
         seen = [tokens for tokens, _ in case.inputs["questions"][::4]]
-        case.inputs["questions"] = [(seen[0], 3), *((tokens, 1) for tokens in seen)]
+        case.inputs["questions"] = [(seen[-1], 3), *((tokens, 1) for tokens in seen)]
     return cases
 
 

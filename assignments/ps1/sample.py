@@ -45,9 +45,9 @@ def draw_lines(rng: Generator) -> list[Case]:
 def draw_boundary_lines(rng: Generator) -> list[Case]:
     """Places at the ends of pieces whose lengths are exact in binary, some of length 0."""
     cases = []
-    for kind, eighths in [("words", [4, 1, 3]), ("numbers", [0, 2, 0, 5, 1, 0])]:
+    for kind, eighths in [("words", [1, 4, 3]), ("numbers", [0, 2, 0, 5, 1, 0])]:
         tokens, _ = alphabet(kind, len(eighths))
-        order = rng.permutation(len(eighths))
+        order = rng.permutation(len(eighths)) if kind == "numbers" else range(len(eighths))
         shares = [eighths[i] / 8 for i in order]
         us = [0.0, *(np.cumsum(shares)[np.cumsum(shares) < 1].tolist())]
         inputs = {"probs": list(zip(tokens, shares, strict=True)), "us": [0.97, *us]}
@@ -58,9 +58,10 @@ def draw_boundary_lines(rng: Generator) -> list[Case]:
 def draw_uneven_lines(rng: Generator) -> list[Case]:
     """Sums a rounding error below 1, places beyond them, and a last piece of length 0."""
     cases = []
-    for size in (3, 7):
+    for drawn in (np.array([0.7, 0.1, 0.2]), rng.dirichlet(np.ones(7))):
+        size = len(drawn)
         tokens, eos = alphabet("words", size)
-        shares = (rng.dirichlet(np.ones(size)) * (1 - 1e-10)).tolist()
+        shares = (drawn * (1 - 1e-10)).tolist()
         middles = (np.cumsum(shares) - np.array(shares) / 2).tolist()
         probs = [*zip(tokens, shares, strict=True), (eos, 0.0)]
         inputs = {"probs": probs, "us": [1 - 1e-13, *middles]}

@@ -25,11 +25,21 @@ from .inputs import (
 
 
 def _measured(rng: Generator, size: str, texts: list[str]) -> Case:
-    """Give every text ids, fewer than it has bytes, some of them twice."""
+    """Give every text ids, fewer than it has bytes.
+
+    Some id occurs twice in a text, there are not as many as words, and the quotient is broken.
+    """
     ids = {
         text: rng.integers(0, 9, rng.integers(1, max(2, len(text) // 2))).tolist() if text else []
         for text in texts
     }
+    longest = ids[max(texts, key=len)] if any(texts) else []
+    n_bytes, n_words = len("".join(texts).encode()), len(" ".join(texts).split())
+    while longest:
+        n_ids = sum(map(len, ids.values()))
+        if len(set(longest)) < len(longest) and n_bytes % n_ids and n_ids != n_words:
+            break
+        longest.append(longest[0])
     return Case(size, {"texts": texts, "ids": ids})
 
 
@@ -38,7 +48,7 @@ def draw_measured(rng: Generator) -> list[Case]:
     one, two, three = (" ".join(draw_nonsense(rng, n)) for n in (5, 2, 31))
     return [
         _measured(rng, "one text", [one]),
-        _measured(rng, "one text of one token", ["abc"]),
+        Case("one text of one token", {"texts": ["abc"], "ids": {"abc": [4]}}),
         _measured(rng, "3 texts of different length", [two + ".", three, one]),
     ]
 

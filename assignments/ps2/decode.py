@@ -27,9 +27,11 @@ from .inputs import (
 
 
 def _ids(rng: Generator, learned: dict[str, Any], n_ids: int) -> list[int]:
-    """Draw ids of tokens that are plain ASCII."""
-    plain = [i for i, t in enumerate(learned["vocabulary"]) if isinstance(t, bytes) and t.isascii()]
-    return [plain[i] for i in rng.integers(0, len(plain), n_ids)]
+    """Draw ids of tokens that are plain ASCII with no space at an end; the first is a merge."""
+    tokens = enumerate(learned["vocabulary"])
+    plain = [i for i, t in tokens if isinstance(t, bytes) and t.isascii() and t == t.strip()]
+    merged = [i for i in plain if i > 255]
+    return [int(rng.choice(merged)), *rng.choice(plain, n_ids - 1).tolist()]
 
 
 def draw_ids(rng: Generator) -> list[Case]:

@@ -42,7 +42,8 @@ def draw_texts(rng: Generator) -> list[Case]:
     cases = []
     for n_words, n_merges in [(2, 5), (7, 11), (19, 29)]:
         learned = trained([" ".join(draw_nonsense(rng, 23))], n_merges, SPLIT)
-        texts = [" ".join(draw_nonsense(rng, n_words)) for _ in range(2)]
+        # The first text needs no merge that the others need.
+        texts = ["!", *(" ".join(draw_nonsense(rng, n_words)) for _ in range(2))]
         cases.append(_text_case(f"texts of {n_words} words", texts, SPLIT, learned))
     return [*cases, _distinguishing_text(rng)]
 

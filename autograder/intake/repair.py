@@ -171,15 +171,37 @@ def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
     """Repair a submission from the student notebook that was released.
 
     Raises:
-        SubmissionRefused: if the bytes are no notebook; says what they are.
+        SubmissionRefused: if the bytes are no notebook, or another set's; says what they are.
     """
     reasons: list[str] = []
     notebook = _upgrade(_load(data), reasons)
     reasons += _kernel_reasons(notebook)
+    found = _cells(notebook, reasons)
+    if other := _other_set(found, released):
+        raise SubmissionRefused(f"this is the notebook of {other}, not of {released.name}")
     repairer = _Repairer(released, reasons)
-    cells = repairer.repair(_cells(notebook, reasons))
+    cells = repairer.repair(found)
     reasons += repairer.summary()
     return _assemble(cells, released, reasons)
+
+
+def _other_set(cells: Sequence[_Cell], released: ReleasedSet) -> str:
+    """Name the set whose marks the cells bear, if they bear and define nothing of this one."""
+    claimed = [grading({"metadata": cell.metadata}).get("grade_id") for cell in cells]
+    marks = {mark for mark in (*claimed, *(cell.origin for cell in cells)) if type(mark) is str}
+    course = released.course
+    if not marks.isdisjoint(_marked(released)) or any(
+        defines(cell.source, target) for cell in cells for target in released.targets.values()
+    ):
+        return ""
+    for name in course.sets():
+        if name != released.name and not marks.isdisjoint(_marked(ReleasedSet(course, name))):
+            return name
+    return ""
+
+
+def _marked(released: ReleasedSet) -> set[str]:
+    return {cell.id for cell in released.notebooks.student.cells if grading(cell)}
 
 
 class _Repairer:

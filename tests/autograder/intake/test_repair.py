@@ -1,5 +1,6 @@
 import copy
 import json
+import shutil
 import warnings
 
 import nbformat
@@ -50,6 +51,28 @@ def test_untouched_notebook_is_repaired_by_nothing(released, answered):
     assert list(repaired.cells) == ["import math", DOUBLE, MEAN]
     assert dict(repaired.answers) == {"toy_double": DOUBLE, "toy_mean": MEAN}
     assert repaired.blank == frozenset()
+
+
+@pytest.fixture
+def other(released):
+    """Another set of the same course."""
+    folder = released.course.folder
+    shutil.copytree(folder / "toy", folder / "game")
+    for path in (folder / "game").glob("*.py"):
+        path.write_text(path.read_text().replace("toy_", "game_").replace('"toy"', '"game"'))
+    return ReleasedSet(released.course, "game")
+
+
+def test_notebook_of_another_set_is_named(answered, other):
+    for cell in answered.cells:
+        if cell.id.endswith("_answer"):
+            cell.source = "def another_function():\n    return 1"
+    with pytest.raises(SubmissionRefused, match="this is the notebook of toy, not of game"):
+        _repair(answered, other)
+
+
+def test_answers_written_into_another_sets_notebook_count(answered, other):
+    assert dict(_repair(answered, other).answers) == {"game_double": DOUBLE, "game_mean": MEAN}
 
 
 def test_visible_tests_and_workshop_cells_are_not_run(released, answered):

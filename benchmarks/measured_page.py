@@ -48,6 +48,10 @@ _REMARKS = {
     "multi30k_quick": "Each network has four million parameters and learned for four passes; the "
     "published ones are larger and learned for ten. What can be compared is their order. The two "
     "GRUs differ in attention alone.",
+    "written_text": "Five beams lose to greedy search here: more probable is not better, as in the "
+    "chapter on sequence to sequence. Draws use several times as many different words, and share "
+    "fewer of them with any reference. The first turns of a dialogue share about half as much with "
+    "a summary as another person's summary does.",
     "preferences": "Both models make the verb agree with the word before it. Put another noun "
     "there, and they follow that one: far below chance means that they look at the wrong word, not "
     "that they guess. Of pronouns, the BERT prefers *he* throughout, but less so after professions "

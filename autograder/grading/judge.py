@@ -13,12 +13,10 @@ cases, what the reference answers, and what a recorded mistake answers where som
 wrong.
 """
 
-import builtins
 import contextlib
 import hashlib
 import math
 import random
-import reprlib
 import signal
 import sys
 import threading
@@ -31,6 +29,7 @@ import numpy as np
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.compare import agree
+from autograder.grading.wording import describe_failure, explain_fault, shorten
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.probe import call_probe, failure_of, seed_of
@@ -185,14 +184,14 @@ def _draw(check: Check, seed: int) -> list[_Drawn]:
     for part in check.parts:
         if not (math.isfinite(part.weight) and part.weight > 0):
             error = ValueError(f"weight is {part.weight}; it must be positive")
-            raise CheckFault(_explain(check, part, "reading its weight", error))
+            raise CheckFault(explain_fault(check, part, "reading its weight", error))
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:
             cases = list(part.inputs(rng))
             messages = [wire.encode(case.inputs) for case in cases]
             source = part.probe_source
         except Exception as error:
-            raise CheckFault(_explain(check, part, "drawing its cases", error)) from error
+            raise CheckFault(explain_fault(check, part, "drawing its cases", error)) from error
         for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
             inputs = wire.decode(message)
             request = ProbeRequest(
@@ -212,7 +211,7 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
     expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _Seen(drawn, observed, expected, _describe_failure(check, observed))
+        return _Seen(drawn, observed, expected, describe_failure(check, observed))
     if observed is expected and drawn.is_met:
         return _Seen(drawn, observed, expected, None)
     try:
@@ -223,10 +222,10 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
         try:
             part.judge(expected, expected, request.inputs)
         except Exception:
-            raise CheckFault(_explain(check, part, "judging", error)) from error
+            raise CheckFault(explain_fault(check, part, "judging", error)) from error
     if wrong is not None and type(wrong) is not str:
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
-        raise CheckFault(_explain(check, part, "judging", answer))
+        raise CheckFault(explain_fault(check, part, "judging", answer))
     return _Seen(drawn, observed, expected, wrong)
 
 
@@ -240,7 +239,7 @@ def _expected(check: Check, drawn: _Drawn) -> Any:
         try:
             drawn.answers[None] = _probe(check.reference, drawn)
         except Exception as error:
-            what = _explain(check, drawn.part, "asking the reference version", error)
+            what = explain_fault(check, drawn.part, "asking the reference version", error)
             raise CheckFault(what) from error
         _prove_harmless(check, drawn)
     return drawn.answers[None]
@@ -259,7 +258,7 @@ def _prove_harmless(check: Check, drawn: _Drawn) -> None:
     if wire.encode([expected, inputs]) != before:
         del drawn.answers[None]
         error = ValueError("it changes the values that it is given")
-        raise CheckFault(_explain(check, drawn.part, "judging", error))
+        raise CheckFault(explain_fault(check, drawn.part, "judging", error))
 
 
 def _probe(implementation: Any, drawn: _Drawn) -> Any:
@@ -407,49 +406,11 @@ def _generators_kept() -> Iterator[None]:
             torch.set_rng_state(torch_state)
 
 
-# ------------------------------------------------------------------ words
-def _describe_failure(check: Check, failure: Failure) -> str:
-    """Say what came instead of a value. The failure's own text is the student code's: not shown.
-
-    It could carry the hidden inputs or the probe's source into the feedback.
-    """
-    name = failure.message.partition(":")[0]
-    known = isinstance(getattr(builtins, name, None), type) and name.endswith(
-        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
-    )
-    raises = f"raises {name if known else 'an exception'}"
-    return {
-        "missing": f"{check.target} is not defined",
-        "exception": f"{check.target} {raises}",
-        "unusable": f"calling {check.target} as the task says, or using what it gives, {raises}",
-        "timeout": f"there is no result after {check.seconds:g} seconds",
-        "memory": "it needs more memory than is allowed",
-        "crash": "the Python process ends before there is a result",
-        "refused": "the result holds something that is not plain data, or too much of it",
-    }.get(failure.kind, "there is no result")
-
-
-def _explain(check: Check, part: Part, doing: str, error: Exception) -> str:
-    what = f"{type(error).__name__}: {error}"[:500]
-    return f"the check {check.item}, part {part.name!r}, broke while {doing}: {what}"
-
-
 def _staff_note(seen: _Seen) -> str:
     lines = (
         f"case {seen.drawn.request.case} ({seen.drawn.label}): {seen.wrong}",
-        f"inputs: {_shorten(seen.drawn.request.inputs)}",
-        f"expected: {_shorten(seen.expected)}",
-        f"observed: {_shorten(seen.observed)}",
+        f"inputs: {shorten(seen.drawn.request.inputs)}",
+        f"expected: {shorten(seen.expected)}",
+        f"observed: {shorten(seen.observed)}",
     )
     return "\n".join(lines)
-
-
-_repr = reprlib.Repr()
-_repr.maxlevel = 8
-_repr.maxdict = _repr.maxlist = _repr.maxtuple = _repr.maxset = 12
-_repr.maxstring = _repr.maxother = _repr.maxlong = 400
-
-
-def _shorten(value: Any) -> str:
-    text = _repr.repr(value)
-    return text if len(text) <= 1500 else f"{text[:1500]} ..."

@@ -1,0 +1,47 @@
+"""What a verdict says in words: to the student in a closed vocabulary, to staff in full."""
+
+import builtins
+import reprlib
+from typing import Any
+
+from autograder.authoring.checks import Check, Part
+from autograder.inside.messages import Failure
+
+
+def describe_failure(check: Check, failure: Failure) -> str:
+    """Say what came instead of a value. The failure's own text is the student code's: not shown.
+
+    It could carry the hidden inputs or the probe's source into the feedback.
+    """
+    name = failure.message.partition(":")[0]
+    known = isinstance(getattr(builtins, name, None), type) and name.endswith(
+        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
+    )
+    raises = f"raises {name if known else 'an exception'}"
+    return {
+        "missing": f"{check.target} is not defined",
+        "exception": f"{check.target} {raises}",
+        "unusable": f"calling {check.target} as the task says, or using what it gives, {raises}",
+        "timeout": f"there is no result after {check.seconds:g} seconds",
+        "memory": "it needs more memory than is allowed",
+        "crash": "the Python process ends before there is a result",
+        "refused": "the result holds something that is not plain data, or too much of it",
+    }.get(failure.kind, "there is no result")
+
+
+def explain_fault(check: Check, part: Part, doing: str, error: Exception) -> str:
+    """Say where a check broke, and on what."""
+    what = f"{type(error).__name__}: {error}"[:500]
+    return f"the check {check.item}, part {part.name!r}, broke while {doing}: {what}"
+
+
+_repr = reprlib.Repr()
+_repr.maxlevel = 8
+_repr.maxdict = _repr.maxlist = _repr.maxtuple = _repr.maxset = 12
+_repr.maxstring = _repr.maxother = _repr.maxlong = 400
+
+
+def shorten(value: Any) -> str:
+    """Show a value to staff, whatever its size."""
+    text = _repr.repr(value)
+    return text if len(text) <= 1500 else f"{text[:1500]} ..."

@@ -12,6 +12,7 @@ from course_pkg.widgets.gpt import gpt_completer
 from course_pkg.widgets.gradient import gradient_through_time
 from course_pkg.widgets.guess_letter import guess_letter
 from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_text
+from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.tables import Markup, table
 from course_pkg.widgets.widget import Widget, show_whitespace
@@ -29,6 +30,7 @@ __all__ = [
     "gradient_through_time",
     "guess_letter",
     "ngram_sampler",
+    "random_attention",
     "rotation_explorer",
     "sample_text",
     "show_whitespace",

@@ -15,6 +15,7 @@ from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_
 from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.tables import Markup, table
+from course_pkg.widgets.valley import optimizer_valley
 from course_pkg.widgets.widget import Widget, show_whitespace
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "gradient_through_time",
     "guess_letter",
     "ngram_sampler",
+    "optimizer_valley",
     "random_attention",
     "rotation_explorer",
     "sample_text",

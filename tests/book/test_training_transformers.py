@@ -1,0 +1,204 @@
+"""The chapter on training transformers: its worked numbers, its records, and the valley."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_pkg import widgets
+from course_pkg.results import chapter_results
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.training import optim
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "chapters" / "training_transformers.md").read_text(encoding="utf-8")
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+START, N_STEPS = (-1.9, 0.9), 40
+
+
+def valley(**changes) -> widgets.Widget:
+    arguments = {"ratio": 30, "angle": 0, "start": START, "n_steps": N_STEPS, "alt": "a valley"}
+    return widgets.optimizer_valley(**(arguments | changes))
+
+
+def points_by_torch(name: str, rate: float, ratio: float, angle: float) -> list[list[float]]:
+    """Where torch's own optimizer stands after each step; it finds the gradient itself."""
+    turn = math.radians(angle)
+    point = torch.tensor(START, dtype=torch.float64, requires_grad=True)
+    optimizer = {
+        "SGD": lambda: torch.optim.SGD([point], lr=rate),
+        "momentum": lambda: torch.optim.SGD([point], lr=rate, momentum=0.9),
+        "Adam": lambda: torch.optim.Adam([point], lr=rate),
+    }[name]()
+    points = [point.tolist()]
+    for _ in range(N_STEPS):
+        optimizer.zero_grad()
+        along = math.cos(turn) * point[0] + math.sin(turn) * point[1]
+        across = -math.sin(turn) * point[0] + math.cos(turn) * point[1]
+        ((along**2 + ratio * across**2) / 2).backward()
+        optimizer.step()
+        points.append(point.tolist())
+    return points
+
+
+def test_valley_table_matches_torch():
+    widget = valley(angle=20)
+    assert widget.header[2:] == tuple(f"loss after {n} steps" for n in (10, 20, 40))
+    for name, rate, *losses in widget.rows:
+        points = points_by_torch(name, float(rate), 30, 20)
+        turn = math.radians(20)
+        for n, loss in zip((10, 20, 40), losses, strict=True):
+            x, y = points[n]
+            along, across = (
+                math.cos(turn) * x + math.sin(turn) * y,
+                -math.sin(turn) * x + math.cos(turn) * y,
+            )
+            # the table has two digits
+            assert float(loss) == pytest.approx((along**2 + 30 * across**2) / 2, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ratio": 0.5}, "ratio is 0.5; it must be at least 1"),
+        ({"n_steps": 0}, "n_steps is 0"),
+        ({"start": (1.0, 2.0, 3.0)}, "start has 3 coordinates"),
+    ],
+)
+def test_valley_rejects_what_is_none(changes, message):
+    with pytest.raises(ValueError, match=message):
+        valley(**changes)
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """The figure alone on a page, with the book's scripts and style."""
+    assets = ROOT / "book" / "_assets"
+    head = f"<title>Valley</title><link rel=stylesheet href={(assets / 'coursebook.css').as_uri()}>"
+    for name in ("lm-base.js", "lm-valley.js"):
+        head += f"<script defer src={(assets / name).as_uri()}></script>"
+    file = tmp_path / "valley.html"
+    file.write_text(
+        f'<!doctype html><html lang=en data-theme="light"><meta charset=utf-8>{head}'
+        f"<main><h1>Valley</h1>{valley().to_html()}</main>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", f"lm-valley {selector}")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["SGD", "momentum", "Adam"])
+@pytest.mark.parametrize(("rate", "ratio", "angle"), [(0.03, 30, 0), (0.2, 7, 33)])
+def test_valley_walks_as_the_optimizer_does_matches_torch(page, name, rate, ratio, angle):
+    shown = page.execute_script(
+        "return document.querySelector('lm-valley').walk(...arguments)", name, rate, ratio, angle
+    )
+    expected = points_by_torch(name, rate, ratio, angle)
+    assert len(shown) == N_STEPS + 1
+    # the same operations in another order, in double precision on both sides
+    for point, other in zip(shown, expected, strict=True):
+        assert point == pytest.approx(other, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_valley_makes_its_point_at_rest_and_follows_the_keyboard(page):
+    status = find(page, ".lm-status")[0]
+    assert status.text.startswith("SGD, rate 0.03: after 40 steps the loss is 0.0")
+    rate = find(page, "input[type=range]")[0]
+    assert rate.accessible_name.startswith("Rate")
+    for _ in range(25):  # up to 0.095, beyond 2 / 30
+        rate.send_keys("\ue014")
+    assert "it diverges" in status.text
+    find(page, "input[value=Adam]")[0].send_keys(" ")
+    assert status.text.startswith("Adam, rate 0.3: after 40 steps")
+    assert len(find(page, "svg circle.lm-chosen")) == N_STEPS + 1
+    angle = find(page, "input[type=range]")[2]
+    angle.send_keys("\ue014")
+    assert angle.get_attribute("aria-valuetext") == "Turned by 1°"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_valley_is_accessible_and_silent(page):
+    # Before axe-core runs: it asks for the style sheet in a way that file:// refuses.
+    assert [entry for entry in page.get_log("browser") if entry["level"] != "INFO"] == []
+    page.execute_script(AXE)
+    found = page.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run('lm-valley').then((result) => done(result.violations.map((v) => v.id)));"
+    )
+    assert found == []
+
+
+def test_adam_by_hand_is_right_matches_torch():
+    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([weight], lr=0.1, eps=0.0)
+    places = []
+    for gradient in (3.0, -1.0):
+        weight.grad = torch.tensor([gradient], dtype=torch.float64)
+        optimizer.step()
+        places.append(weight.item())
+    assert places == pytest.approx([-0.1, -0.140], abs=0.0005)  # as the solution says
+    assert f"{0.17 / 0.19:.3f} {0.009991 / 0.001999:.3f}" == "0.895 4.998"
+
+
+def test_weights_of_a_running_mean_sum_as_derived():
+    for beta in (0.9, 0.999):
+        for t in (1, 7, 300):
+            given = (1 - beta) * sum(beta ** (t - i) for i in range(1, t + 1))
+            assert given == pytest.approx(1 - beta**t, abs=1e-12)
+
+
+def test_schedule_in_the_exercise_is_right():
+    narrow = optim.inverse_sqrt_schedule(512, n_warmup=4000)
+    wide = optim.inverse_sqrt_schedule(1024, n_warmup=2000)
+    assert narrow(3999) == pytest.approx(wide(1999), rel=1e-12)
+    assert f"{narrow(99_999):.1e} {wide(99_999):.1e}" == "1.4e-04 9.9e-05"
+
+
+def test_memory_in_the_exercise_is_right():
+    tokens, width, heads = 2048, 4096, 32
+    numbers = 32 * (17 * width + heads + 4) + 2 * width + 32_000
+    assert f"{4 * tokens * numbers / 1e9:.1f}" == "18.6"
+    assert 7e9 * 16 == 112e9
+
+
+def test_recorded_row_stands_where_the_page_says():
+    (row,) = chapter_results("training_transformers")
+    lstm = next(
+        r for r in chapter_results("recurrent") if (r.model, r.corpus) == ("LSTM", "stories")
+    )
+    rotary = next(r for r in chapter_results("positions") if r.corpus == "stories")
+    # the order that the page states
+    assert rotary.perplexity < row.perplexity < lstm.perplexity
+    assert row.perplexity > StoryGrammar().floor_perplexity()
+
+
+def test_optimizers_of_the_page_have_at_most_fifteen_lines():
+    functions = re.findall(
+        r"^def (sgd|momentum|adam|adamw)\(.*?\n((?:    .*\n)+)", PAGE, re.MULTILINE
+    )
+    assert {name for name, _ in functions} == {"sgd", "momentum", "adam", "adamw"}
+    assert all(body.count("\n") <= 15 for _, body in functions)
+
+
+def test_lines_shown_of_the_package_stand_there():
+    shown = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    source = "".join(
+        (ROOT / "course_pkg" / "training" / f"{name}.py").read_text(encoding="utf-8")
+        for name in ("trainer", "run")
+    )
+    lines = {line.strip() for line in source.splitlines()}
+    for line in "".join(shown).splitlines():
+        assert line.strip() in lines, line

@@ -105,6 +105,7 @@
       begin(prompt) {
         this.prompt = prompt;
         this.steps = [];
+        this.selected = 0;
         this.written.replaceChildren();
         this.speed.textContent = "";
         this.beginning.replaceChildren("After ", h("strong", {}, `“${prompt}”`), " the model wrote:");
@@ -113,7 +114,7 @@
       append(step) {
         const i = this.steps.length;
         this.steps.push(step);
-        this.written.append(h("button", { type: "button", class: "lm-token", tabindex: "-1", click: () => this.select(i) }, showWhitespace(step.token)));
+        this.written.append(h("button", { type: "button", class: "lm-token", tabindex: "-1", "aria-pressed": "false", click: () => this.select(i) }, showWhitespace(step.token)));
       }
 
       /** The most probable tokens of a step, under the settings as they are now, and the one that was drawn. */
@@ -129,11 +130,12 @@
       /** Show what step i was drawn from. */
       select(i) {
         if (!this.steps[i]) return;
+        const buttons = this.written.children;
+        for (const [k, is_chosen] of [[this.selected, false], [i, true]]) {
+          buttons[k].tabIndex = is_chosen ? 0 : -1;
+          buttons[k].setAttribute("aria-pressed", String(is_chosen));
+        }
         this.selected = i;
-        [...this.written.children].forEach((button, k) => {
-          button.tabIndex = k === i ? 0 : -1;
-          button.setAttribute("aria-pressed", String(k === i));
-        });
         const before = this.steps.slice(Math.max(0, i - 4), i).map((step) => step.token).join("");
         const history = i > 4 ? `… ${before.trim()}` : this.prompt.slice(-40) + before;
         this.panel.replaceChildren(h("p", {}, "Most probable after ", h("strong", {}, `“${history}”`)), bars(this.candidates(this.steps[i])));

@@ -36,7 +36,7 @@ def gpt_completer(
         name: a GPT that ships, such as "gpt-small".
         prompt: the beginning in the resting state.
         n_tokens: most tokens that are drawn for the resting state.
-        temperature: at first, as are `top_k` and `top_p`; the reader changes them.
+        temperature: at first, above 0, as are `top_k` and `top_p`; the reader changes them.
         top_k: most tokens that may be drawn.
         top_p: the probability that those tokens must reach together.
         seed: of the draws for the resting state.

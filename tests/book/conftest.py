@@ -4,12 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from course_pkg.pretrained import SHIPPED
 from course_pkg.web_export import export_web
 
 ROOT = Path(__file__).parents[2]
@@ -78,14 +79,18 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "_build" / "html" / "specimen.html"
 
 
+def write_site(site: Path, models: Sequence[str]) -> Path:
+    """Put the book's scripts into a folder, and the weights where the engine looks for them."""
+    shutil.copytree(ROOT / "book" / "_assets", site, dirs_exist_ok=True)
+    for name in models:
+        export_web(SHIPPED / name, site / "models")
+    return site
+
+
 @pytest.fixture(scope="session")
 def shipped_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book's scripts, and the weights of the shipped models where the engine looks for them."""
-    site = tmp_path_factory.mktemp("shipped")
-    shutil.copytree(ROOT / "book" / "_assets", site, dirs_exist_ok=True)
-    for name in ("gpt-small", "bert-small"):
-        export_web(ROOT / "course_pkg" / "checkpoints" / name, site / "models")
-    return site
+    """A folder for pages with figures that compute with the shipped models."""
+    return write_site(tmp_path_factory.mktemp("shipped"), ("gpt-small", "bert-small"))
 
 
 def open_figure(browser: Any, site: Path, body: str = "", *scripts: str) -> None:
@@ -104,20 +109,29 @@ def open_figure(browser: Any, site: Path, body: str = "", *scripts: str) -> None
     browser.get(page.as_uri())
 
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A headless Chromium that logs its console and every request."""
-    webdriver = pytest.importorskip("selenium.webdriver")
+def open_chromium(profile: Path) -> Any | None:
+    """Start a headless Chromium that logs its console and every request; None if there is none."""
+    from selenium import webdriver
+
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
     if not chromium or not chromedriver:
-        pytest.skip("chromium and chromedriver are not installed (Debian: chromium-driver)")
+        return None
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+    for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(executable_path=chromedriver)
-    driver = webdriver.Chrome(options=options, service=service)
+    return webdriver.Chrome(options=options, service=service)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """The browser of all tests here."""
+    pytest.importorskip("selenium.webdriver")
+    driver = open_chromium(tmp_path_factory.mktemp("chromium"))
+    if driver is None:
+        pytest.skip("chromium and chromedriver are not installed (Debian: chromium-driver)")
     yield driver
     driver.quit()

@@ -64,7 +64,7 @@ def export_web(folder: Path, out: Path) -> Path:
 
 
 def web_header(name: str, trained: TrainedModel) -> dict[str, Any]:
-    """Return what the engine must know beside the weights: structure and tokenizer.
+    """Return what goes with the weights: structure, tokenizer, card.
 
     Raises:
         ValueError: for a kind, a structure or a tokenizer that the engine cannot read.
@@ -86,6 +86,7 @@ def web_header(name: str, trained: TrainedModel) -> dict[str, Any]:
         "name": name,
         "kind": trained.kind,
         "config": vars(model.config),
+        "card": trained.card,  # data, limits and licence travel with the weights
         "norm_eps": model.stack.final_norm.eps,  # type: ignore[union-attr]
         "tokenizer": _tokenizer(tokenizer),
     }

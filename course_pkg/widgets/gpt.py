@@ -53,9 +53,12 @@ def gpt_completer(
     if not 0 < len(ids) <= room:
         raise ValueError(f"prompt has {len(ids)} tokens; it must have 1 to {room}")
 
+    cache = model.new_cache()
+
     @torch.no_grad()
     def next_probabilities(written: list[int]) -> torch.Tensor:
-        log_probs = model.next_log_probs(torch.tensor([[*ids, *written[1:]]]))
+        unread = written[-1:] if len(written) > 1 else ids  # the first is the sampler's own eos
+        log_probs = model.next_log_probs(torch.tensor([unread]), cache=cache)
         return next_token_probs(
             log_probs.double(), temperature=temperature, top_k=top_k, top_p=top_p
         )[0]

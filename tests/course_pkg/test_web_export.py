@@ -68,7 +68,7 @@ def test_weights_that_would_break_the_string_are_escaped(tmp_path):
 def test_header_gives_structure_and_tokenizer(tmp_path):
     save(tmp_path / "small", positions="rotary")
     header, _ = read(export_web(tmp_path / "small", tmp_path))
-    assert (header["name"], header["kind"]) == ("small", "gpt")
+    assert (header["name"], header["kind"], header["card"]) == ("small", "gpt", "# A card\n")
     assert (header["config"]["positions"], header["norm_eps"]) == ("rotary", 1e-5)
     tokenizer = header["tokenizer"]
     made = [tokenizer["vocabulary"][a] + tokenizer["vocabulary"][b] for a, b in tokenizer["merges"]]

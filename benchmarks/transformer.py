@@ -28,6 +28,7 @@ from benchmarks.recurrent import Documents, Words, mix, mixture_weight
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
+from course_pkg.files import write_atomically
 from course_pkg.layers.blocks import Block
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT
@@ -41,7 +42,7 @@ from course_pkg.text.tokenizers import UNK, BytePairTokenizer, CharTokenizer, Fa
 from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
 from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
 
-LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 300, (0, 1, 2)
+LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 250, (0, 1, 2)
 RATES = (4e-4, 1e-3, 2.5e-3, 6e-3, 1.5e-2, 4e-2, 1e-1, 2.5e-1)
 FIRST_RATE = 2
 """Where the search for a rate begins, among `RATES`: about 2.5 apart."""
@@ -81,13 +82,13 @@ def rewired(model: GPT, block_type: type[Block]) -> GPT:
     return model
 
 
-def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
+def arms(d_model: int = 32, n_layers: int = 3) -> dict[str, Make]:
     """Return how to make each model from a vocabulary's size and a source of weights.
 
     "Transformer" has the structure of GPT-2 and GPT-3, and "Transformer++" that of LLaMA, as in
-    Gu & Dao 2023; each model down to it differs in one choice from the one before. The gate of
-    SwiGLU is paid for by a narrower layer (Shazeer 2020). What follows is wired in another way, and
-    else like "rotary", whose wiring is A.
+    Gu & Dao 2023. The way from one to the other is "rotary", "RMSNorm", "no biases", each different
+    in one choice from the one before; the gate of SwiGLU is paid for by a narrower layer (Shazeer
+    2020). The others are wired in another way, and else like "rotary", whose wiring is A.
     """
     base = TransformerConfig(
         vocab_size=1,
@@ -107,34 +108,22 @@ def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
             replace(base, vocab_size=vocab_size, **changes), generator=generator
         )
 
-    made = {
-        name: transformer(changes)
-        for name, changes in {
-            "Transformer": {},
-            "rotary": rotary,
-            "RMSNorm": rms,
-            "no biases": plain,
-            "Transformer++": gated,
-            "post-norm": {**rotary, "is_pre_norm": False},
-            "wiring B": {**rotary, "wiring": "B"},
-            "wiring C": {**rotary, "wiring": "C"},
-            "wiring D": {**rotary, "wiring": "D"},
-        }.items()
-    }
-    for name, block_type, changes in (
-        ("no residual", NoResidualBlock, {}),
-        # three attention layers have the weights of one with its feed-forward layer
-        ("attention only", AttentionOnlyBlock, {"n_layers": 3 * n_layers}),
-    ):
-        make = transformer({**rotary, **changes})
-        made[name] = lambda V, generator, make=make, block_type=block_type: rewired(
-            make(V, generator), block_type
-        )
+    attention = transformer({**rotary, "n_layers": 3 * n_layers})  # as many weights: 3 x 4 = 4 + 8
     width = 7 * d_model // 3  # about as many parameters as the transformers have
-    made["LSTM"] = lambda V, generator: RecurrentLM(
-        V, width, width, is_tied=True, generator=generator
-    )
-    return made
+    return {
+        "rotary": transformer(rotary),
+        "attention only": lambda V, source: rewired(attention(V, source), AttentionOnlyBlock),
+        "post-norm": transformer({**rotary, "is_pre_norm": False}),
+        "wiring B": transformer({**rotary, "wiring": "B"}),
+        "wiring C": transformer({**rotary, "wiring": "C"}),
+        "wiring D": transformer({**rotary, "wiring": "D"}),
+        "no residual": lambda V, source: rewired(transformer(rotary)(V, source), NoResidualBlock),
+        "Transformer": transformer({}),
+        "Transformer++": transformer(gated),
+        "LSTM": lambda V, source: RecurrentLM(V, width, width, is_tied=True, generator=source),
+        "RMSNorm": transformer(rms),
+        "no biases": transformer(plain),
+    }
 
 
 def windows(ids: Tensor, n_windows: int) -> tuple[Tensor, Tensor]:
@@ -167,7 +156,7 @@ def train_arm(
 ) -> tuple[nn.Module, list[tuple[float, float]]]:
     """Train; return the model and a curve of (CPU seconds of training, validation nats)."""
     model = make(vocab_size, torch.Generator().manual_seed(seed))
-    every = max(1, n_steps // 10)
+    every = max(1, n_steps // 6)
     config = TrainerConfig(
         n_steps,
         lr=lr,
@@ -213,16 +202,30 @@ def best_rate(loss_at: Callable[[float], float]) -> tuple[float, dict[str, float
 
 
 def measure_arms(
-    corpus: Corpus, n_steps: int = N_STEPS, made: Mapping[str, Make] | None = None
+    corpus: Corpus,
+    n_steps: int = N_STEPS,
+    made: Mapping[str, Make] | None = None,
+    keep: Callable[[dict[str, Any]], None] = lambda figures: None,
 ) -> dict[str, Any]:
-    """Tune and train every model; test losses are those of the rate that validation chose."""
+    """Tune and train every model; test losses are those of the rate that validation chose.
+
+    Args:
+        keep: called with all figures after each model, since all of them take a while.
+    """
     tokenizer = CharTokenizer.train(corpus.train, min_count=20, unk=UNK)
     train, valid, test = (
         pack_documents([tokenizer.encode(text) for text in split], tokenizer.eos_id)
         for split in (corpus.train, corpus.valid, corpus.test)
     )
-    looked_at, unseen = windows(valid, 256), windows(test, 1024)
-    figures = {}
+    looked_at, unseen = windows(valid, 128), windows(test, 768)
+    figures: dict[str, Any] = {}
+    whole = {
+        "what": "test nats per character on Wikipedia, windows of 64 read on their own, by seed",
+        "vocab_size": tokenizer.vocab_size,
+        "n_characters_read": n_steps * BATCH_SIZE * LENGTH,
+        "seeds": SEEDS,
+        "arms": figures,
+    }
     for name, make in (made or arms()).items():
         # An LSTM's update takes less time; it gets more of them.
         steps = n_steps * 5 // 2 if name == "LSTM" else n_steps
@@ -246,15 +249,9 @@ def measure_arms(
             "test_nats": losses,
             "curves": [curve for _, curve in chosen],
         }
-        spread = statistics.stdev(losses)
-        print(f"{name:14} lr {lr:g}: {statistics.mean(losses):.3f} ± {spread:.3f}", flush=True)
-    return {
-        "what": "test nats per character on Wikipedia, windows of 64 read on their own, by seed",
-        "vocab_size": tokenizer.vocab_size,
-        "n_characters_read": n_steps * BATCH_SIZE * LENGTH,
-        "seeds": SEEDS,
-        "arms": figures,
-    }
+        print(f"{name:14} lr {lr:g}: {statistics.mean(losses):.3f}", flush=True)
+        keep(whole)
+    return whole
 
 
 def train_gpt(
@@ -415,7 +412,7 @@ def continue_prompt(model: LanguageModel, tokenizer: Any, n_tokens: int = 80) ->
     return text
 
 
-PARTS: dict[str, tuple[str, Callable[[Corpus], dict[str, Any]]]] = {
+PARTS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
     "arms": ("wikipedia", measure_arms),
     "wikipedia": ("wikipedia", measure_wikipedia),
     "tales": ("tales", measure_tales),
@@ -432,14 +429,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     started = time.process_time()
     corpus, measure = PARTS[options.part]
-    figures = measure(load_corpus(corpus))
+
+    def keep(figures: dict[str, Any]) -> None:
+        if options.record:
+            command = f"python -m benchmarks.transformer {options.part}"
+            spent = {"cpu_seconds": round(time.process_time() - started)}
+            record = {**figures, **spent, **provenance(command, torch.device("cpu"))}
+            write_atomically(options.record, json.dumps(record, indent=1) + "\n")
+
+    more = {"keep": keep} if options.part == "arms" else {}
+    figures = measure(load_corpus(corpus), **more)
     for name, found in figures.get("rows", {}).items():
         print(f"{name:24} {found['test_perplexity']:8.2f} {found['bits_per_byte']:8.4f}")
-    if options.record:
-        about = provenance(f"python -m benchmarks.transformer {options.part}", torch.device("cpu"))
-        record = {**figures, "cpu_seconds": round(time.process_time() - started), **about}
-        options.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        print(f"recorded in {options.record}")
+    keep(figures)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_
 from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.tables import Markup, table
+from course_pkg.widgets.transformer import transformer_sizes
 from course_pkg.widgets.valley import optimizer_valley
 from course_pkg.widgets.widget import Widget, show_whitespace
 
@@ -37,4 +38,5 @@ __all__ = [
     "sample_text",
     "show_whitespace",
     "table",
+    "transformer_sizes",
 ]

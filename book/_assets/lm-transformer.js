@@ -165,7 +165,7 @@
       draw() {
         const list = parts(this.config);
         const all = total(list);
-        this.diagram.replaceChildren(h("p", { class: "lm-flow" }, `${number(this.config.context_length)} token ids`), ...list.map((part) => this.part(part, part.name)));
+        this.diagram.replaceChildren(h("p", { class: "lm-flow" }, `${number(this.config.context_length)} token ids`), ...list.map((part, n) => this.part(part, String(n))));
         const [embedding, attention, wide] = ["embedding", "attention", "feed-forward"].map((kind) => share(ofKind(list, kind), all));
         this.say(`${number(all)} parameters: embeddings ${embedding}, attention ${attention}, feed-forward ${wide}. In float32 they take ${number(Math.round((4 * all) / 1e6))} MB.`);
       }

@@ -42,9 +42,9 @@ from course_pkg.text.tokenizers import UNK, BytePairTokenizer, CharTokenizer, Fa
 from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
 from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
 
-LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 200, (0, 1, 2)
+LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 500, (0, 1, 2)
 RATES = (4e-4, 1e-3, 2.5e-3, 6e-3, 1.5e-2, 4e-2, 1e-1, 2.5e-1)
-FIRST_RATE = 3
+FIRST_RATE = 2
 """Where the search for a rate begins, among `RATES`: about 2.5 apart."""
 
 Make = Callable[[int, torch.Generator], nn.Module]
@@ -82,7 +82,7 @@ def rewired(model: GPT, block_type: type[Block]) -> GPT:
     return model
 
 
-def arms(d_model: int = 32, n_layers: int = 3) -> dict[str, Make]:
+def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
     """Return how to make each model from a vocabulary's size and a source of weights.
 
     "Transformer" has the structure of GPT-2 and GPT-3, and "Transformer++" that of LLaMA, as in
@@ -109,7 +109,7 @@ def arms(d_model: int = 32, n_layers: int = 3) -> dict[str, Make]:
         )
 
     attention = transformer({**rotary, "n_layers": 3 * n_layers})  # as many weights: 3 x 4 = 4 + 8
-    width = 2 * d_model  # about as many parameters as the transformers have
+    width = 7 * d_model // 3  # about as many parameters as the transformers have
     return {
         "rotary": transformer(rotary),
         "attention only": lambda V, source: rewired(attention(V, source), AttentionOnlyBlock),

@@ -119,6 +119,19 @@ def test_recorded_rows_are_those_of_the_benchmark(corpus):
         assert row.bits_per_byte == measured[name]["bits_per_byte"]
 
 
+def test_rows_on_stories_stand_as_the_page_says():
+    (on_stories,) = (r for r in chapter_results("transformer") if r.corpus == "stories")
+    (lstm,) = (
+        r for r in chapter_results("recurrent") if (r.model, r.corpus) == ("LSTM", "stories")
+    )
+    assert on_stories.perplexity < lstm.perplexity
+    for chapter in ("self_attention", "positions"):
+        for row in chapter_results(chapter):
+            if row.corpus == "stories":
+                assert row.perplexity < on_stories.perplexity
+                assert 2.5 < on_stories.n_parameters / row.n_parameters < 4
+
+
 def figure() -> widgets.Widget:
     with torch.device("meta"):
         models = {

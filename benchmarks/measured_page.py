@@ -33,7 +33,6 @@ PUBLISHED = {
     "written_text": "Descriptions, summaries, replies",
     "assistant": "Imitation, then preference",
     "word_vectors": "One vector for each word",
-    "probing": "What layers and heads know",
     "preferences": "Grammar and bias by pairs of sentences",
     "decoding": "What decoding rules draw from",
     "published_weights": "Published weights in our classes",

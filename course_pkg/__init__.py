@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg.models.window import FixedWindowLM
     from course_pkg.plots.diagrams import Diagram
     from course_pkg.pretrained import load_pretrained
+    from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
     from course_pkg.results import (
         RECORDED,
         Result,

@@ -1,0 +1,196 @@
+"""What can be read off a model's vectors and heads, by whom it was not taught.
+
+A probe is a linear classifier on frozen vectors of one layer. A good score alone says little: with
+enough width a probe learns any list of words by heart. So the same probe is also trained on a
+control task, in which each word was given a label at random; what it does better on the real task
+is its selectivity. A head follows an antecedent if its strongest weight from a pronoun lies there.
+Chapter: what pretraining teaches. Alain & Bengio 2017; Hewitt & Liang 2019; Clark et al. 2019.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_pkg.layers.blocks import Trace
+from course_pkg.models.bert import BERT
+from course_pkg.models.gpt import GPT
+
+
+@torch.no_grad()
+def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
+    """Return the hidden states and attention weights of one text, in evaluation mode.
+
+    Args:
+        ids: laid out as in pretraining, with what stands before and after a text.
+    """
+    was_training = model.training
+    model.eval()
+    trace = Trace()
+    try:
+        model.encode(torch.tensor([list(ids)], device=model.embedding.weight.device), trace=trace)
+    finally:
+        model.train(was_training)
+    return trace
+
+
+def layer_vectors(
+    model: GPT | BERT, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+) -> Float[Tensor, "L_1 N D"]:
+    """Return the vectors of some tokens after the embedding and after each block.
+
+    Args:
+        texts: ids, laid out as in pretraining.
+        places: of each text, the positions that are asked for.
+    """
+    rows = []
+    for ids, at in zip(texts, places, strict=True):
+        states = torch.cat(trace_of(model, ids).hidden_states)  # (L + 1, T, D)
+        rows.append(states[:, list(at)])
+    return torch.cat(rows, dim=1).cpu()
+
+
+def control_labels(
+    words: Sequence[Hashable],
+    labels: Int[Tensor, " M"],
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, " N"]:
+    """Give each word a label at random, the same wherever it stands: Hewitt & Liang 2019, sec. 2.
+
+    Labels are drawn with the shares that they have in the real task, so that a constant guess is
+    worth as much.
+
+    Args:
+        words: what stands at each place.
+        labels: of the real task.
+        generator: source of randomness.
+    """
+    types = list(dict.fromkeys(words))
+    shares = torch.bincount(labels).double()
+    drawn = torch.multinomial(shares, len(types), replacement=True, generator=generator)
+    label_of = dict(zip(types, drawn.tolist(), strict=True))
+    return torch.tensor([label_of[word] for word in words])
+
+
+def fit_probe(
+    vectors: Float[Tensor, "N D"], labels: Int[Tensor, " M"], n_classes: int, *, decay: float = 1e-2
+) -> tuple[Float[Tensor, "C D"], Float[Tensor, " C"]]:
+    """Fit a linear softmax classifier; return its weights and biases.
+
+    The loss, nats per label plus decay / 2 times the squared weights, has one minimum, which is
+    found by L-BFGS. Vectors are scaled to unit variance first, so that one decay suits every layer;
+    to centre them as well changes nothing but the number of steps.
+
+    Raises:
+        ValueError: as many vectors as labels are needed, and a positive decay.
+    """
+    if len(vectors) != len(labels) or len(labels) == 0:
+        raise ValueError(f"there are {len(vectors)} vectors and {len(labels)} labels; pair them")
+    if not decay > 0:
+        raise ValueError(f"decay is {decay}; it must be positive, or words are learned by heart")
+    x = vectors.double()
+    centre, scale = x.mean(dim=0), x.std(unbiased=False).clamp(min=1e-12)
+    x = (x - centre) / scale
+    weight = torch.zeros(n_classes, x.shape[1], dtype=torch.float64, requires_grad=True)
+    bias = torch.zeros(n_classes, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [weight, bias], max_iter=100, tolerance_grad=1e-7, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(F.linear(x, weight, bias), labels)
+        loss = loss + decay / 2 * weight.square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)  # type: ignore[arg-type]
+    weight = (weight / scale).detach()
+    return weight, bias.detach() - weight @ centre
+
+
+@dataclass(frozen=True)
+class Probed:
+    """How well a probe does, in shares of the test places.
+
+    Attributes:
+        accuracy: on the real task.
+        control: on the control task.
+    """
+
+    accuracy: float
+    control: float
+
+    @property
+    def selectivity(self) -> float:
+        """What the vectors say beyond which word it is."""
+        return self.accuracy - self.control
+
+
+def probe(
+    vectors: Float[Tensor, "N D"],
+    labels: Int[Tensor, " N"],
+    words: Sequence[Hashable],
+    *,
+    n_train: int,
+    decay: float = 1e-2,
+    generator: torch.Generator | None = None,
+) -> Probed:
+    """Probe for labels and for random ones; the first `n_train` places are learned from.
+
+    Args:
+        vectors: of one layer, from `layer_vectors`.
+        labels: what is looked for, from 0.
+        words: what stands at each place: it decides the control label.
+        n_train: places to learn from; the others are scored.
+        decay: as for `fit_probe`.
+        generator: of the control task.
+
+    Raises:
+        ValueError: `n_train` that leaves nothing to learn from or to score.
+    """
+    if not 0 < n_train < len(labels):
+        raise ValueError(f"n_train is {n_train}; it must be 1 to {len(labels) - 1}")
+    shares = []
+    for target in (labels, control_labels(words, labels, generator)):
+        weight, bias = fit_probe(
+            vectors[:n_train], target[:n_train], int(target.max()) + 1, decay=decay
+        )
+        guesses = F.linear(vectors[n_train:].double(), weight, bias).argmax(dim=-1)
+        shares.append(float((guesses == target[n_train:]).double().mean()))
+    return Probed(*shares)
+
+
+def heads_that_follow(
+    attention: Sequence[Sequence[Float[Tensor, "1 H T T"]]],
+    links: Sequence[Sequence[tuple[int, Sequence[int]]]],
+) -> Float[Tensor, "L H"]:
+    """Return how often each head looks hardest where it should: Clark et al. 2019, section 5.
+
+    The token's own position is left out: many heads rest on it.
+
+    Args:
+        attention: for each text, the weights of each layer, from `trace_of`.
+        links: for each text, pairs of a position that looks and all positions that are right, such
+            as those of a pronoun and of its antecedents.
+
+    Returns:
+        the share of links for which the strongest weight lies on a right position.
+
+    Raises:
+        ValueError: no link.
+    """
+    hits, n_links = torch.zeros(()), 0
+    for layers, pairs in zip(attention, links, strict=True):
+        weights = torch.cat(list(layers)).clone()  # (L, H, T, T)
+        weights.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        strongest = weights.argmax(dim=-1)  # (L, H, T)
+        for place, right in pairs:
+            hits = hits + torch.isin(strongest[:, :, place], torch.tensor(list(right))).float()
+            n_links += 1
+    if n_links == 0:
+        raise ValueError("links is empty; there is nothing to follow")
+    return hits / n_links

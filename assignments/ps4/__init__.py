@@ -1,1 +1,0 @@
-"""Problem set 4, attention."""

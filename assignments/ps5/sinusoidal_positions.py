@@ -1,0 +1,346 @@
+"""The task "sinusoidal positions"."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    alternatives,
+    mistake,
+    mistakes,
+)
+from course_pkg.layers.positions import SinusoidalPositions
+
+from .inputs import (
+    Generator,
+    call,
+    cost_case,
+    costs,
+    judge_by,
+    keeps,
+    near_part,
+)
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _case(label: str, positions: Tensor, d_model: int, *, ordinary: bool = True) -> Case:
+    inputs = {
+        "dtype": "float32",
+        "arguments": [positions, d_model],
+        "forbidden": [],
+        "layout": "plain",
+        "ordinary": ordinary,
+    }
+    return Case(f"{label}, d_model {d_model}", inputs)
+
+
+def draw_first_positions(rng: Generator) -> list[Case]:
+    """The positions of a text from its start."""
+    sizes = [(2, 2), (5, 6), (3, 10), (7, 4), (21, 64)]
+    return [_case(f"positions 0 to {n - 1}", torch.arange(n), d) for n, d in sizes]
+
+
+def draw_any_positions(rng: Generator) -> list[Case]:
+    """Positions in any order and shape: of a cache, of packed documents; one, none, a grid."""
+    drawn = [torch.from_numpy(rng.permutation(60)[:n].copy()) for n in (3, 6, 12)]
+    return [
+        _case("one position, 4", torch.tensor([4]), 6),
+        _case("positions 5, 5, 2, 0, 2", torch.tensor([5, 5, 2, 0, 2]), 8),
+        _case("6 positions in any order", drawn[1] + 3, 10),
+        _case("positions of shape (3, 1)", drawn[0].reshape(3, 1) + 2, 4),
+        _case("positions of shape (2, 3, 2)", drawn[2].reshape(2, 3, 2) + 1, 6),
+        _case("a position of shape ()", torch.tensor(int(rng.integers(2, 40))), 6),
+        _case("no position", torch.arange(0), 6),
+    ]
+
+
+def draw_late_positions(rng: Generator) -> list[Case]:
+    """Positions up to 10,000, where an angle in half precision is wrong by whole turns."""
+    late = torch.tensor([511, 1023, 2049, 4095, 5001, 7777, 9999])
+    drawn = torch.from_numpy(rng.integers(3000, 10_000, 5))
+    return [_case("late positions", late, 6), _case("other late positions", drawn, 34)]
+
+
+def draw_all_positions(rng: Generator) -> list[Case]:
+    """Ordinary ones, then hard ones."""
+    hard = [*draw_any_positions(rng), *draw_late_positions(rng)]
+    return [
+        *draw_first_positions(rng)[1:4],
+        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
+    ]
+
+
+def draw_long(rng: Generator) -> list[Case]:
+    """A short text and one of 400 positions more."""
+    short, long = torch.arange(5), torch.arange(405)
+    return [cost_case("5 and 405 positions", [short, 6], [long, 6], 400)]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def sinusoidal_positions(positions: Tensor, d_model: int) -> Tensor:
+    """Ask the package for all positions up to the last, and look the given ones up."""
+    end = int(positions.max()) + 1 if positions.numel() else 1
+    return SinusoidalPositions(d_model).waves(end)[positions]
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+# An angle of float32 is right up to some rounding of the position itself.
+_early = judge_by(rtol=0, atol=5e-5)
+_late = judge_by(rtol=0, atol=1e-2)
+
+PARTS = (
+    near_part(
+        "values",
+        "Columns 2i and 2i + 1 are sine and cosine of the position over 10000^(2i/D).",
+        draw_first_positions,
+        call,
+        6,
+        _early,
+    ),
+    near_part(
+        "any positions",
+        "Each of the given positions has its row, in whatever order and shape they come.",
+        draw_any_positions,
+        call,
+        1.5,
+        _early,
+    ),
+    near_part(
+        "late positions",
+        "Positions up to 10,000 are right to two digits.",
+        draw_late_positions,
+        call,
+        1,
+        _late,
+    ),
+    keeps(
+        draw_all_positions,
+        0.5,
+        requirement="The result is float32, in any default dtype; no side effects.",
+        single={"rtol": 0, "atol": 5e-5},
+    ),
+    costs(draw_long, 1, judge=_early),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(positions, d_model):
+    """The answer that the mistakes start from."""
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float32) / d_model
+    angles = positions.unsqueeze(-1).to(torch.float32) * 10_000.0**-exponents
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return waves.flatten(-2)
+
+
+@mistake(
+    hint="Your rows are right, but you make them one after the other, in a loop over the "
+    "positions. Let a column of positions meet a row of frequencies: broadcasting does the rest."
+)
+def position_by_position(positions, d_model):
+    """The rows are made in a loop over the positions."""
+    rows = []
+    for position in positions.flatten().tolist():
+        row = []
+        for column in range(d_model):
+            angle = position / 10_000 ** (column // 2 * 2 / d_model)
+            row.append(math.cos(angle) if column % 2 else math.sin(angle))
+        rows.append(row)
+    table = torch.tensor(rows, dtype=torch.float32)
+    return table.reshape(*positions.shape, d_model)
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Sine and cosine are swapped.",
+        replace={"[angles.sin(), angles.cos()]": "[angles.cos(), angles.sin()]"},
+        hint="Your even columns are cosines. The sine comes first: so position 0 is the row "
+        "0, 1, 0, 1, and not 1, 0, 1, 0.",
+    ),
+    mistake(
+        "All sines stand first, then all cosines.",
+        replace={"torch.stack": "torch.cat", "waves.flatten(-2)": "waves"},
+        hint="You put all sines into the first half of the row and all cosines into the second. "
+        "Here they take turns: sine, cosine, sine, cosine.",
+    ),
+    mistake(
+        "Every column has a frequency of its own.",
+        replace={
+            "torch.arange(0, d_model, 2, dtype=torch.float32) / d_model": "torch.arange(d_model, "
+            "dtype=torch.float32) / d_model",
+            "torch.stack([angles.sin(), angles.cos()], dim=-1)": "torch.stack([angles[..., "
+            "0::2].sin(), angles[..., 1::2].cos()], dim=-1)",
+        },
+        hint="Your cosine has another frequency than the sine beside it. The two columns of a pair "
+        "share one exponent, that of the even column: together they are a point that turns.",
+    ),
+    mistake(
+        "The exponent grows half as fast: i over the width, where 2i is meant.",
+        replace={"/ d_model": "/ (2 * d_model)"},
+        hint="Your exponents end near one half. Pair number i has the exponent 2i/D: the number of "
+        "its even column over the width. So the slowest wave is almost 10000 times slower.",
+    ),
+    mistake(
+        "The exponents reach 1 at the last pair.",
+        replace={"/ d_model": "/ max(d_model - 2, 1)"},
+        hint="You spread the exponents from 0 to exactly 1. The formula divides by the width D "
+        "itself, so the last exponent, (D - 2)/D, stays below 1.",
+    ),
+    mistake(
+        "All frequencies are 1, by a whole-number division.",
+        replace={") / d_model": ") // d_model"},
+        hint="All your pairs turn at the same speed. Your exponents are all 0: is there a division "
+        "that rounds down? Use `/`.",
+    ),
+    mistake(
+        "Frequencies grow from pair to pair instead of falling.",
+        replace={"**-exponents": "**exponents"},
+        hint="You multiply the position by 10000^(2i/D). It is divided by it: the first pair is "
+        "the fastest wave, and each that follows is slower.",
+    ),
+    mistake(
+        "The base is 1000.",
+        replace={"10_000.0": "1_000.0"},
+        hint="Your waves are too fast: the base of your powers is 1000. Vaswani et al. use 10000, "
+        "and weights trained with the one cannot be read with the other.",
+    ),
+    mistake(
+        "The power of 10000 is taken for the wavelength.",
+        replace={"10_000.0**-exponents": "10_000.0**-exponents * (2 * math.pi)"},
+        hint="You multiply by 2 pi, as if 10000^(2i/D) were the length of a wave. It is what the "
+        "position is divided by; the wave is then 2 pi times as long.",
+    ),
+    mistake(
+        "Positions are counted from one.",
+        replace={"positions.unsqueeze(-1)": "(positions + 1).unsqueeze(-1)"},
+        hint="Your rows are those of the next position: you add one. Positions count from 0, and "
+        "the row of position 0 is 0, 1, 0, 1 and so on.",
+    ),
+    mistake(
+        "The positions are counted anew from 0, whatever was given.",
+        replace={
+            "positions.unsqueeze(-1)": "torch.arange(positions.numel()).reshape(positions.shape)"
+            ".unsqueeze(-1)"
+        },
+        hint="You use the length of `positions` but not what stands in it. A text that goes on "
+        "after others starts at a later position: use the numbers that you are given.",
+    ),
+    mistake(
+        "Only a row of positions is understood.",
+        replace={"positions.unsqueeze(-1)": "positions.unsqueeze(1)"},
+        hint="For a row of positions you are right. For a grid of them you put the new axis in the "
+        "second place; it belongs at the end, whatever shape stands before it.",
+    ),
+    mistake(
+        "The angles are computed in half precision.",
+        replace={"positions.unsqueeze(-1).to(torch.float32)": "positions.unsqueeze(-1).half()"},
+        hint="Near the start you are right; late positions are wrong. Half precision cannot tell "
+        "neighbouring positions above 2048 apart: compute angles in float32 at least.",
+    ),
+    mistake(
+        "The table is made in torch's default dtype.",
+        replace={
+            "dtype=torch.float32": "dtype=torch.get_default_dtype()",
+            ".to(torch.float32)": "",
+        },
+        hint="Where torch's default dtype is float64, your result is float64, too. The contract "
+        "asks for float32: name the dtype where you make a tensor.",
+    ),
+    mistake(
+        "An axis is added to the caller's own tensor.",
+        replace={"positions.unsqueeze(-1)": "positions.unsqueeze_(-1)"},
+        hint="The result is right, but afterwards the caller's tensor has one axis more. An "
+        "underscore at the end of a method's name means: in place. Use `unsqueeze`.",
+    ),
+    position_by_position,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_columns(positions, d_model):
+    """Fills every other column; the powers are exponentials."""
+    table = torch.zeros(*positions.shape, d_model, dtype=torch.float32)
+    steps = torch.arange(0, d_model, 2, dtype=torch.float32)
+    angles = positions[..., None].float() * torch.exp(steps * (-math.log(10_000) / d_model))
+    table[..., 0::2] = torch.sin(angles)
+    table[..., 1::2] = torch.cos(angles)
+    return table
+
+
+def by_complex_numbers(positions, d_model):
+    """Points on the unit circle; their parts are cosine and sine."""
+    half = d_model // 2
+    angles = positions[..., None].double() / 10_000 ** (torch.arange(half).double() / half)
+    points = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
+    return points.flip(-1).reshape(*positions.shape, d_model).float()
+
+
+def by_phase(positions, d_model):
+    """A cosine is a sine that is a quarter of a turn ahead."""
+    columns = torch.arange(d_model)
+    even = columns - columns % 2
+    angles = positions.double().unsqueeze(-1) / torch.pow(10_000.0, even.double() / d_model)
+    return torch.sin(angles + columns % 2 * (math.pi / 2)).to(torch.float32)
+
+
+def by_pairs(positions, d_model):
+    """A loop over the pairs of columns, which is allowed."""
+    columns = []
+    for i in range(d_model // 2):
+        angle = positions.double() / 10_000 ** (2 * i / d_model)
+        columns += [angle.sin(), angle.cos()]
+    return torch.stack(columns, dim=-1).float()
+
+
+def by_numpy(positions, d_model):
+    """NumPy computes in float64."""
+    even = 2 * (np.arange(d_model) // 2)
+    angles = positions.numpy()[..., None] / np.power(10_000, even / d_model)
+    waves = np.where(np.arange(d_model) % 2 == 0, np.sin(angles), np.cos(angles))
+    return torch.from_numpy(waves.astype(np.float32))
+
+
+def by_lookup(positions, d_model):
+    """Makes the table of all positions up to the last, and looks rows up in it."""
+    end = int(positions.max()) + 1 if positions.numel() else 1
+    table = torch.empty(end, d_model, dtype=torch.float32)
+    frequencies = 1 / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angles = torch.outer(torch.arange(end, dtype=torch.float64), frequencies)
+    table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
+    return table[positions]
+
+
+def by_turning(positions, d_model):
+    """Each pair starts at (0, 1) and is turned by a matrix for its angle."""
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angles = torch.einsum("...,f->...f", positions.double(), 10_000.0**-exponents)
+    cos, sin = angles.cos(), angles.sin()
+    turn = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)
+    start = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return (turn @ start).flatten(-2).float()
+
+
+CHECK = Check(
+    item="ps5_sinusoidal_positions",
+    points=10,
+    target="sinusoidal_positions",
+    reference=sinusoidal_positions,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_columns, by_complex_numbers, by_phase, by_pairs, by_numpy, by_lookup, by_turning
+    ),
+    seconds=5.0,
+)

@@ -334,7 +334,7 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             ValueError: for a mask, or positions that change the scores, with a cache of fixed size;
-                or if an `attend` of your own is to be traced, or returns another shape.
+                or if an `attend` of your own is to be traced, or returns another shape or dtype.
         """
         if mask is not None:
             check_mask(mask)
@@ -426,11 +426,15 @@ class MultiHeadAttention(nn.Module):
             given = (f"{n} {None if x is None else tuple(x.shape)}" for n, x in shapes.items())
             error.add_note(f"your attend was given {', '.join(given)}: (batch, heads, T or S, K)")
             raise
-        if getattr(heads, "shape", None) != query.shape:
-            found = tuple(heads.shape) if isinstance(heads, Tensor) else type(heads).__name__
+        is_cast = torch.is_autocast_enabled(query.device.type)  # then the next layer casts anyway
+        fits = isinstance(heads, Tensor) and (is_cast or heads.dtype == query.dtype)
+        if not fits or heads.shape != query.shape:
+            found = type(heads).__name__
+            if isinstance(heads, Tensor):
+                found = f"{tuple(heads.shape)} of {heads.dtype}"
             raise ValueError(
-                f"your attend returned {found}; it must return the shape of the queries, "
-                f"{tuple(query.shape)}: batch, heads, positions, width of a head"
+                f"your attend returned {found}; it must return the shape and dtype of the queries, "
+                f"{tuple(query.shape)} of {query.dtype}: batch, heads, positions, width of a head"
             )
         return heads
 

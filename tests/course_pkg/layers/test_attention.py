@@ -387,7 +387,7 @@ def test_alibi_in_bfloat16_stays_near_float64(rng, fused, has_autocast):
 
 
 class TestPlugIn:
-    def test_plug_in_that_fails_or_returns_another_shape_is_told_the_shapes(self, rng):
+    def test_plug_in_that_fails_or_returns_another_shape_or_dtype_is_told_both(self, rng):
         x = normal(rng, B, T, D)
         wrong = MultiHeadAttention(D, H, attend=lambda q, k, v, mask: q @ k).double()
         with pytest.raises(RuntimeError, match=r"query \(2, 3, 5, 4\), key \(2, 3, 5, 4\)"):
@@ -395,6 +395,9 @@ class TestPlugIn:
         scores = MultiHeadAttention(D, H, attend=lambda q, k, v, mask: q @ k.mT).double()
         with pytest.raises(ValueError, match=r"returned \(2, 3, 5, 5\).*\(2, 3, 5, 4\)"):
             scores(x)
+        half = MultiHeadAttention(D, H, attend=lambda q, k, v, mask: (q + v).half()).double()
+        with pytest.raises(ValueError, match=r"float16; .* \(2, 3, 5, 4\) of torch.float64"):
+            half(x)
 
     def test_a_plugged_in_function_is_used_with_the_mask_it_needs(self, rng):
         calls = []

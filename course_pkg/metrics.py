@@ -129,7 +129,7 @@ def bleu(hypotheses: Sequence[str], references: References) -> float:
     except ImportError as error:
         raise ImportError("BLEU is computed by sacrebleu; pip install sacrebleu") from error
     most = max(map(len, several))  # it wants first references, second ones, ...: None where none is
-    streams = [[refs[n] if n < len(refs) else None for refs in several] for n in range(most)]
+    streams: Any = [[r[n] if n < len(r) else None for r in several] for n in range(most)]
     score: float = sacrebleu.corpus_bleu(list(hypotheses), streams).score
     return score
 

@@ -6,7 +6,7 @@ Characters of Wikipedia; training on windows of 64, test on windows of 512, so t
 position is that of a prediction from exactly so many characters. Each scheme has the learning rate
 that is best for it on validation windows of the training length (three rates, and twice the largest
 as long as the largest is the best), and three seeds. Learned positions have a table of 512 vectors,
-of which training reaches the first 64. Ten minutes of one core.
+of which training reaches the first 64. Eleven minutes of one core.
 """
 
 import argparse

@@ -30,7 +30,9 @@
         const { pairs, last, m, n } = this.data;
         this.m = this.knob({ min: 0, max: last, step: 1, value: m });
         this.n = this.knob({ min: 0, max: last, step: 1, value: n });
-        this.angle = this.knob({ min: 0, max: 1.6, step: 0.005, value: pairs[0].angle });
+        this.angle = this.knob({ min: 0, max: 1.6, step: 0.005, value: pairs[0].angle }, (value) => {
+          this.theta = value;
+        });
         this.plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lm-plot", "aria-hidden": "true" });
         this.stage.append(
           choices("Pair of entries", pairs.map((_, i) => i + 1), 1, (number) => this.choose(number - 1)),
@@ -52,13 +54,22 @@
         this.choose(0);
       }
 
-      knob(range) {
-        return { label: h("span", {}), input: h("input", { type: "range", ...range, input: () => this.draw() }) };
+      knob(range, moved = () => {}) {
+        const input = h("input", {
+          type: "range",
+          ...range,
+          input: () => {
+            moved(Number(input.value));
+            this.draw();
+          },
+        });
+        return { label: h("span", {}), input };
       }
 
       choose(pair) {
         this.pair = this.data.pairs[pair];
-        this.angle.input.value = this.pair.angle;
+        this.theta = this.pair.angle; // exact: the slider rounds, and slow pairs would stand still
+        this.angle.input.value = this.theta;
         this.draw();
       }
 
@@ -81,15 +92,16 @@
       }
 
       draw() {
-        const [m, n, angle] = [this.m, this.n, this.angle].map((knob) => Number(knob.input.value));
+        const [m, n] = [this.m, this.n].map((knob) => Number(knob.input.value));
+        const angle = this.theta;
         const product = this.dot(m, n, angle);
         this.m.label.textContent = `Position of the query: m = ${m}`;
         this.n.label.textContent = `Position of the key: n = ${n}`;
-        this.angle.label.textContent = `Angle per position: θ = ${angle.toFixed(3)}`;
+        this.angle.label.textContent = `Angle per position: θ = ${angle.toFixed(4)} radians`;
         this.plot.replaceChildren(...this.circle(m, n, angle), ...this.curve(m, n, angle, product));
         this.say(
           `m = ${m}, n = ${n}: the query is turned by ${signed(m * angle)} radians, the key by ${signed(n * angle)}. ` +
-            `Their dot product is ${signed(product, 3)}, at every two positions with m − n = ${signed(m - n, 0)}.`,
+            `The dot product is ${signed(product, 3)}, and it is the same for all positions with m − n = ${signed(m - n, 0)}.`,
         );
       }
 
@@ -122,7 +134,7 @@
         const most = Math.max(Math.hypot(...this.pair.query) * Math.hypot(...this.pair.key), 1e-9);
         const x = (distance) => LEFT + ((WIDTH - LEFT - RIGHT) * (distance + last)) / (2 * last);
         const y = (value) => (TOP + BOTTOM) / 2 - ((BOTTOM - TOP) / 2) * (value / most);
-        const parts = [svg("text", { x: 4, y: TOP - 16 }, "dot product at each distance")];
+        const parts = [svg("text", { x: 4, y: TOP - 16 }, "dot product of this pair at each m − n")];
         for (const value of [-most, 0, most]) {
           parts.push(
             svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value), class: "lm-grid" }),

@@ -215,6 +215,9 @@ def test_figure_computes_what_the_package_does(page, pair):
     )
     expected = [product(m, n, pair) for m, n in ((9, 4), (0, 0), (3, 30))]
     assert shown == pytest.approx(expected, abs=1e-5)  # the package's angles are float32
+    # What the reader is told: the slider's steps must not round the angle of a slow pair.
+    said = status(page).split("dot product is ")[1].split(",")[0]
+    assert float(said.replace("−", "-")) == pytest.approx(expected[0], abs=6e-4)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
     python -m benchmarks.five_steps [--n-steps 800] [--record FILE]
 
 Every model translates the same passages of one or two sentences. Each has its own learning rate,
-the best of three on validation text; three other seeds are then trained at that rate and measured
+the best of four on validation text; three other seeds are then trained at that rate and measured
 on test text. Steps 3 to 5 are measured with sinusoidal positions as well. Greedy search translates
 a passage without a mistake if and only if every word is the most probable one after the true words
 before it; so one teacher-forced pass says which passages are right.
@@ -32,7 +32,7 @@ from course_pkg.text.tokenizers import WordTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 WIDTH, N_HEADS, BATCH_SIZE = 64, 4, 32
-RATES = (0.003, 0.01, 0.03)
+RATES = (0.001, 0.003, 0.01, 0.03)
 SEEDS = (1, 2, 3)
 N_TRAIN, N_HELD_OUT, LONGEST = 6000, 400, 2
 

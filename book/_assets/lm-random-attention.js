@@ -127,7 +127,7 @@
         if (this.row === null) {
           const largest = mean(this.table.map((weights) => Math.max(...weights)));
           const through = mean(this.table.map(throughput));
-          this.say(`On average over the rows, the largest weight is ${largest.toFixed(2)} and the softmax lets ${through.toFixed(2)} of the gradient through (1 − Σa²).${cut}`);
+          this.say(`On average over the rows, the largest weight is ${largest.toFixed(2)} and the slopes of the softmax sum to ${through.toFixed(2)} (1 − Σa²).${cut}`);
           return;
         }
         const weights = this.table[this.row];

@@ -25,7 +25,8 @@ class LayerCost:
         saved_bytes: what the forward pass keeps for the backward pass, weights included once.
         n_multiplications: in products of matrices.
         n_serial_steps: the longest chain of operations of which each needs the one before; no
-            number of processors makes it shorter. A fused kernel counts as one operation.
+            number of processors makes it shorter. Counted on autograd's graph: a reshape counts as
+            one operation, and so does a fused kernel.
     """
 
     seconds: float

@@ -66,11 +66,12 @@ FIVE_STEPS = (_STEP_0, _STEP_1, _STEP_2, _STEP_3, _STEP_4, _STEP_5)
 
 
 class FiveStepsTranslator(nn.Module):
-    """An encoder–decoder of one layer on each side, wired as told.
+    """An encoder–decoder of one layer on each side, with the wiring of one step.
 
     Self-attention is added to its input (a residual connection), so that a word keeps itself.
 
     Args:
+        wiring: one of `FIVE_STEPS`, or another.
         source_vocab_size, vocab_size: of the source and of the target.
         d_model: width of everything.
         n_heads: of each attention layer.
@@ -124,12 +125,15 @@ class FiveStepsTranslator(nn.Module):
         targets: Int[Tensor, "B T"] | None = None,
         source_lengths: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
-        """Score every next target token, the true ones before it being known (teacher forcing).
+        """Score every next target token, given the true ones before it (teacher forcing).
 
         Args:
             ids: the decoder's input: eos, then the target.
             targets: the target, then eos; IGNORE where nothing is predicted.
             source_lengths: number of real source ids in each row; None means all.
+
+        Returns:
+            The logits, and the loss in nats per target, or None without targets.
         """
         check_rows(source_ids)
         check_rows(ids)

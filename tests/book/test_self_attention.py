@@ -11,6 +11,7 @@ import torch
 from course_pkg import widgets
 from course_pkg.layers.attention import MultiHeadAttention, attend, causal_mask
 from course_pkg.results import benchmark, chapter_results
+from course_pkg.text.stories.translation import sample_passages
 from course_pkg.widgets.random_attention import MOST_WORDS, WIDTHS, attention_of_words
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +82,7 @@ def test_recorded_steps_say_what_the_page_says():
         assert len(row["runs"]) == 3
         tuned = {float(lr): loss for lr, loss in row["validation_loss_by_lr"].items()}
         assert row["lr"] == min(tuned, key=tuned.get), name
+        assert min(tuned) < row["lr"] < max(tuned), f"{name}: best rate at the edge of the grid"
     two = {
         name: np.mean([run["right_two_sentences"] for run in row["runs"]])
         for name, row in rows.items()
@@ -92,6 +94,18 @@ def test_recorded_steps_say_what_the_page_says():
     for name, row in rows.items():
         short, long = row["serial_steps"].values()
         assert (long == short) == (name[0] in "45"), name
+
+
+def test_two_sentence_passages_of_the_test_set_are_new():
+    train, test = (
+        [p.source for p in sample_passages(n, longest=2, seed=seed)]
+        for n, seed in ((6000, 1), (400, 3))
+    )
+    seen = set(train)
+    known = [source for source in test if source in seen]
+    n_short = sum(source.count(source[-1]) == 1 for source in test)
+    assert (n_short, len(known)) == (218, 26)
+    assert all(source.count(source[-1]) == 1 for source in known)
 
 
 def test_row_of_the_ladder_is_between_the_floor_and_the_lstm():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_pkg import widgets
-from course_pkg.results import chapter_results
+from course_pkg.results import benchmark, chapter_results
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.training import optim
 
@@ -182,6 +182,17 @@ def test_recorded_row_stands_where_the_page_says():
     # the order that the page states
     assert rotary.perplexity < row.perplexity < lstm.perplexity
     assert row.perplexity > StoryGrammar().floor_perplexity()
+
+
+def test_recorded_recipes_are_tuned_and_what_the_page_says():
+    recorded = benchmark("optimizers")
+    assert {"date", "machine", "versions", "command", "cpu_seconds"} <= recorded.keys()
+    for arm in (*recorded["recipes"].values(), *recorded["warmups"].values()):
+        assert len(arm["losses"]) == len(recorded["seeds"]) == 3
+        rates = [rate for rate, _ in arm["tried"]]
+        assert rates[0] < arm["lr"] < rates[-1]  # a rate on both sides was tried
+        known = [(loss, rate) for rate, loss in arm["tried"] if loss is not None]
+        assert min(known)[1] == arm["lr"]
 
 
 def test_optimizers_of_the_page_have_at_most_fifteen_lines():

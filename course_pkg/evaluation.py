@@ -170,9 +170,9 @@ def token_log_probs(
 
     Raises:
         ValueError: no documents, an id out of range, a model that gives nan, or one that is no
-            `LanguageModel`, such as a BERT.
+            `LanguageModel` and has no `target_log_probs`, such as a BERT.
     """
-    if not isinstance(model, LanguageModel):
+    if not (isinstance(model, LanguageModel) or hasattr(model, "target_log_probs")):
         raise ValueError(
             f"model is {type(model).__name__}, which has no next_log_probs; it must predict each "
             "token from those before it. One that also sees what follows, such as a BERT, sees the "

@@ -107,7 +107,7 @@ def draw_eps(rng: Generator) -> list[Case]:
 
 def draw_constants(rng: Generator) -> list[Case]:
     """Vectors without any variance: all entries alike, one entry; among others or alone."""
-    mixed = normal(rng, "float64", 4, 6)
+    mixed = 20 * _spread(rng, "float64", 4, 6)  # against these, eps is small
     mixed[1], mixed[2] = 3.0, 0.0
     return [
         _case(

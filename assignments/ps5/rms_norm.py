@@ -123,7 +123,7 @@ def draw_half(rng: Generator) -> list[Case]:
     signs = torch.from_numpy(rng.choice([-1.0, 1.0], (3, 4)))
     large = torch.tensor([300.0, 500.0, 700.0, 900.0], dtype=torch.float64) * signs
     return [
-        _case(rng, normal(rng, "float16", 2, 5) + 9, 1e-5),
+        _case(rng, (normal(rng, "float16", 2, 5) + 9) * torch.tensor([[1], [4]]), 1e-5),
         _case(rng, large.to(torch.float16), 1e-5, " near 600"),
     ]
 

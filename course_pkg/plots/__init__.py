@@ -5,6 +5,7 @@ Only this folder imports matplotlib. `pictures` has the style and `show`, `chart
 """
 
 from course_pkg.plots.charts import (
+    MARKERS,
     Curves,
     bars,
     gradient_norms,
@@ -33,6 +34,7 @@ from course_pkg.plots.tables import attention_heads, heatmap, positions
 __all__ = [
     "HEIGHT",
     "INK",
+    "MARKERS",
     "MUTED",
     "SERIES",
     "STYLE",

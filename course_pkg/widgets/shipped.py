@@ -16,7 +16,7 @@ def framed(trained: TrainedModel, ids: list[int]) -> list[int]:
         ValueError: if the text has no token, or more than the context has room for.
     """
     special = trained.tokenizer.special_ids  # type: ignore[attr-defined]
-    room = trained.model.context_length - 2
-    if not 0 < len(ids) <= room:  # type: ignore[operator]
+    room = int(trained.model.context_length) - 2  # type: ignore[arg-type]
+    if not 0 < len(ids) <= room:
         raise ValueError(f"text has {len(ids)} tokens; it must have 1 to {room}")
     return [special["[CLS]"], *ids, special["[SEP]"]]

@@ -49,7 +49,7 @@ def transformer_sizes(models: Mapping[str, Transformer], *, selected: str, alt: 
             **asdict(config),
             "n_kv_heads": config.n_kv_heads or config.n_heads,
             "kind": kind,
-            "n_segments": model.segment_embedding.num_embeddings if kind == "encoder" else 0,
+            "n_segments": model.segment_embedding.num_embeddings if isinstance(model, BERT) else 0,
             "n_parameters": n_parameters,
         }
         sizes = (config.n_layers, config.d_model, config.n_heads, n_parameters)

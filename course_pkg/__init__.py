@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
         perplexity,
         token_log_probs,
     )
+    from course_pkg.layers.blocks import Trace
     from course_pkg.layers.cost import layer_cost
     from course_pkg.layers.recurrent import ElmanCell, GRUCell, LSTMCell
     from course_pkg.model_folders import load_model, save_model
@@ -67,7 +68,13 @@ if TYPE_CHECKING:  # add a name here, and it is public
     )
     from course_pkg.results.published import published_table
     from course_pkg.scoring import answer_log_probs, prefers_first, pseudo_perplexity
-    from course_pkg.text.batches import example_batches, stream_batches, window_batches
+    from course_pkg.text.batches import (
+        batching,
+        example_batches,
+        next_token_rows,
+        stream_batches,
+        window_batches,
+    )
     from course_pkg.text.corpora import list_corpora, list_tasks, load_corpus, load_task
     from course_pkg.text.stories.grammar import StoryGrammar, StoryOracle
     from course_pkg.text.tokenizers import (

@@ -166,8 +166,8 @@ def prefers_first(
     with pairs that differ in whom they are about, bias: an unbiased model prefers either as often.
 
     Args:
-        score: `partial(token_log_probs, model, eos_id=...)` or `partial(pseudo_log_probs, model,
-            mask_id=...)`, and so on.
+        score: log-probabilities of documents: `token_log_probs` or `pseudo_log_probs`, with the
+            model and its special ids filled in by `functools.partial`.
         pairs: two sentences each, as ids.
         shared_only: add up only the tokens that both sentences have, each given the rest, so that a
             word does not count for being frequent (Nangia et al. 2020, section 3).

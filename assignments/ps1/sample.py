@@ -45,7 +45,7 @@ def draw_lines(rng: Generator) -> list[Case]:
 def draw_boundary_lines(rng: Generator) -> list[Case]:
     """Places at the ends of pieces whose lengths are exact in binary, some of length 0."""
     cases = []
-    for kind, eighths in [("words", [1, 4, 3]), ("numbers", [0, 2, 0, 5, 1, 0])]:
+    for kind, eighths in [("words", [3, 1, 4]), ("numbers", [0, 2, 0, 5, 1, 0])]:
         tokens, _ = alphabet(kind, len(eighths))
         order = rng.permutation(len(eighths)) if kind == "numbers" else range(len(eighths))
         shares = [eighths[i] / 8 for i in order]

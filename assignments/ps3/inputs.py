@@ -18,7 +18,6 @@ from autograder.authoring.checks import (
     Judge,
     Part,
     counted,
-    nothing_else_changes,
 )
 from autograder.authoring.compare import agree
 from course_pkg.layers.recurrent import Cell, State
@@ -289,4 +288,5 @@ def near_part(name: str, requirement: str, inputs: Any, probe: Any, weight: floa
 
 def keeps(inputs: Any, probe: Any = call_elsewhere, requirement: str = KEEPS) -> Part:
     """Make the part that does not forgive a change of dtype, nor of anything else."""
-    return nothing_else_changes(requirement, inputs, probe, exact)
+    name = "nothing else changes"
+    return Part(name, requirement, inputs, probe, judge=exact, earns_alone=False)

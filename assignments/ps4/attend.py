@@ -206,8 +206,8 @@ def largest_tensor(implementation, inputs):
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Ask the package."""
-    return attention.attend(query, key, value, mask)
+    """Ask the package, whose masks have two axes at least."""
+    return attention.attend(query, key, value, None if mask is None else torch.atleast_2d(mask))
 
 
 # -- parts -----------------------------------------------------------------------------------------

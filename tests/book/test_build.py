@@ -74,7 +74,7 @@ with open({os.fspath(marker)!r}, "a") as runs:
 plots.moving_average([1.0], 1)"""
     pages = {
         "page": cell(code),
-        "api": "# Reference\n\n```{eval-rst}\n.. automodule:: course_pkg.plots\n```\n",
+        "api": "# Reference\n\n```{eval-rst}\n.. automodule:: course_pkg.plots.charts\n```\n",
     }
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
@@ -100,12 +100,12 @@ plots.moving_average([1.0], 1)"""
     again = book_of(pages)
     assert again.returncode == 0 and "nothing has changed" not in again.stdout
     assert "another title" in html.read_text()
-    assert "api.html#course_pkg.plots.moving_average" in html.read_text()
+    assert "api.html#course_pkg.plots.charts.moving_average" in html.read_text()
     ran_once = len(marker.read_text().splitlines()) == 1
 
     pages["other"] = "# Another page\n"
     assert book_of(pages).returncode == 0
-    assert "api.html#course_pkg.plots.moving_average" in html.read_text(), "as it was before"
+    assert "api.html#course_pkg.plots.charts.moving_average" in html.read_text(), "as it was before"
 
     pages["page"] = pages["page"].replace("[1.0]", "[2.0]")
     assert book_of(pages).returncode == 0

@@ -36,6 +36,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 	@.ci/system-packages bubblewrap
 
 # ---------------------------------------------------------------- the main job
+SAMPLE := _build/sample_class
 .PHONY: course book release wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
@@ -59,9 +60,10 @@ wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put bes
 	@rm -rf build
 	@ls $(CURDIR)/_build/wheel/language_models_by_hand-*.whl
 
+# A folder of its own: nobody who was made up can reach the gradebook of a real class.
 sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions
 	@$(BIN)/python assignments/sample_class/make.py
-	@$(BIN)/python -m autograder grade ps1 --submissions _build/course/sample_class || { \
+	@$(BIN)/python -m autograder grade ps1 --submissions $(SAMPLE)/submitted --out $(SAMPLE) || { \
 		[ $$? -eq $(NO_SANDBOX) ] && echo "The sample class was not graded."; }
 
 # ---------------------------------------------------------------- look at it
@@ -74,7 +76,7 @@ lab: release  ## Open JupyterLab on the student notebooks
 	@$(BIN)/jupyter lab _build/course/release
 
 formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgrader
-	@cd assignments && jupyter lab --ServerApp.root_dir=$(CURDIR)
+	@$(BIN)/python -m autograder formgrader --out $(SAMPLE)
 
 # ---------------------------------------------------------------- checks
 # Two workers; a group of tests shares one, and the groups begin in the order of conftest.py.

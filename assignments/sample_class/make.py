@@ -217,7 +217,7 @@ def main() -> None:
     )
     course = find_course(Path(__file__).parent.parent)
     parser.add_argument("set", nargs="?", default="ps1", choices=course.sets())
-    parser.add_argument("folder", nargs="?", default="_build/course/sample_class", type=Path)
+    parser.add_argument("folder", nargs="?", default="_build/sample_class/submitted", type=Path)
     options = parser.parse_args()
     written = write(course, options.set, options.folder)
     print(f"{len(written)} submissions to {options.set} in {options.folder}")

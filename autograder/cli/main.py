@@ -7,6 +7,7 @@ import click
 from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.export_commands import export, gradescope
+from autograder.cli.formgrader_command import formgrader
 from autograder.cli.new_command import new
 from autograder.cli.options import EXIT_CODES
 
@@ -17,6 +18,7 @@ A course, from its first day to its last:
   autograder release ps1               make the student notebook
   autograder grade ps1 --submissions downloads/ps1
   autograder explain ps1 ada ps1_perplexity
+  autograder formgrader                written answers, graded by hand
   autograder similarity ps1            whose answers are alike?
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
@@ -56,7 +58,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 for command in (
     *(doctor, new, check, release),
-    *(grade, explain, dashboard, similarity),
+    *(grade, explain, formgrader, dashboard, similarity),
     *(export, gradescope, forecast),
 ):
     main.add_command(command)

@@ -1,8 +1,15 @@
 import csv
 import io
 import json
+import os
+import re
+import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -46,7 +53,42 @@ def test_help_teaches_every_command(run, command):
     assert f"  {command} " in overview and "Exit codes of every command:" in overview
     taught = run(command, "--help").stdout
     assert "Usage:" in taught and "\n    autograder " in taught
-    assert "--json" in taught and "one JSON document" in taught
+    if command != "formgrader":  # it opens a page, and prints nothing for scripts
+        assert "--json" in taught and "one JSON document" in taught
+
+
+def test_formgrader_asks_for_a_graded_class(run, tmp_path):
+    result = run("formgrader", "--out", tmp_path, expect=ERROR)
+    assert f"no gradebook at {tmp_path / 'gradebook.db'}: grade a class first" in result.stderr
+
+
+@pytest.mark.slow
+def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path):
+    out, folder, _ = graded
+    for notebook in folder.glob("*.ipynb"):  # as nbgrader lays submissions out
+        copied = out / "submitted" / notebook.stem / "toy" / "toy.ipynb"
+        copied.parent.mkdir(parents=True)
+        shutil.copy(notebook, copied)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "formgrader"]
+    command += [f"--out={out}", "--no-browser", f"--port={port}"]
+    log = tmp_path / "log"
+    with open(log, "w") as file:
+        jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 120
+        while not (token := re.search(r"\?token=\w+", log.read_text())):
+            assert jupyter.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+        page = f"http://127.0.0.1:{port}/formgrader/api/assignments{token[0]}"
+        (toy,) = json.load(urllib.request.urlopen(page, timeout=60))
+    finally:
+        os.killpg(jupyter.pid, signal.SIGINT)
+        jupyter.wait(60)
+    assert (toy["name"], toy["num_submissions"]) == ("toy", 3)
+    assert toy["max_score"] > toy["average_score"] > 0
 
 
 def test_release_writes_the_three_versions(run, tmp_path):

@@ -1,0 +1,61 @@
+"""The command that opens nbgrader's formgrader on what was graded."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from autograder.authoring.course import find_course
+from autograder.cli.options import out_option, report_errors
+from autograder.records import GraderError
+
+_CONFIG = (
+    "c = get_config()\nc.CourseDirectory.root = {root!r}\nc.CourseDirectory.db_url = {url!r}\n"
+)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  autograder formgrader\n"
+    "  autograder formgrader --out _build/sample_class\n"
+    "  autograder formgrader --no-browser --port 8899    on a server: tunnel to that port"
+)
+@out_option
+@click.option("--db", "database", default="", help="Gradebook.  [default: OUT/gradebook.db]")
+@click.option("--port", type=click.IntRange(1, 65535), default=8888, show_default=True)
+@click.option("--browser/--no-browser", default=True, show_default=True, help="Open it at once.")
+@click.pass_obj
+@report_errors
+def formgrader(folder: Path | None, out: Path, database: str, port: int, browser: bool) -> None:
+    """Grade written answers by hand, in nbgrader's formgrader.
+
+    Points that you give there survive every later `grade`; `dashboard` writes the pages again with
+    them. Leave formgrader's own autograde button alone: it runs student code without the sandbox.
+    """
+    from autograder.authoring.release import ReleasedSet, write
+    from autograder.class_run.settings import Settings
+
+    course, out = find_course(folder), out.resolve()
+    if not database and not (out / "gradebook.db").exists():
+        raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
+    url = Settings(out, database).url
+    for name in course.sets():
+        graded = any((out / "autograded").glob(f"*/{name}"))
+        if graded and not (out / "source" / name).exists():
+            write(ReleasedSet(course, name).notebooks, out)  # it lists sets that have a source
+    # nbgrader reads its settings in the folder where Jupyter starts.
+    with tempfile.TemporaryDirectory(prefix="formgrader-") as place:
+        text = _CONFIG.format(root=str(out), url=url)
+        Path(place, "nbgrader_config.py").write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "jupyter_server", f"--ServerApp.root_dir={out}"]
+        command += ["--ServerApp.default_url=/formgrader", f"--ServerApp.port={port}"]
+        command += [f"--ServerApp.open_browser={browser}"]
+        if os.geteuid() == 0:  # Jupyter refuses root; in a container there is often nobody else
+            command.append("--allow-root")
+        environment = os.environ | {"AUTOGRADER_COURSE": str(course.folder)}
+        try:
+            sys.exit(subprocess.run(command, cwd=place, env=environment, check=False).returncode)
+        except KeyboardInterrupt:
+            sys.exit(0)  # Ctrl-C is how it ends

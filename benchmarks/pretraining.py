@@ -4,10 +4,12 @@
     python -m benchmarks.pretraining decay --out DIR     # from where it stands: lower the rate
     python -m benchmarks.pretraining count --out DIR     # the 5-gram model that it has to beat
     python -m benchmarks.pretraining compare --out DIR   # with that, on the test texts
+    python -m benchmarks.pretraining ship --out DIR      # into the package, with its card
 
 The learning rate stays where it is until `decay` lowers it in a run of its own, so that nobody has
 to know beforehand how long there will be time. `train` can be killed at any moment and goes on
-from a checkpoint a few minutes older; it ends when the held-out loss has stopped falling.
+from a checkpoint a few minutes older; it ends when the held-out loss has stopped falling. With
+`--begin-with` a model that was trained before goes on, with its own tokenizer.
 """
 
 import argparse
@@ -27,13 +29,25 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.pretraining_text import ORDER, Text, bits_of, counted, prepare_text, test_text
+from benchmarks.continuations import N_SENTENCES, N_TEXTS, PROMPT, continuations, judged
+from benchmarks.pretrain import CHECKPOINTS, LICENCE, LIMITS
+from benchmarks.pretraining_text import (
+    ORDER,
+    Text,
+    bits_of,
+    counted,
+    held_out_stories,
+    prepare_text,
+    story_words,
+    test_text,
+)
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.generation import generate
 from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model, load_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.text.batches import mixed_windows
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint
@@ -42,7 +56,9 @@ from course_pkg.training.trainer import Trainer, TrainerConfig
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "results" / "pretraining.json"
 ENDLESS = 10**6
-PROMPT = "Once upon a time"
+N_SHOWN = 10
+"""Continuations that a record and a card show: the first that were drawn."""
+
 PATIENCE, MARGIN = 10, 0.002
 """Training ends when so many evaluations in a row gain less than this, in nats per token."""
 
@@ -55,6 +71,8 @@ class Settings:
         batch_size: rows of a batch; `n_accumulate` batches are an update.
         n_updates: end of the run, or None to go on until nothing is gained.
         n_decay: updates at that end in which the rate falls.
+        begin_with: folder of a GPT whose weights, structure and tokenizer are taken over, or "" for
+            a new one of the sizes here.
     """
 
     vocab_size: int = 4096
@@ -67,6 +85,7 @@ class Settings:
     n_accumulate: int = 2
     lr: float = 2e-3
     n_warmup: int = 200
+    optimizer: str = "adamw"
     dropout: float = 0.0
     precision: str = "bfloat16"
     evaluate_every: int = 200
@@ -75,6 +94,7 @@ class Settings:
     n_updates: int | None = None
     n_decay: int = 0
     seed: int = 0
+    begin_with: str = ""
 
     @property
     def n_tokens(self) -> int:
@@ -82,7 +102,9 @@ class Settings:
         return self.batch_size * self.n_accumulate * self.context_length
 
     def structure(self) -> dict[str, Any]:
-        """Return the structure: rotary positions, gated units, no biases, tied embeddings."""
+        """Return the structure; a new one has rotary positions, gated units and no biases."""
+        if self.begin_with:
+            return structure_of(self.begin_with)
         names = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
         config = TransformerConfig(
             **{name: getattr(self, name) for name in names},
@@ -99,6 +121,7 @@ class Settings:
             n_steps=self.n_updates or ENDLESS,
             lr=self.lr,
             n_accumulate=self.n_accumulate,
+            optimizer=self.optimizer,
             schedule="warmup_stable_decay",
             n_warmup=self.n_warmup,
             n_decay=self.n_decay,
@@ -109,6 +132,13 @@ class Settings:
             checkpoint_every=self.checkpoint_every,
             seed=self.seed,
         )
+
+
+def structure_of(folder: str | Path) -> dict[str, Any]:
+    """Return the structure of the model in a folder."""
+    config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+    structure: dict[str, Any] = config["structure"]
+    return structure
 
 
 class StoppedFallingError(Exception):
@@ -219,6 +249,9 @@ def settings_of(out: Path, changes: dict[str, Any]) -> Settings:
     """
     file = out / "settings.json"
     if not file.exists():
+        if changes.get("begin_with"):
+            sizes = structure_of(changes["begin_with"])
+            changes = {n: v for n, v in sizes.items() if n in Settings.__annotations__} | changes
         settings = Settings(**changes)
         write_atomically(file, json.dumps(asdict(settings), indent=2) + "\n")
     settings = Settings(**json.loads(file.read_text(encoding="utf-8")))
@@ -230,10 +263,12 @@ def settings_of(out: Path, changes: dict[str, Any]) -> Settings:
 
 def train(out: Path, settings: Settings, folder: Path, *, ends: bool) -> Path | None:
     """Train, or go on, in a folder; return the folder of the model if the run came to its end."""
-    text = prepare_text(out / "text", settings.vocab_size)
+    text = text_of(out, settings)
     structure = settings.structure()
     generator = torch.Generator().manual_seed(settings.seed)
     model = build_model("gpt", structure, dropout=settings.dropout, generator=generator)
+    if settings.begin_with:
+        model.load_state_dict(load_model(settings.begin_with).model.state_dict())
     watch = Watch(text, settings, folder, ends=ends)
     trainer = watch.trainer = Trainer(
         model,
@@ -291,48 +326,254 @@ def decay(out: Path, settings: Settings, n_decay: int) -> Path | None:
     return train(out, ending, folder, ends=False)
 
 
-def count(out: Path, settings: Settings) -> dict[str, Any]:
-    """Return bits per byte of an n-gram model of the same tokens, counted once for each folder.
+def measured(model: Any, text: Text) -> dict[str, Any]:
+    """Return what is compared: bits per byte on the test texts, and stories by the rule."""
+    stories = continuations(model, text.tokenizer)
+    return {
+        "test": bits_of(model, test_text(text.tokenizer), text.tokenizer.eos_id)[1],
+        "sentences": judged(stories, story_words()),
+        "stories": stories[:N_SHOWN],
+    }
 
-    On the excerpts of the validation texts, to stand beside the curve, and on the test texts.
+
+def count(out: Path, settings: Settings) -> dict[str, Any]:
+    """Return what an n-gram model of the same tokens does, counted once for each folder.
+
+    On the excerpts of the validation texts, to stand beside the curve, and on what is compared.
     """
     file = out / "ngram.json"
     if not file.exists():
-        text = prepare_text(out / "text", settings.vocab_size)
-        model, eos_id = counted(text), text.tokenizer.eos_id
-        bits = {
-            split: bits_of(model, held_out, eos_id)[1]
-            for split, held_out in (("valid", text.held_out), ("test", test_text(text.tokenizer)))
-        }
-        write_atomically(file, json.dumps({"order": ORDER, **bits}, indent=2) + "\n")
+        text = text_of(out, settings)
+        model = counted(text)
+        valid = bits_of(model, text.held_out, text.tokenizer.eos_id)[1]
+        found = {"order": ORDER, "valid": valid, **measured(model, text)}
+        write_atomically(file, json.dumps(found, indent=2) + "\n")
+    return _read(file)
+
+
+def before(out: Path, settings: Settings) -> dict[str, Any] | None:
+    """Return what the model does that a run began with, measured once; None if it was new."""
+    if not settings.begin_with:
+        return None
+    file = out / "before.json"
+    if not file.exists():
+        text, model = text_of(out, settings), load_model(settings.begin_with).model
+        nats, bits = bits_of(model, text.held_out, text.tokenizer.eos_id)
+        found = {"valid_loss": nats, "valid": bits, **measured(model, text)}
+        write_atomically(file, json.dumps(found, indent=2) + "\n")
+    return _read(file)
+
+
+def _read(file: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
+def text_of(out: Path, settings: Settings) -> Text:
+    """Return the text of a run, tokenized by its model's own tokenizer if it began with one."""
+    begun = load_model(settings.begin_with) if settings.begin_with else None
+    return prepare_text(out / "text", settings.vocab_size, begun and begun.tokenizer)
+
+
 def compare(out: Path, settings: Settings) -> dict[str, Any]:
-    """Return bits per byte on every test text, of the newest weights and of the counted model."""
-    text = prepare_text(out / "text", settings.vocab_size)
-    model, which = newest_model(out, settings)
-    _, bits = bits_of(model, test_text(text.tokenizer), text.tokenizer.eos_id)
+    """Return what the newest weights do, beside what they began with and the counted model."""
+    text = text_of(out, settings)
+    model, folder = newest_model(out, settings)
+    curve = read_curve(out / "stable")
+    if folder != out / "stable":
+        ending = read_curve(folder)
+        seconds = max(
+            (e["cpu_seconds"] for e in curve if e["step"] <= ending[0]["step"]), default=0
+        )
+        curve = [e for e in curve if e["step"] < ending[0]["step"]]
+        curve += [e | {"cpu_seconds": seconds + e["cpu_seconds"]} for e in ending]
     return {
-        "weights": which,
-        "gpt": bits,
+        "weights": folder.name,
+        "gpt": measured(model, text),
+        "before": before(out, settings),
         "ngram": count(out, settings),
-        "curve": read_curve(out / "stable"),
+        "held-out stories": judged(held_out_stories(), story_words()),
+        "curve": curve,
         "settings": asdict(settings),
         "text": text.about,
     }
 
 
-def newest_model(out: Path, settings: Settings) -> tuple[nn.Module, str]:
-    """Return the model of the latest decay, else that of the newest checkpoint, and which it is."""
+def newest_model(out: Path, settings: Settings) -> tuple[nn.Module, Path]:
+    """Return the model of the latest decay, else that of the newest checkpoint, and its run."""
     finished = sorted(f for f in out.glob("decay-*") if (f / "model").exists())
     if finished:
-        return load_model(finished[-1] / "model").model, finished[-1].name
+        return load_model(finished[-1] / "model").model, finished[-1]
     checkpoint = load_checkpoint(list_checkpoints(out / "stable")[-1])
     model = build_model("gpt", settings.structure())
     model.load_state_dict(checkpoint.weights)
-    return model.eval(), f"constant rate, update {checkpoint.step}"
+    return model.eval(), out / "stable"
+
+
+def ship(out: Path, settings: Settings, record: dict[str, Any], machine: str) -> Path:
+    """Put the weights of the latest decay into the package, halved, with card and history.
+
+    Raises:
+        ValueError: if nothing was decayed, or what the run began with predicts a text better.
+    """
+    model, folder = newest_model(out, settings)
+    if folder == out / "stable":
+        raise ValueError(f"{out} has no decayed weights; lower the rate with the step decay")
+    earlier = record["before"]
+    worse = [
+        n for n, bits in record["gpt"]["test"].items() if earlier and bits >= earlier["test"][n]
+    ]
+    if worse:
+        raise ValueError(f"the model that {out} began with predicts {', '.join(worse)} as well")
+    text, target = text_of(out, settings), CHECKPOINTS / "gpt-small"
+    history = [
+        {"step": e["step"], "valid_loss": e["valid_loss"], "sample": e["sample"]}
+        for e in record["curve"]
+    ]
+    first_card = ""
+    if settings.begin_with:
+        begun = load_model(settings.begin_with)
+        first_card = begun.card
+        history = _joined(Path(settings.begin_with), history)
+    save_model(
+        target,
+        model,
+        text.tokenizer,
+        kind="gpt",
+        structure=settings.structure(),
+        card=card(record, model, machine, first_card),
+        dtype=torch.float16,
+    )
+    write_atomically(
+        target / HISTORY_FILE, json.dumps(history, indent=1, ensure_ascii=False) + "\n"
+    )
+    return target
+
+
+def _joined(begun: Path, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the history of the earlier run before this one's, whose loss is on other text."""
+    file = begun / HISTORY_FILE
+    if not file.exists():
+        return history
+    earlier = json.loads(file.read_text(encoding="utf-8"))
+    n = earlier[-1]["step"]
+    return earlier + [e | {"step": n + e["step"], "run": "with tales"} for e in history]
+
+
+PERIOD = """The tales are of 1820 to 1922. They have the stereotypes of their time, of
+peoples, of women and men, of poor and rich, and the model has learned them with the words."""
+
+
+def card(record: dict[str, Any], model: nn.Module, machine: str, first_card: str) -> str:
+    """Write what the model is, where it comes from and what not to expect of it."""
+    settings, last = Settings(**record["settings"]), record["curve"][-1]
+    about, structure = record["text"], settings.structure()
+    kinds = [
+        f"| {name} | {part['n_documents'][0]:,} | {part['n_words'][0]:,} "
+        f"| {part['end'] - part['first']:,} | {part['n_times']} | {part['sha256']} |"
+        for name, part in about["parts"].items()
+    ]
+    curve = [
+        f"| {e['step']:,} | {e['n_tokens']:,} | {e['valid_loss']:.3f} |" for e in record["curve"]
+    ]
+    begun = ""
+    if first_card:
+        library, training = (_section(first_card, title) for title in ("Data", "Training"))
+        curve.insert(0, f"| 0 | 0 | {record['before']['valid_loss']:.3f} |")
+        begun = f"""### First run: the library
+
+{library}
+
+{training.partition("Repeat it:")[0].strip()}
+
+### Second run: the library and tales
+
+"""
+    n_decay = last["step"] - int(record["weights"].removeprefix("decay-"))
+    sentences = {
+        name: record[name]["sentences"]["percent_well_formed"] for name in ("gpt", "ngram")
+    }
+    real = record["held-out stories"]["percent_well_formed"]
+    stories = "\n".join(f"{i}. {text}" for i, text in enumerate(record["gpt"]["stories"], 1))
+    return f"""# gpt-small: {count_parameters(model):,} parameters
+
+{LIMITS}
+{PERIOD}
+
+## Structure
+{structure["n_layers"]} layers, width {structure["d_model"]}, {structure["n_heads"]} heads,
+context of {structure["context_length"]} tokens, byte-pair vocabulary of {about["vocab_size"]:,};
+`config.json` says the rest. Weights are stored as float16.
+
+## Data
+{about["n_train_tokens"]:,} tokens: an eighth of 86 public-domain books of tales, a quarter of the
+generated stories (Apache-2.0), Wikipedia articles of gensim's test data and of WikiText-2 (CC BY-SA
+3.0), the head of TinyStories (CDLA-Sharing-1.0), War and Peace (public domain).
+
+| text | documents | words | tokens | read how often an epoch | sha256 |
+|---|--:|--:|--:|--:|---|
+{chr(10).join(kinds)}
+
+## Training
+{begun}{last["step"]:,} updates, {last["n_tokens"] / 1e6:.1f} million tokens; the next token is
+predicted. {settings.optimizer.capitalize()}, learning rate {settings.lr:g}, constant after
+{settings.n_warmup} updates and lowered to zero in the last {n_decay}, {settings.precision}.
+{machine}, {last["cpu_seconds"] / 60:.0f} minutes of CPU time, {last["date"][:10]},
+torch {torch.__version__}.
+
+| update | tokens | validation loss, nats per token |
+|---|--:|--:|
+{chr(10).join(curve)}
+
+Repeat it, with the standard data files in the folder COURSE_DATA:
+
+```
+{chr(10).join(commands(settings, last["step"] - n_decay, n_decay))}
+```
+
+## How well it predicts text that it has not seen
+{table(record)}
+
+## How it tells a story
+{N_TEXTS} texts after "{PROMPT}", of {N_SENTENCES} sentences at most (temperature 0.8, of the 50
+likeliest tokens). A rule finds {sentences["gpt"]:.0f} % of their sentences well formed, and
+{sentences["ngram"]:.0f} % of those of the {ORDER}-gram model; of the sentences of held-out stories
+that people or a large model wrote, {real:.0f} %. It asks whether a sentence ends, closes its
+quotations, does not go round in circles and brings in no new name unannounced, and does not ask
+whether the story makes sense. The first ten drawn:
+
+{stories}
+
+## Licence
+{LICENCE}
+"""
+
+
+def _section(text: str, title: str) -> str:
+    """Return what stands below a heading of a card; nothing if it has no such heading."""
+    below = f"\n{text}".partition(f"\n## {title}\n")[2]
+    return below.partition("\n## ")[0].strip()
+
+
+def commands(settings: Settings, n_stable: int, n_decay: int) -> list[str]:
+    """Return the commands that repeat a run."""
+    run = "python -m benchmarks.pretraining {} --out runs/gpt-tales"
+    changed = {
+        name: value
+        for name, value in asdict(settings).items()
+        if value != getattr(Settings, name) and name not in ("n_updates", "begin_with")
+    }
+    if settings.begin_with:  # which has its own sizes
+        changed = {n: v for n, v in changed.items() if n not in structure_of(settings.begin_with)}
+    flags = [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
+    first = ["python -m benchmarks.pretrain train gpt"] if settings.begin_with else []
+    begin = ["--begin-with runs/gpt-small/model"] if settings.begin_with else []
+    return [
+        *first,
+        " ".join([run.format("train"), *begin, *flags, f"--n-updates {n_stable}"]),
+        run.format("decay") + f" --updates {n_decay}",
+        run.format("ship"),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -348,6 +589,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("decay", "lower the rate to zero, in a run of its own"),
         ("count", "an n-gram model of the same tokens: what is to be beaten"),
         ("compare", "with that, on the test texts"),
+        ("ship", "compare, and put the weights into the package"),
     ):
         step = steps.add_parser(name, help=what)
         step.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -358,8 +600,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 step.add_argument(flag, type=kind, help=f"[{field.default}]")
         if name == "decay":
             step.add_argument("--updates", type=int, default=2000, help="how many  [2000]")
-        if name == "compare":
+        if name in ("compare", "ship"):
             step.add_argument("--record", type=Path, default=RECORD, help=f"[{RECORD.name}]")
+        if name == "ship":
+            step.add_argument(
+                "--machine", default=platform.machine(), help="what it was trained on"
+            )
     options = parser.parse_args(arguments)
     names = [field.name for field in fields(Settings)]
     changes = {n: v for n in names if (v := getattr(options, n, None)) is not None}
@@ -379,18 +625,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         about = provenance("python -m benchmarks.pretraining compare", torch.device("cpu"))
         record = about | compare(out, settings)
-        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        write_atomically(options.record, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
         print(table(record))
+        if options.step == "ship":
+            print(ship(out, settings, record, options.machine))
     except (ValueError, RuntimeError, SourceUnavailableError, CheckpointError) as error:
         sys.exit(f"error: {error}")
 
 
 def table(record: dict[str, Any]) -> str:
-    """Return a comparison as Markdown, each text with how far the network is below counting."""
-    rows = [f"| test text | GPT | {ORDER}-gram | difference |", "|---|--:|--:|--:|"]
-    for name, ours in record["gpt"].items():
-        theirs = record["ngram"]["test"][name]
-        rows.append(f"| {name} | {ours:.3f} | {theirs:.3f} | {100 * (ours / theirs - 1):+.1f} % |")
+    """Return a comparison as Markdown: bits per byte, and how far below counting they are."""
+    earlier = record["before"]
+    names = ["test text", "bits per byte", f"{ORDER}-gram Kneser–Ney on the same tokens"]
+    names += ["before this run"] if earlier else []
+    rows = [f"| {' | '.join(names)} |", "|---|" + "--:|" * (len(names) - 1)]
+    for name, ours in record["gpt"]["test"].items():
+        cells = [ours, record["ngram"]["test"][name], *([earlier["test"][name]] if earlier else [])]
+        rows.append(f"| {name} | {' | '.join(f'{bits:.3f}' for bits in cells)} |")
     return "\n".join(rows)
 
 

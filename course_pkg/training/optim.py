@@ -2,10 +2,11 @@
 
 Stochastic gradient descent steps against the gradient. Momentum averages directions over time;
 Adam also divides each coordinate by the size that its gradient usually has; AdamW shrinks weights
-beside that, not through it. Each optimizer is written out and equals its twin in `torch.optim`
-step by step; `make_optimizer(..., fused=True)` returns the twin, which updates all in one kernel.
-Chapter: training transformers. Kingma & Ba 2015; Loshchilov & Hutter 2019; Vaswani et al. 2017;
-Hu et al. 2024 (MiniCPM); Hägele et al. 2024.
+beside that, not through it; Muon makes all singular values of a matrix's step alike. Each optimizer
+is written out and equals its twin in `torch.optim` step by step; `make_optimizer(..., fused=True)`
+returns the twin, which updates all in one kernel. Chapter: training transformers. Kingma & Ba 2015;
+Loshchilov & Hutter 2019; Vaswani et al. 2017; Hu et al. 2024 (MiniCPM); Hägele et al. 2024; Jordan
+et al. 2024 (Muon).
 """
 
 import math
@@ -98,27 +99,105 @@ class AdamW(torch.optim.Optimizer):
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Update every parameter that has a gradient."""
         for group in self.param_groups:
-            beta1, beta2 = group["betas"]
             for weight in group["params"]:
-                if weight.grad is None:
-                    continue
-                state = self.state[weight]
-                if not state:
-                    state["step"] = 0
-                    state["mean"] = torch.zeros_like(weight)
-                    state["mean_square"] = torch.zeros_like(weight)
-                state["step"] += 1
-                gradient = weight.grad
-                if group["is_decoupled"]:
-                    weight *= 1 - group["lr"] * group["weight_decay"]
-                else:
-                    gradient = gradient + group["weight_decay"] * weight
-                mean = state["mean"].mul_(beta1).add_(gradient, alpha=1 - beta1)
-                mean_square = state["mean_square"].mul_(beta2)
-                mean_square.addcmul_(gradient, gradient, value=1 - beta2)
-                unbiased_mean = mean / (1 - beta1 ** state["step"])
-                unbiased_square = mean_square / (1 - beta2 ** state["step"])
-                weight -= group["lr"] * unbiased_mean / (unbiased_square.sqrt() + group["eps"])
+                if weight.grad is not None:
+                    self._update(weight, group, self.state[weight])
+
+    def _update(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        if not state:
+            state["step"] = 0
+            state["mean"] = torch.zeros_like(weight)
+            state["mean_square"] = torch.zeros_like(weight)
+        state["step"] += 1
+        gradient = weight.grad
+        assert gradient is not None  # `step` leaves out the weights without one
+        if group["is_decoupled"]:
+            weight *= 1 - group["lr"] * group["weight_decay"]
+        else:
+            gradient = gradient + group["weight_decay"] * weight
+        mean = state["mean"].mul_(beta1).add_(gradient, alpha=1 - beta1)
+        mean_square = state["mean_square"].mul_(beta2)
+        mean_square.addcmul_(gradient, gradient, value=1 - beta2)
+        unbiased_mean = mean / (1 - beta1 ** state["step"])
+        unbiased_square = mean_square / (1 - beta2 ** state["step"])
+        weight -= group["lr"] * unbiased_mean / (unbiased_square.sqrt() + group["eps"])
+
+
+class Muon(AdamW):
+    """Momentum, orthogonalized, in the groups with "is_orthogonal"; AdamW in the others.
+
+    m = mu m + (1 - mu) g            the usual gradient, of a matrix
+    u = (1 - mu) g + mu m            looks one step ahead (Nesterov)
+    w = w - lr (0.2 sqrt(max(n_rows, n_columns)) orthogonalized(u) + decay w)
+
+    A matrix of gradients has a few large singular values, so a step along it moves the layer in a
+    few directions only; here it moves as far in all of them. The factor makes the step's typical
+    coordinate as large as AdamW's, so that one rate serves both. Jordan et al. 2024; the factor is
+    that of Liu et al. 2025, equation 4. Embeddings are left to AdamW: a row of theirs is a token's
+    own vector, and most tokens are in few batches.
+
+    Raises:
+        ValueError: for a momentum outside [0, 1), or a parameter that is to be orthogonalized and
+            is not a matrix.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        momentum: float = 0.95,
+        betas: tuple[float, float] = (0.9, 0.95),
+        weight_decay: float = 0.1,
+    ):
+        if not 0 <= momentum < 1:
+            raise ValueError(f"momentum is {momentum}; it must be at least 0 and below 1")
+        super().__init__(params, lr, betas, weight_decay=weight_decay)
+        for group in self.param_groups:
+            group.setdefault("is_orthogonal", True)
+            group["momentum"] = momentum
+            for weight in group["params"]:
+                if group["is_orthogonal"] and weight.dim() != 2:
+                    raise ValueError(
+                        f"a parameter has shape {tuple(weight.shape)}; only a matrix can be "
+                        'orthogonalized: put it into a group with "is_orthogonal": False'
+                    )
+
+    def _update(self, weight: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not group["is_orthogonal"]:
+            super()._update(weight, group, state)
+            return
+        if not state:
+            state["mean"] = torch.zeros_like(weight)
+        gradient = weight.grad
+        assert gradient is not None  # `step` leaves out the weights without one
+        mean = state["mean"].lerp_(gradient, 1 - group["momentum"])
+        direction = orthogonalized(gradient.lerp(mean, group["momentum"]))
+        weight *= 1 - group["lr"] * group["weight_decay"]
+        weight.add_(direction, alpha=-group["lr"] * 0.2 * max(weight.shape) ** 0.5)
+
+
+def orthogonalized(matrix: Tensor, n_rounds: int = 5) -> Tensor:
+    """Return about U V^T of a matrix U S V^T: all singular values go to somewhere near 1.
+
+    Each round applies s -> 3.4445 s - 4.775 s^3 + 2.0315 s^5 to every singular value s, by products
+    alone (Newton & Schulz). The coefficients, of Jordan et al. 2024, blow small values up as fast
+    as they can, and so end between 0.7 and 1.2 and not at 1. In bfloat16, which is close enough.
+
+    Args:
+        matrix: `[m, n]`.
+
+    Returns:
+        `[m, n]`, bfloat16.
+    """
+    is_tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.bfloat16()
+    x = x.T if is_tall else x  # the products are the smaller the fewer rows
+    x = x / x.norm().clamp(min=1e-7)  # now no singular value is above 1
+    for _ in range(n_rounds):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=-4.775, alpha=2.0315), x, beta=3.4445)
+    return x.T if is_tall else x
 
 
 def Adam(  # noqa: N802 - it stands for the class of that name
@@ -145,6 +224,28 @@ def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
+def muon_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Split them as `decay_groups` does, the matrices of linear layers apart: `Muon` turns those.
+
+    Embeddings, and an output layer that shares its matrix with one, are not among them.
+    """
+    tables = {
+        id(p)
+        for m in model.modules()
+        if not isinstance(m, nn.Linear)
+        for p in m.parameters(recurse=False)
+    }
+    matrices, vectors = decay_groups(model, weight_decay)
+    parts: dict[bool, list[Tensor]] = {True: [], False: []}
+    for weight in matrices["params"]:
+        parts[weight.dim() == 2 and id(weight) not in tables].append(weight)
+    return [
+        {"params": parts[True], "weight_decay": weight_decay, "is_orthogonal": True},
+        {"params": parts[False], "weight_decay": weight_decay, "is_orthogonal": False},
+        vectors | {"is_orthogonal": False},
+    ]
+
+
 def make_optimizer(
     model: nn.Module,
     name: str = "adamw",
@@ -158,7 +259,8 @@ def make_optimizer(
     """Build an optimizer over a model's trainable parameters.
 
     Args:
-        name: "sgd", "adam" or "adamw". Each reads only the settings that it has.
+        name: "sgd", "adam", "adamw" or "muon". Each reads only the settings that it has; the
+            momentum of "muon" is 0.95.
         fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches.
 
     Raises:
@@ -184,7 +286,9 @@ def make_optimizer(
             return torch.optim.AdamW(groups, lr=lr, betas=betas, fused=True)
         case "adamw":
             return AdamW(groups, lr=lr, betas=betas)
-    raise ValueError(f"name is {name!r}; it must be 'sgd', 'adam' or 'adamw'")
+        case "muon":
+            return Muon(muon_groups(model, weight_decay), lr=lr, betas=betas)
+    raise ValueError(f"name is {name!r}; it must be 'sgd', 'adam', 'adamw' or 'muon'")
 
 
 def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:

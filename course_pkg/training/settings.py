@@ -21,13 +21,15 @@ class TrainerConfig:
     Attributes:
         n_steps: updates in all.
         n_accumulate: batches per update and process.
+        optimizer: "sgd", "adam", "adamw" or "muon".
         schedule: "cosine", "constant", "inverse_sqrt" or "warmup_stable_decay"; `lr` is its peak.
         n_decay: with "warmup_stable_decay", the updates at the end in which the rate falls. Before
             them a run may be resumed with another end: another `n_steps` and `n_decay`.
         clip_norm: longest joint gradient, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
-        fused: use torch's fused optimizer instead of the written-out one; same steps.
+        fused: use torch's fused optimizer instead of the written-out one; same steps; not
+            for Muon.
         compile: `torch.compile` the model; pays back after thousands of small updates.
         checkpoint_every: updates between checkpoints; a roll back loses at most these. Default:
             about 200, a multiple of `log_every`.

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import pretraining, pretraining_text
+from benchmarks import continuations, pretraining, pretraining_text
+from benchmarks.continuations import PROMPT
 from benchmarks.pretraining import Settings, has_stalled, only_process, settings_of
 from course_pkg.model_folders import load_model
 from course_pkg.models.ngram import NGram
@@ -38,6 +39,8 @@ def two_shelves(monkeypatch, shelves):
     monkeypatch.setattr(pretraining_text, "load_shelves", lambda: shelves)
     monkeypatch.setattr(pretraining_text, "N_TIMES", {"reference": 1, "names": 3})
     monkeypatch.setattr(pretraining_text, "N_CHARACTERS", 400)
+    monkeypatch.setattr(pretraining_text, "STORIES", "names")
+    monkeypatch.setattr(continuations, "N_TOKENS", 6)
     return shelves
 
 
@@ -137,8 +140,11 @@ def test_comparison_is_on_the_whole_test_text_of_each_kind(tmp_path, two_shelves
     command("train", tmp_path, n_updates=2, **TINY)
     command("compare", tmp_path, record=tmp_path / "record.json")
     record = json.loads((tmp_path / "record.json").read_text())
-    assert record["weights"] == "constant rate, update 2"
-    assert record["gpt"].keys() == record["ngram"]["test"].keys() == two_shelves.keys()
+    assert (record["weights"], record["before"]) == ("stable", None)
+    assert record["gpt"]["test"].keys() == record["ngram"]["test"].keys() == two_shelves.keys()
+    for model in ("gpt", "ngram"):
+        assert len(record[model]["stories"]) == pretraining.N_SHOWN
+        assert all(PROMPT.startswith(text[: len(PROMPT)]) for text in record[model]["stories"])
     model = load_model(tmp_path / "stable" / "model")
     model.model.requires_grad_(False)
     nats = 0.0
@@ -150,8 +156,73 @@ def test_comparison_is_on_the_whole_test_text_of_each_kind(tmp_path, two_shelves
             logits = model.model(ids[window:t][None])[0][0, -1]
             nats -= float(logits.log_softmax(-1)[ids[t]])
     n_bytes = sum(len(name.encode()) for name in two_shelves["names"][2])
-    ours = record["gpt"]["names"]
+    ours = record["gpt"]["test"]["names"]
     assert ours == pytest.approx(nats / math.log(2) / n_bytes, rel=1e-5)  # float32 sums
+
+
+@pytest.fixture
+def longer(tmp_path, monkeypatch):
+    """A run that goes on from another one's model, decayed; ready to be shipped elsewhere."""
+    command("train", tmp_path / "first", n_updates=2, **TINY)
+    begun = tmp_path / "first" / "stable" / "model"
+    flags = {"begin_with": begun, "optimizer": "muon", "lr": 0.01, "n_updates": 4}
+    same = {n: TINY[n] for n in ("batch_size", "n_warmup", "precision", "log_every")}
+    same |= {n: TINY[n] for n in ("evaluate_every", "checkpoint_every")}
+    command("train", tmp_path / "longer", **flags, **same)
+    monkeypatch.setattr(pretraining, "CHECKPOINTS", tmp_path / "checkpoints")
+    return begun, tmp_path / "longer"
+
+
+def test_run_can_go_on_from_a_model_with_its_sizes_and_its_tokens(longer):
+    begun, out = longer
+    first, settings = load_model(begun), settings_of(out, {})
+    assert settings.structure() == json.loads((begun / "config.json").read_text())["structure"]
+    assert (settings.d_model, settings.context_length) == (16, 12)
+    assert (out / "text" / "tokenizer.json").read_text() == (begun / "tokenizer.json").read_text()
+    start = load_checkpoint(out / "stable" / "step-000000002").weights
+    for name, weight in first.model.state_dict().items():  # two updates at a rate of 0.01 at most
+        assert torch.allclose(start[name], weight, atol=0.05), name
+    assert json.loads((out / "settings.json").read_text())["optimizer"] == "muon"
+
+
+def test_shipped_model_has_card_history_and_the_commands_that_repeat_it(longer, monkeypatch):
+    _, out = longer
+    record = out / "record.json"
+    with pytest.raises(SystemExit, match="no decayed weights; lower the rate"):
+        command("ship", out, record=record)
+    command("decay", out, updates=4)
+    command("ship", out, record=record, machine="an abacus")
+    shipped = load_model(pretraining.CHECKPOINTS / "gpt-small")
+    for name, weight in load_model(out / "decay-000000004" / "model").model.state_dict().items():
+        assert torch.equal(shipped.model.state_dict()[name], weight.half().float()), name
+    for fact in ("an abacus", "8 updates", "Muon", "0.01", "sha256", "CC BY-SA 4.0", "| names |"):
+        assert fact in shipped.card
+    assert str(out) not in shipped.card  # it travels; the folder it was made in does not
+    found = json.loads(record.read_text())
+    assert found["before"]["test"]["names"] > found["gpt"]["test"]["names"]
+    history = json.loads((pretraining.CHECKPOINTS / "gpt-small" / "history.json").read_text())
+    assert [entry["step"] for entry in history][-1] == 8
+    lines = [line for line in shipped.card.splitlines() if line.startswith("python -m")]
+    assert "benchmarks.pretraining train" in lines[1] and "--optimizer muon" in lines[1]
+    changed = dict(pair.split() for pair in lines[1].split(" --")[2:])
+    settings = settings_of(out, {})
+    for name, value in changed.items():
+        if name not in ("begin-with", "n-updates"):
+            assert str(getattr(settings, name.replace("-", "_"))) == value
+
+
+def test_model_that_predicts_some_text_no_better_is_not_shipped(longer, monkeypatch):
+    _, out = longer
+    command("decay", out, updates=4)
+    before = pretraining.before
+
+    def as_good(*arguments):
+        return before(*arguments) | {"test": {"reference": 99.0, "names": 0.01}}
+
+    monkeypatch.setattr(pretraining, "before", as_good)
+    with pytest.raises(SystemExit, match="began with predicts names as well"):
+        command("ship", out, record=out / "record.json")
+    assert not pretraining.CHECKPOINTS.exists()
 
 
 def test_run_ends_when_ten_evaluations_gain_nothing(tmp_path, monkeypatch):

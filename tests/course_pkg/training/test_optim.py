@@ -73,6 +73,85 @@ def test_optimizer_fused_equals_readable_matches_torch(name):
     torch.testing.assert_close(run(True), run(False), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(6, 10), (10, 6), (5, 5)])
+def test_muon_orthogonalizes_matrices_as_torch_and_updates_the_rest_by_adamw(shape):
+    def run(make):
+        generator = torch.Generator().manual_seed(4)
+        weights = [nn.Parameter(torch.randn(s, generator=generator)) for s in (shape, (7,))]
+        optimizers, trace = make(weights[:1], weights[1:]), []
+        for update in range(N_UPDATES):
+            for weight in weights:
+                weight.grad = (weight * (update + 1)).sin().detach()
+            for optimizer in optimizers:
+                optimizer.step()
+            trace += [weight.detach().clone() for weight in weights]
+        return trace
+
+    def ours(matrices, vectors):
+        groups = [{"params": matrices}, {"params": vectors, "is_orthogonal": False}]
+        return [optim.Muon(groups, 0.05, momentum=0.8, betas=(0.9, 0.95), weight_decay=0.3)]
+
+    def theirs(matrices, vectors):
+        muon = torch.optim.Muon(matrices, 0.05, 0.3, momentum=0.8, adjust_lr_fn="match_rms_adamw")
+        return [muon, torch.optim.AdamW(vectors, 0.05, betas=(0.9, 0.95), weight_decay=0.3)]
+
+    for our, their in zip(run(ours), run(theirs), strict=True):
+        # A bfloat16 product rounds at 2^-8, and a step has entries of about 0.2 lr = 0.01.
+        torch.testing.assert_close(our, their, rtol=0, atol=1e-4)
+
+
+def test_orthogonalized_matrix_keeps_its_singular_vectors_and_evens_out_their_values():
+    generator = torch.Generator().manual_seed(8)
+    u, _ = torch.linalg.qr(torch.randn(9, 4, generator=generator))
+    v, _ = torch.linalg.qr(torch.randn(4, 4, generator=generator))
+    matrix = u @ torch.diag(torch.tensor([8.0, 2.0, 1.0, 0.5])) @ v.T
+    for given in (matrix, matrix.T):
+        result = optim.orthogonalized(given).float()
+        assert result.shape == given.shape
+        values = torch.linalg.svdvals(result)
+        # Jordan et al. 2024: between about 0.7 and 1.2; bfloat16 adds a hundredth.
+        assert values.min() > 0.67 and values.max() < 1.22
+        inner = (u.T @ (result if given is matrix else result.T) @ v).abs()
+        assert (inner - inner.diagonal().diag()).max() < 0.05
+
+
+def test_muon_hand_worked_step_on_one_number():
+    # A 1 x 1 matrix is its own direction: s = 1, and five rounds of the polynomial from there.
+    weight = nn.Parameter(torch.tensor([[2.0]]))
+    weight.grad = torch.tensor([[-0.3]])
+    s = 1.0
+    for _ in range(5):
+        s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+    optim.Muon([weight], 0.1, weight_decay=0.5).step()
+    expected = 2.0 * (1 - 0.1 * 0.5) + 0.1 * 0.2 * s
+    assert weight.item() == pytest.approx(expected, abs=3e-4)  # bfloat16
+
+
+def test_muon_groups_take_the_matrices_of_linear_layers_and_no_embedding():
+    model = nn.ModuleDict({"embed": nn.Embedding(7, 3), "norm": nn.LayerNorm(3)})
+    model["hidden"] = nn.Linear(3, 5)
+    model["out"] = nn.Linear(3, 7)
+    model["out"].weight = model["embed"].weight
+    orthogonal, tables, vectors = optim.muon_groups(model, 0.1)
+    assert [p.shape for p in orthogonal["params"]] == [(5, 3)]
+    assert [p.shape for p in tables["params"]] == [(7, 3)]
+    assert sorted(p.shape for p in vectors["params"]) == [(3,), (3,), (5,), (7,)]
+    decays = [(g["weight_decay"], g["is_orthogonal"]) for g in (orthogonal, tables, vectors)]
+    assert decays == [(0.1, True), (0.1, False), (0.0, False)]
+    optimizer = optim.make_optimizer(model, "muon", lr=0.1)
+    assert isinstance(optimizer, optim.Muon)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    model["out"](model["norm"](model["embed"](torch.tensor([1])))).sum().backward()
+    optimizer.step()
+    changed = {n for n, p in model.named_parameters() if not torch.equal(p, before[n])}
+    assert changed == {
+        "embed.weight",
+        "norm.weight",
+        "norm.bias",
+        "out.bias",
+    }  # hidden: no gradient
+
+
 def test_optimizer_state_round_trips():
     def train(n_before, n_after):
         weight = nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
@@ -186,6 +265,8 @@ def test_step_schedule_halves_after_the_constant_epochs_matches_published():
         (lambda: optim.SGD([nn.Parameter(torch.zeros(1))], lr=-0.5), "lr is -0.5"),
         (lambda: optim.Adam([nn.Parameter(torch.zeros(1))], 0.1, betas=(0.9, 1.0)), r"0\.9, 1\.0"),
         (lambda: optim.make_optimizer(nn.Linear(1, 1), "lion", lr=0.1), "'lion'"),
+        (lambda: optim.Muon([nn.Parameter(torch.zeros(1, 1))], 0.1, 1.0), r"momentum is 1\.0"),
+        (lambda: optim.Muon([nn.Parameter(torch.zeros(3))], 0.1), r"shape \(3,\); only a matrix"),
         (lambda: optim.clip_global_norm([], max_norm=0.0), "max_norm is 0.0"),
         (lambda: optim.cosine_schedule(1.0, n_warmup=9, n_steps=9), "n_warmup is 9"),
         (lambda: optim.inverse_sqrt_schedule(512, n_warmup=0), "n_warmup is 0"),

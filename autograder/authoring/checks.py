@@ -19,6 +19,7 @@ plain data: None, bool, int, float, str, bytes, list, tuple, dict, set, NumPy ar
 import builtins
 import dis
 import inspect
+import itertools
 import linecache
 import re
 import textwrap
@@ -82,6 +83,7 @@ class Mistake:
     Attributes:
         endless: it does not end in at least one case, and is therefore stopped there.
         changed_from: the right answer of which it is a changed copy, if it is one.
+        replace: the texts that were replaced in its source, and by what.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Mistake:
     implementation: Any
     endless: bool = False
     changed_from: Any = None
+    replace: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Check:
         item: the `grade_id` of the item's test cell.
         target: the function or class that the student defines.
         reference: the version of `course_pkg` (or one built from it) with the same contract.
-        seconds: wall time that one probe may take.
+        seconds: CPU time that one probe may take.
         equivalent_mutants: automatic changes of the solution that do not change what it does, each
             with the reason.
     """
@@ -209,7 +212,8 @@ def mistake(
         try:
             if replace is None:
                 return Mistake(title, hint, answer, endless)
-            return Mistake(title, hint, _changed(answer, replace, title), endless, answer)
+            changed = _changed(answer, replace, title)
+            return Mistake(title, hint, changed, endless, answer, replace)
         except ValueError as error:
             item = Path(answer.__code__.co_filename).stem
             raise ValueError(f"{item}, mistake {title!r}: {error}") from None
@@ -221,6 +225,23 @@ def _changed(
     answer: Callable[..., Any], replace: Mapping[str, str], title: str
 ) -> Callable[..., Any]:
     """Compile an answer anew with some texts replaced; its source can be read as any other's."""
+    source = changed_source(answer, replace)
+    file = f"{answer.__code__.co_filename}: {title}"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    namespace, code = dict(answer.__globals__), compile(source, file, "exec")
+    for name in globals_read(code) - {answer.__name__, *namespace, *vars(builtins)}:
+        raise ValueError(f"it reads the name {name}, which its file does not have")
+    exec(code, namespace)
+    made: Callable[..., Any] = namespace[answer.__name__]
+    return made
+
+
+def changed_source(answer: Callable[..., Any], replace: Mapping[str, str]) -> str:
+    """Return the source of an answer with some texts replaced.
+
+    Raises:
+        ValueError: if a text does not occur exactly once, or shares a place with another.
+    """
     source = textwrap.dedent(inspect.getsource(answer))
     changes = []
     for old, new in replace.items():
@@ -235,16 +256,13 @@ def _changed(
         if is_block:
             new = textwrap.indent(textwrap.dedent(new).strip("\n"), found[0]["indent"])
         changes.append((*found[0].span(), new))
-    for start, end, new in sorted(changes, reverse=True):
+    changes.sort(reverse=True)
+    for (start, _, new), (_, end, _) in itertools.pairwise(changes):
+        if end > start:
+            raise ValueError(f"{new!r} is to replace what another text replaces, too")
+    for start, end, new in changes:
         source = source[:start] + new + source[end:]
-    file = f"{answer.__code__.co_filename}: {title}"
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    namespace, code = dict(answer.__globals__), compile(source, file, "exec")
-    for name in globals_read(code) - {answer.__name__, *namespace, *vars(builtins)}:
-        raise ValueError(f"it reads the name {name}, which its file does not have")
-    exec(code, namespace)
-    made: Callable[..., Any] = namespace[answer.__name__]
-    return made
+    return source
 
 
 def globals_read(code: CodeType) -> set[str]:

@@ -63,7 +63,8 @@ def release(
 
 @click.command(
     epilog="\b\nExamples:\n  autograder check ps1\n"
-    "  autograder check --all --no-mutants    a quick look at all sets"
+    "  autograder check --all --no-mutants    a quick look at all sets\n"
+    "  autograder check ps1 --thorough        before a class meets it"
 )
 @_names
 @_all
@@ -74,17 +75,34 @@ def release(
     help="Also change the solution in small ways, one at a time, and see each change noticed. It "
     "takes minutes, the rest seconds.",
 )
+@click.option(
+    "--thorough",
+    is_flag=True,
+    help="Also try answers that the author of the checks has not seen. It takes minutes more.",
+)
 @json_option
 @click.pass_obj
 @report_errors
 def check(
-    folder: Path | None, names: tuple[str, ...], every: bool, mutants: bool, as_json: bool
+    folder: Path | None,
+    names: tuple[str, ...],
+    every: bool,
+    mutants: bool,
+    thorough: bool,
+    as_json: bool,
 ) -> None:
     """Prove that a problem set judges well, before students meet it.
 
     The solution, the reference and every alternative must earn full points, the stub none; every
     recorded mistake must be caught and named; small changes of the solution must be noticed.
     Whatever is not so is listed at the end.
+
+    What the author knew, the checks know: that they catch it says little about what students will
+    write. With --thorough they meet two changes of the solution at once, two mistakes at once,
+    mistakes of other items where the signatures fit, and the answers of another author in
+    SET/outside/FUNCTION/, in files like wrong_01_what.py and right_01_what.py. The first three are
+    samples, the same each time. The last column counts the answers that were told which mistake
+    they are: it is untrue where that mistake behaves otherwise on fresh draws.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.validation.check_report import plain_report, print_report
@@ -93,7 +111,13 @@ def check(
     course, broken, plain = find_course(folder), False, []
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
-        report = check_set(released.problem_set, released.notebooks, with_mutants=mutants)
+        report = check_set(
+            released.problem_set,
+            released.notebooks,
+            with_mutants=mutants,
+            with_unseen=thorough,
+            outside=course.outside(name),
+        )
         if as_json:
             plain.append(plain_report(report))
         else:

@@ -163,6 +163,19 @@ class ItemJudge:
         (drawn,) = (d for d in self._cases(check, seed) if (d.part.name, d.request.case) == place)
         return _see(check, drawn, {place: observation.value}).wrong
 
+    def explains(
+        self, check: Check, seed: int, observations: Sequence[Observation], mistake: str
+    ) -> bool:
+        """Whether the mistake of this name gives in every case what was observed.
+
+        Raises:
+            CheckFault: if the check breaks.
+        """
+        answers = {(seen.part, seen.case): seen.value for seen in observations}
+        seen = [_see(check, drawn, answers) for drawn in self._cases(check, seed)]
+        number = check.mistakes.index(check.mistake(mistake))
+        return all(_explains(check, number, case) for case in _asked(seen))
+
     def _cases(self, check: Check, seed: int) -> list[_Drawn]:
         """Draw all cases, or return those drawn before: students of one seed come in a row."""
         of_seed = self._kept.setdefault(seed, {})
@@ -301,10 +314,22 @@ def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
     """
     if not is_telling([(case.observed, case.wrong) for case in seen]):
         return None
+    asked = _asked(seen)
     for number, mistake in enumerate(check.mistakes):
-        if all(_explains(check, number, case) for case in seen):
+        if all(_explains(check, number, case) for case in asked):
             return Misconception(mistake.name, mistake.hint)
     return None
+
+
+def _asked(seen: Sequence[_Seen]) -> list[_Seen]:
+    """Leave out what failed only because an earlier case of its part did not end."""
+    asked, ended = [], set()
+    for case in seen:
+        if case.drawn.part.name not in ended:
+            asked.append(case)
+        if isinstance(case.observed, Failure) and case.observed.kind == "timeout":
+            ended.add(case.drawn.part.name)
+    return asked
 
 
 def is_telling(answers: Sequence[tuple[Any, str | None]]) -> bool:

@@ -15,10 +15,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from autograder.inside import landlock, process_limits, seccomp
+from autograder.inside.messages import ALL_OUT_OF_TIME, ENDED, OUT_OF_MEMORY
 from autograder.inside.process_limits import WRITABLE, Limits
 
 # Where less is left on the disk, a submission without a disk of its own is killed.
@@ -45,8 +46,12 @@ class Isolation(Protocol):
     def enter(self) -> None:
         """Isolate this process; raises OSError where that fails, and then nothing may run."""
 
-    def exceeds_limits(self, outside: Iterable[int]) -> bool:
-        """Whether the session uses more than it may; `outside` are processes not of it."""
+    def exceeds_limits(self, outside: Iterable[int]) -> int:
+        """ALL_OUT_OF_TIME or OUT_OF_MEMORY if the session uses more than it may, else 0.
+
+        Args:
+            outside: processes not of the session.
+        """
 
     def kill_all(self, session: int) -> int:
         """Kill every process of the session, delete its files, return its exit status."""
@@ -84,9 +89,9 @@ class Unsandboxed:
     def enter(self) -> None:
         """Do nothing."""
 
-    def exceeds_limits(self, outside: Iterable[int]) -> bool:
+    def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Limit nothing."""
-        return False
+        return ENDED
 
     def kill_all(self, session: int) -> int:
         """Kill the session and its process group."""
@@ -117,13 +122,10 @@ class PerSubmission:
         os.chdir(process_limits.HOME)
         _restrict()
 
-    def exceeds_limits(self, outside: Iterable[int]) -> bool:
-        """Add up the memory of every process in the sandbox that is not the grader's."""
+    def exceeds_limits(self, outside: Iterable[int]) -> int:
+        """Add up what every process in the sandbox uses that is not the grader's."""
         inside = set(process_limits.processes()).difference(outside)
-        return (
-            process_limits.private_bytes(inside, self.limits.memory_bytes)
-            > self.limits.memory_bytes
-        )
+        return _exceeded(inside, self.limits)
 
     def kill_all(self, session: int) -> int:
         """Kill the session and its process group."""
@@ -211,20 +213,20 @@ class UserOrLandlock:
             landlock.enter(rules)
         seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
 
-    def exceeds_limits(self, outside: Iterable[int]) -> bool:
-        """Look at memory, at the work folder, and at what is left on its disk."""
+    def exceeds_limits(self, outside: Iterable[int]) -> int:
+        """Look at time and memory, at the work folder, and at what is left on its disk."""
         if self.uid is not None and os.geteuid() != self.uid:
             # As the student's user: root without all capabilities may not look at others' memory.
             os.setegid(self.uid)
             os.seteuid(self.uid)
-        inside = process_limits.descendants(os.getpid())
-        used = process_limits.private_bytes(inside, self.limits.memory_bytes)
+        exceeded = _exceeded(process_limits.descendants(os.getpid()), self.limits)
         disk = os.statvfs(self.work)
-        return (
-            used > self.limits.memory_bytes
-            or disk.f_bavail * disk.f_frsize < _DISK_RESERVE
+        if (
+            disk.f_bavail * disk.f_frsize < _DISK_RESERVE
             or _bytes_below(self.work, self.limits.disk_bytes) > self.limits.disk_bytes
-        )
+        ):
+            return OUT_OF_MEMORY
+        return exceeded
 
     def kill_all(self, session: int) -> int:
         """Kill all descendants until there are none, then empty the work folder."""
@@ -264,6 +266,14 @@ def can_enter(isolation: Isolation) -> bool:
             os._exit(os.waitpid(session, 0)[1] != 0)
         os._exit(1)
     return os.waitpid(supervisor, 0)[1] == 0
+
+
+def _exceeded(inside: Collection[int], limits: Limits) -> int:
+    """Say which limit these processes together exceed, if any."""
+    if process_limits.cpu_seconds(inside) > limits.submission_seconds:
+        return ALL_OUT_OF_TIME
+    used = process_limits.private_bytes(inside, limits.memory_bytes)
+    return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 
 def empty_folder(path: str) -> None:

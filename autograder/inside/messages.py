@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 # How a session ended: the exit status of its supervisor.
 ENDED, OUT_OF_MEMORY, STOPPED, NOT_ISOLATED = 0, 10, 11, 12
+CELL_OUT_OF_TIME, ALL_OUT_OF_TIME = 13, 14
 
 
 class WireError(Exception):
@@ -17,8 +18,9 @@ class Failure:
     Attributes:
         kind: "missing" (the name is not defined), "exception", "unusable" (an exception, but not
             in the student's own code: it cannot be called so, or its result is of another kind),
-            "timeout", "memory", "crash" (the process died) or "refused" (its answer broke the
-            wire's rules).
+            "timeout" (its CPU time is used up), "waiting" (it does not end, and for most of the
+            time does not compute), "late" (the time of the whole submission is used up), "memory",
+            "crash" (the process died) or "refused" (its answer broke the wire's rules).
         message: one line for people. It comes from student code: escape it before showing it.
     """
 
@@ -33,6 +35,7 @@ class ProbeRequest:
     Attributes:
         target: name that the student's notebook must define.
         source: Python source of the probe, a function of (implementation, inputs).
+        seconds: of CPU time.
     """
 
     item: str

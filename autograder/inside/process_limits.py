@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -31,11 +32,14 @@ STUDENT_ID = 1000
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Times are wall time.
+    """What one submission may use. Times are CPU time, so that a busy machine costs nobody a point.
 
     Attributes:
         cell_seconds: for each cell; a probe's own limit comes with its request.
         submission_seconds: for everything together.
+        wall_factor: how often each of these times may pass on the clock, for code that waits
+            instead of computing. Code that computes meets this limit only where the machine gives
+            it less than one part in `wall_factor` of a core.
         memory_bytes: for each process beyond what torch and numpy need, and for all together.
         disk_bytes: for each of the folders that can be written.
         output_bytes: what is kept of one cell's output.
@@ -43,6 +47,7 @@ class Limits:
 
     cell_seconds: float = 30.0
     submission_seconds: float = 120.0
+    wall_factor: float = 5.0
     memory_bytes: int = 2 << 30
     processes: int = 64
     disk_bytes: int = 64 << 20
@@ -143,6 +148,26 @@ def set_limits(limits: Limits, others: int = 0) -> None:
         hard = resource.getrlimit(name)[1]
         wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(name, (wanted, wanted))
+
+
+def stop_later(seconds: float, wall_factor: float) -> None:
+    """Let this process get SIGPROF after so much CPU time, SIGALRM after a multiple on the clock.
+
+    Args:
+        seconds: 0 takes both back.
+    """
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * wall_factor)
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """CPU time of these processes and of all children that they have waited for."""
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+            # After the name, which may hold anything: utime, stime, cutime, cstime.
+            ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def processes() -> list[int]:

@@ -18,6 +18,8 @@ import contextlib
 import gc
 import importlib
 import logging
+import math
+import mmap
 import os
 import select
 import signal
@@ -31,9 +33,9 @@ from typing import Any, NoReturn
 from autograder.inside import framing, process_limits, wire
 from autograder.inside.isolation import Isolation, choose_isolation
 from autograder.inside.messages import (
+    CELL_OUT_OF_TIME,
     ENDED,
     NOT_ISOLATED,
-    OUT_OF_MEMORY,
     STOPPED,
     Failure,
     ProbeRequest,
@@ -44,6 +46,7 @@ from autograder.inside.process_limits import Limits
 
 # Exit status of a probe process that has run every probe; with any other, student code ended it.
 _PROBES_DONE = 77
+_GRACE_SECONDS = 0.5  # of CPU time, for a cell that does not heed its limit
 _FOREVER = 1e6  # seconds; a socket's timeout cannot be much longer
 _WATCH_SECONDS = 0.1
 
@@ -175,6 +178,7 @@ def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any)
     """Start a session and watch it; return how it ended."""
     channel_fd, output_fd, kill_pipe_fd = fds
     outside = frozenset({1, os.getppid(), os.getpid()})
+    cell_limit = _CellLimit()
     try:
         isolation.prepare()
         pid = process_limits.fork()
@@ -182,15 +186,42 @@ def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any)
         return NOT_ISOLATED
     if pid == 0:
         os.close(kill_pipe_fd)
-        _run_session(channel_fd, output_fd, limits, isolation, shell)
+        _run_session(channel_fd, output_fd, limits, isolation, shell, cell_limit)
     os.close(channel_fd)
     os.close(output_fd)
-    ending = _watch(pid, kill_pipe_fd, isolation, outside)
+    ending = _watch(pid, kill_pipe_fd, isolation, outside, cell_limit)
     status = os.waitstatus_to_exitcode(isolation.kill_all(pid))
     return NOT_ISOLATED if status == NOT_ISOLATED and ending == ENDED else ending
 
 
-def _watch(pid: int, kill_pipe_fd: int, isolation: Isolation, outside: frozenset[int]) -> int:
+class _CellLimit:
+    """Up to what CPU time a session may run its cell, told to the supervisor.
+
+    The session stops a cell itself, by an exception; where none reaches, as inside C, no signal
+    does either: it is process 1 of its namespace, which the kernel shields from them.
+    """
+
+    def __init__(self) -> None:
+        self._shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("d")
+        self.seconds = math.inf
+
+    @property
+    def seconds(self) -> float:
+        """CPU time of the session since it began."""
+        return self._shared[0]
+
+    @seconds.setter
+    def seconds(self, value: float) -> None:
+        self._shared[0] = value
+
+
+def _watch(
+    pid: int,
+    kill_pipe_fd: int,
+    isolation: Isolation,
+    outside: frozenset[int],
+    cell_limit: _CellLimit,
+) -> int:
     poll = select.poll()
     session_fd = os.pidfd_open(pid)
     poll.register(session_fd, select.POLLIN)
@@ -201,13 +232,20 @@ def _watch(pid: int, kill_pipe_fd: int, isolation: Isolation, outside: frozenset
             return ENDED
         if kill_pipe_fd in ready:
             return STOPPED
-        if isolation.exceeds_limits(outside):
-            return OUT_OF_MEMORY
+        if process_limits.cpu_seconds([pid]) > cell_limit.seconds:
+            return CELL_OUT_OF_TIME
+        if exceeded := isolation.exceeds_limits(outside):
+            return exceeded
 
 
 # ------------------------------------------------------------------ the session
 def _run_session(
-    channel_fd: int, output_fd: int, limits: Limits, isolation: Isolation, shell: Any
+    channel_fd: int,
+    output_fd: int,
+    limits: Limits,
+    isolation: Isolation,
+    shell: Any,
+    cell_limit: _CellLimit,
 ) -> NoReturn:
     """Isolate this process, then do what the grader asks until it closes the channel."""
     try:
@@ -218,7 +256,7 @@ def _run_session(
         os.write(2, str(error).encode())
         os._exit(NOT_ISOLATED)
     with contextlib.suppress(BaseException):
-        _Session(socket.socket(fileno=channel_fd), limits, shell).run()
+        _Session(socket.socket(fileno=channel_fd), limits, shell, cell_limit).run()
     os._exit(0)
 
 
@@ -236,16 +274,21 @@ def _connect_output(output_fd: int) -> None:
 
 
 class TimeLimitError(BaseException):
-    """Raised inside a cell at its deadline; no `except Exception` catches it."""
+    """Raised inside a cell at its time limit; no `except Exception` catches it."""
 
 
 def _stop_cell(signum: int, frame: Any) -> None:
-    raise TimeLimitError("the time limit of this cell was exceeded")
+    if signum == signal.SIGPROF:
+        raise TimeLimitError("the time limit of this cell was exceeded")
+    raise TimeLimitError("this cell does not end, and for most of the time it has not computed")
 
 
 class _Session:
-    def __init__(self, channel: socket.socket, limits: Limits, shell: Any) -> None:
+    def __init__(
+        self, channel: socket.socket, limits: Limits, shell: Any, cell_limit: _CellLimit
+    ) -> None:
         self.channel = channel
+        self.cell_limit = cell_limit
         self.limits = limits
         self.shell = shell
         self.pid = os.getpid()
@@ -262,8 +305,11 @@ class _Session:
 
     def _run_cell(self, source: str) -> str | None:
         """Run one cell like Jupyter and return its error in one line."""
-        signal.signal(signal.SIGALRM, _stop_cell)
-        signal.setitimer(signal.ITIMER_REAL, self.limits.cell_seconds)
+        for signum in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(signum, _stop_cell)
+        process_limits.stop_later(self.limits.cell_seconds, self.limits.wall_factor)
+        used = sum(os.times()[:4])  # children that it has waited for included
+        self.cell_limit.seconds = used + self.limits.cell_seconds + _GRACE_SECONDS
         try:
             result = self.shell.run_cell(source, store_history=True)
             error = result.error_before_exec or result.error_in_exec
@@ -273,7 +319,8 @@ class _Session:
         finally:
             if os.getpid() != self.pid:  # a cell has forked and its child has come back here
                 os._exit(0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            process_limits.stop_later(0, self.limits.wall_factor)
+            self.cell_limit.seconds = math.inf
             with contextlib.suppress(BaseException):
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -289,8 +336,10 @@ class _Session:
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if status == _PROBES_DONE:
             return None
-        if status == -signal.SIGALRM:
+        if status == -signal.SIGPROF:
             return "timeout", "the time limit of this call was exceeded"
+        if status == -signal.SIGALRM:
+            return "waiting", "this call does not end, and for most of the time it has not computed"
         if status < 0:
             return "crash", f"the process was ended by {signal.Signals(-status).name}"
         return "crash", "the code ended the process"
@@ -303,12 +352,13 @@ class _Session:
         os.dup2(nothing, 2)
         for message in requests:
             request = ProbeRequest(**wire.decode(message))
-            # By its default action the signal ends this process even inside a call into C.
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_REAL, request.seconds)
+            # By its default action a signal ends this process even inside a call into C.
+            for signum in (signal.SIGPROF, signal.SIGALRM):
+                signal.signal(signum, signal.SIG_DFL)
+            process_limits.stop_later(request.seconds, self.limits.wall_factor)
             answer = _encode_answer(probe_or_failure(request, self.shell.user_ns))
             # Ended while it sends, it would leave half a message, as if it had tampered with them.
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            process_limits.stop_later(0, self.limits.wall_factor)
             framing.write(self.channel, answer, _forever())
 
 

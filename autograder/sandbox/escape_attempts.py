@@ -282,7 +282,9 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             "time",
             "loop where no exception reaches",
             "sum(range(10 ** 12))",
-            lambda cell, seconds: seconds < 3 * limits.cell_seconds and cell.error is not None,
+            lambda cell, seconds: (
+                seconds < 2 * limits.wall_factor * limits.cell_seconds and cell.error is not None
+            ),
         ),
         EscapeAttempt(
             "daemon",

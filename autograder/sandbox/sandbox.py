@@ -145,12 +145,13 @@ class Sandbox:
             try:
                 with self._new_session(known) as session:
                     progress.advance(session)
+                progress.cpu_seconds += session.cpu_seconds
             except ServerDiedError:
                 progress.problems.append("the sandbox ended and was started again")
                 self._stop()
             if not self._reusable:
                 self._stop()
-            if progress.is_complete or time.monotonic() > progress.deadline:
+            if progress.is_complete or progress.is_late:
                 break
         return progress.close(time.monotonic() - started)
 

@@ -15,16 +15,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.inside import framing, wire
-from autograder.inside.messages import NOT_ISOLATED, OUT_OF_MEMORY, Failure, ProbeRequest, WireError
+from autograder.inside.messages import (
+    ALL_OUT_OF_TIME,
+    CELL_OUT_OF_TIME,
+    NOT_ISOLATED,
+    OUT_OF_MEMORY,
+    Failure,
+    ProbeRequest,
+    WireError,
+)
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Observation, Run
 
-# The worker enforces time limits itself; this much later the grader does it from outside.
+# The worker enforces time limits itself; this much later the grader does it from outside, by the
+# clock, so the grace is multiplied by the limits' `wall_factor`, too.
 _GRACE_SECONDS = 2.0
 _REPORT_SECONDS = 20.0
 _MOST_OUTPUT = 64 << 20
+_LATE = "the time limit of the whole submission was exceeded"
 _FAILURE_KINDS = (
-    "missing", "exception", "unusable", "timeout", "memory", "crash", "refused",
+    "missing", "exception", "unusable", "timeout", "waiting", "memory", "crash", "refused",
 )  # fmt: skip
 
 
@@ -149,8 +159,13 @@ class Session:
         os.close(self.kill_pipe)
 
     def _died(self) -> DiedError:
-        if self.end() == OUT_OF_MEMORY:
+        status = self.end()
+        if status == OUT_OF_MEMORY:
             return DiedError("memory", "more memory was used than is allowed")
+        if status == CELL_OUT_OF_TIME:
+            return DiedError("timeout", "the time limit was exceeded")
+        if status == ALL_OUT_OF_TIME:
+            return DiedError("late", _LATE)
         return DiedError("crash", "the process ended")
 
     def _wait(self, deadline: float) -> None:
@@ -191,7 +206,9 @@ class Progress:
         self.cells = cells
         self.requests = requests
         self.limits = limits
-        self.deadline = start + limits.submission_seconds
+        self.deadline = start + limits.submission_seconds * limits.wall_factor
+        self.cpu_seconds = 0.0  # of the sessions that have ended, as far as they tell
+        self._is_spent = False
         self.results: dict[int, CellResult] = {}
         self.observations: dict[int, Observation] = {}
         self.problems: list[str] = []
@@ -204,24 +221,34 @@ class Progress:
         cells, requests = len(self.results), len(self.observations)
         return cells == len(self.cells) and requests == len(self.requests)
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the time of the whole submission is used up."""
+        spent = self._is_spent or self.cpu_seconds >= self.limits.submission_seconds
+        return spent or time.monotonic() > self.deadline
+
     def advance(self, session: Session) -> None:
         """Go on with a fresh process until all is done or something ends it."""
         if self._run_cells(session):
             self._run_probes(session)
 
     def _look_at(self, death: DiedError) -> None:
-        """Note it if student code has sent messages in the worker's place."""
+        """Note what follows for the whole submission from how a session ended.
+
+        Student code may have sent messages in the worker's place, or have used up all time.
+        """
+        self._is_spent = self._is_spent or death.failure.kind == "late"
         if isinstance(death, ProtocolError) and not self.tampered:
             self.tampered = True
             self.problems.append(f"messages out of the sandbox were tampered with: {death}")
 
     def close(self, seconds: float) -> Run:
         """Return the run; what was never reached is a Failure."""
-        late = Failure("timeout", "the time limit of the whole submission was exceeded")
+        late = Failure("late", _LATE)
         lost = Failure("crash", "the processes of this submission ended too often")
         for index in range(len(self.cells)):
             self.results.setdefault(index, CellResult(index, "", "this cell was not run"))
-        reason = late if seconds >= self.limits.submission_seconds else lost
+        reason = late if self.is_late else lost
         for index in range(len(self.requests)):
             if index not in self.observations:
                 self._observe(index, reason, 0.0)
@@ -234,7 +261,8 @@ class Progress:
         )
 
     def _within(self, seconds: float) -> float:
-        return min(self.deadline, time.monotonic() + seconds + _GRACE_SECONDS)
+        wall_seconds = (seconds + _GRACE_SECONDS) * self.limits.wall_factor
+        return min(self.deadline, time.monotonic() + wall_seconds)
 
     # -------------------------------------------------------------- cells
     def _run_cells(self, session: Session) -> bool:
@@ -310,11 +338,11 @@ class Progress:
         return []
 
     def _would_time_out(self, index: int, request: ProbeRequest) -> bool:
-        """Fail a request at once where an earlier case of the same part has run out of time."""
+        """Fail a request at once where an earlier case of the same part did not end."""
         for observation in self.observations.values():
             same = (observation.item, observation.part) == (request.item, request.part)
             value = observation.value
-            if same and type(value) is Failure and value.kind == "timeout":
+            if same and type(value) is Failure and value.kind in ("timeout", "waiting"):
                 self._observe(index, value, 0.0)
                 return True
         return False

@@ -1,6 +1,6 @@
 """Print what `autograder.validation.check_set` has found out about a problem set."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +9,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from autograder.validation.check_set import DEMANDS, SetReport, Trial
+from autograder.validation.unseen_answers import (
+    ANOTHER_ITEMS,
+    RIGHT,
+    TWO_CHANGES,
+    TWO_MISTAKES,
+    WRONG,
+    Unseen,
+)
 
 _GOOD, _BAD = "[green]✓[/green]", "[red]✗[/red]"
 
@@ -29,6 +37,12 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
         console.print(f"  [yellow]survives[/yellow] {trial.item}: {escape(trial.name)}")
     for item, change, reason in report.equivalent:
         console.print(f"  [dim]equivalent[/dim] {item}: {escape(change)}\n    {escape(reason)}")
+    if report.unseen:
+        console.print(_unseen(report))
+        for one in report.unseen:
+            if one.share >= 1 and one.kind in (TWO_CHANGES, TWO_MISTAKES, ANOTHER_ITEMS):
+                where = f"{one.item}: {one.kind}: {one.name}"
+                console.print(f"  [yellow]full points[/yellow] {escape(where)}")
     console.print(f"[dim]Demanded {DEMANDS}.[/dim]")
     for problem in report.problems:
         console.print(f"{_BAD} {escape(problem)}")
@@ -81,6 +95,32 @@ def _items(report: SetReport) -> Table:
     return table
 
 
+def _unseen(report: SetReport) -> Table:
+    """Make the table of the answers that the checks' author has not seen."""
+    table = Table(title="answers that the checks have not seen", show_footer=True)
+    table.add_column("item", footer="all")
+
+    def cells(unseen: Sequence[Unseen]) -> list[str]:
+        wrong = (TWO_CHANGES, TWO_MISTAKES, ANOTHER_ITEMS, WRONG)
+        right = [one for one in unseen if one.kind == RIGHT]
+        named = [one for one in unseen if one.named]
+        return [
+            *(_caught([one for one in unseen if one.kind == kind]) for kind in wrong),
+            _of(sum(one.share >= 1 for one in right), len(right)),
+            _of(sum(not one.untrue for one in named), len(named)),
+        ]
+
+    titles = (
+        *("mutants of two changes", "two mistakes at once", "another item's"),
+        *("wrong, from outside", "right, from outside: accepted", "diagnoses: true"),
+    )
+    for title, total in zip(titles, cells(report.unseen), strict=True):
+        table.add_column(title, justify="right", footer=total)
+    for item in report.points:
+        table.add_row(item, *cells([one for one in report.unseen if one.item == item]))
+    return table
+
+
 def _mistakes(report: SetReport) -> Table:
     table = Table(title="mistakes")
     for title in ("item", "misconception", "points left", "caught by", ""):
@@ -108,7 +148,7 @@ def _kept(trials: Iterable[Trial], title: str) -> str:
     return " / ".join(shares)
 
 
-def _caught(trials: Iterable[Trial]) -> str:
+def _caught(trials: Iterable[Trial | Unseen]) -> str:
     trials = list(trials)
     return _of(sum(trial.share < 1 for trial in trials), len(trials))
 

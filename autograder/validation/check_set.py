@@ -4,6 +4,7 @@
     stub, answers that mean nothing    ──►  no points
     mistakes                           ──►  fewer points, and their own misconception named
     mutants of the solution            ──►  fewer points, at least 98 % of those that differ
+    answers that the author never saw  ──►  what they are due, and no untrue diagnosis
     visible tests                      ──►  pass on every right answer, fail on the stub
 
 The answers are the course's own, so they run in plain processes. No verdict depends on time: a
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -30,6 +32,7 @@ from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge, is_telling
 from autograder.records import CheckFault, GraderError, Verdict
 from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
+from autograder.validation.unseen_answers import Unseen, answers_from_outside, try_unseen
 
 LEAST_MUTATION_SCORE = 0.98
 DEMANDS = (
@@ -83,6 +86,7 @@ class SetReport:
     Attributes:
         equivalent: mutants that change no behaviour: item, change, reason.
         faults: problems that belong to no trial.
+        unseen: what became of answers that the checks' author has not seen.
     """
 
     name: str
@@ -90,6 +94,7 @@ class SetReport:
     trials: tuple[Trial, ...]
     equivalent: tuple[tuple[str, str, str], ...]
     faults: tuple[str, ...]
+    unseen: tuple[Unseen, ...] = ()
 
     def of(self, item: str | None = None, kind: str | None = None) -> list[Trial]:
         """Return the trials of an item, or of a kind, or both."""
@@ -109,7 +114,8 @@ class SetReport:
     @property
     def problems(self) -> tuple[str, ...]:
         """Everything that must be fixed before release, in words."""
-        found = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in self.trials if t.problem]
+        tried: tuple[Trial | Unseen, ...] = (*self.trials, *self.unseen)
+        found = [f"{t.item}: {t.kind} {t.name!r}: {t.problem}" for t in tried if t.problem]
         if self.mutation_score < LEAST_MUTATION_SCORE:
             found.append(
                 f"{self.mutation_score:.1%} of the mutants are caught; "
@@ -128,30 +134,50 @@ def check_set(
     release: Release,
     *,
     with_mutants: bool = True,
+    with_unseen: bool = False,
+    outside: Path | None = None,
     seeds: Sequence[int] = SEEDS,
 ) -> SetReport:
     """Try a set's checks on everything that is known about its answers.
 
     Args:
-        with_mutants: the longest part; leave it out for a quick look.
+        with_mutants: leave them out for a quick look.
+        with_unseen: the longest part: answers that the checks' author has not seen.
+        outside: folder with answers by another author.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
 
     Raises:
-        GraderError: if the notebook lacks a cell that a check is about.
+        GraderError: if the notebook lacks a cell that a check is about, or a file in `outside` is
+            about none.
         CheckFault: if a check breaks on the reference version or while judging.
     """
     faults = list(lint(release, problem_set))
     trials: list[Trial] = []
+    unseen: list[Unseen] = []
+    given = answers_from_outside(outside, problem_set.checks) if outside else {}
     with _one_torch_thread():
         for check in problem_set.checks:
             faults += [*_too_few(check, release), *_free_names(check)]
             trials += _try_answers(check, release, seeds)
             if with_mutants:
                 trials += _try_mutants(check, release, seeds[0])
+            if with_unseen:
+                others = [other for other in problem_set.checks if other is not check]
+                files = given.get(check.target, [])
+                source = _cell(release.solution, f"{check.item}_answer").source
+                solved = _notebook(release.solution)
+                unseen += try_unseen(check, others, files, seeds[0], solved, source)
     listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
-    return SetReport(problem_set.name, points, tuple(trials), tuple(equivalent), (*faults, *stale))
+    return SetReport(
+        problem_set.name,
+        points,
+        tuple(trials),
+        tuple(equivalent),
+        (*faults, *stale),
+        tuple(unseen),
+    )
 
 
 # -- answers ---------------------------------------------------------------------------------------

@@ -13,12 +13,18 @@ from typing import Any
 from autograder.authoring.checks import Check
 from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
 from autograder.inside import wire
-from autograder.inside.messages import Failure, WireError
+from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import failure_of
 from autograder.records import CheckFault, Observation
 from autograder.validation import step_limit
 from autograder.validation.mutants import mutants
-from autograder.validation.plain_process import in_fork, probe_once
+from autograder.validation.plain_process import (
+    in_fork,
+    observations,
+    pack,
+    probe_once,
+    unpack,
+)
 
 # A mutant never ends if it takes so many times the steps of the solution, and so many more.
 STEPS_FACTOR, STEPS_MORE = 20, 1_000
@@ -102,7 +108,62 @@ def _try(
     source: str,
     own_steps: Sequence[int] | None,
 ) -> Fate:
-    requests, count = judge.requests(check, seed), step_limit.StepCounter()
+    steps: list[int] = []
+    requests = judge.requests(check, seed)
+    for request, (value, n) in _answers(requests, namespace, source, own_steps):
+        if _never_ended(value):
+            return Fate(stopped=True, steps=tuple(steps))
+        steps.append(n)
+        seen = Observation(request.item, request.part, request.case, value)
+        try:
+            wrong = judge.what_is_wrong(check, seed, seen)
+        except CheckFault as fault:
+            return Fate(fault=str(fault))
+        if wrong is not None and own_steps is not None:
+            return Fate((request.part,), steps=tuple(steps))
+    return Fate(steps=tuple(steps))
+
+
+def observe_counted(
+    requests: Sequence[ProbeRequest],
+    namespace: Callable[[], dict[str, Any]],
+    source: str,
+    own_steps: Sequence[int] | None,
+) -> tuple[tuple[Observation, ...], tuple[int, ...]]:
+    """Ask a version every request, in a process of its own.
+
+    Args:
+        own_steps: of the solution in each case; None if this is the solution.
+
+    Returns:
+        What it answers, a "timeout" where it never ends, and the steps that it took in each case.
+    """
+
+    def work(send: Callable[[bytes], None]) -> None:
+        steps = []
+        for _, (value, n) in _answers(requests, namespace(), source, own_steps):
+            send(pack(value))
+            steps.append(n)
+        send(pack(steps))
+
+    messages, _ = in_fork(work, LONGEST_CPU_SECONDS)
+    values = [unpack(message) for message in messages]
+    *values, steps = values if len(values) > len(requests) else [*values, []]
+    values += [Failure("crash", "the process ended")] * (len(requests) - len(values))
+    return observations(requests, values), tuple(steps)
+
+
+def _answers(
+    requests: Sequence[ProbeRequest],
+    namespace: dict[str, Any],
+    source: str,
+    own_steps: Sequence[int] | None,
+) -> Iterator[tuple[ProbeRequest, tuple[Any, int]]]:
+    """Yield each request, its answer and the steps that it took.
+
+    After a case that never ends, the later ones of its part are not asked, as in grading.
+    """
+    count = step_limit.StepCounter()
     limits = [sys.maxsize] * len(requests)
     if own_steps is not None:
         limits = [STEPS_MORE + STEPS_FACTOR * steps for steps in own_steps]
@@ -113,23 +174,24 @@ def _try(
         exec(step_limit.compile_counted(source), namespace)
     except BaseException as error:
         broken = failure_of(error)
-    steps: list[int] = []
+    endless = Failure("timeout", "it takes too many steps")
+    if count.is_over:
+        broken = endless
+    ended: set[str] = set()  # parts
     for request, limit in zip(requests, limits, strict=True):
-        if count.is_over:
-            break
+        if request.part in ended:
+            yield request, (endless, 0)
+            continue
         count.start(limit)
         value = broken or _as_sent(probe_once(request, namespace))
-        if count.is_over:
-            break
-        steps.append(count.steps)
-        seen = Observation(request.item, request.part, request.case, value)
-        try:
-            wrong = judge.what_is_wrong(check, seed, seen)
-        except CheckFault as fault:
-            return Fate(fault=str(fault))
-        if wrong is not None and own_steps is not None:
-            return Fate((request.part,), steps=tuple(steps))
-    return Fate(stopped=count.is_over, steps=tuple(steps))
+        if count.is_over or value is endless:
+            ended.add(request.part)
+            value = endless
+        yield request, (value, count.steps)
+
+
+def _never_ended(value: Any) -> bool:
+    return isinstance(value, Failure) and value.kind == "timeout"
 
 
 def _as_sent(value: Any) -> Any:

@@ -60,23 +60,30 @@ def observe(
 
     Args:
         tests: source to run in the answer's namespace after the probes.
-        endless: the answer is known not to end, so each request is stopped, and gives a "timeout".
+        endless: the answer may not end; a request that does not gives a "timeout" after
+            `ENDLESS_CPU_SECONDS`, and so do the later ones of its part, as in grading.
         cpu_seconds: after which the process is killed, whatever it does.
     """
     messages, killed = in_fork(
-        lambda send: _serve(lambda value: send(_pack(value)), requests, answer, tests, endless),
+        lambda send: _serve(lambda value: send(pack(value)), requests, answer, tests, endless),
         cpu_seconds,
     )
     kind, what = ("timeout", f"stopped after {cpu_seconds} s of CPU") if killed else ("crash", "")
     nothing = Failure(kind, what or "the process ended without an answer")
-    values = [_unpack(message) for message in messages]
+    values = [unpack(message) for message in messages]
     *values, complaint = values + [nothing] * (len(requests) + 1 - len(values))
-    observations = tuple(
+    said = complaint.message if isinstance(complaint, Failure) else None
+    return Observed(observations(requests, values), said, killed)
+
+
+def observations(
+    requests: Sequence[ProbeRequest], values: Sequence[Any]
+) -> tuple[Observation, ...]:
+    """Put each answer beside its request."""
+    return tuple(
         Observation(request.item, request.part, request.case, value)
         for request, value in zip(requests, values, strict=True)
     )
-    said = complaint.message if isinstance(complaint, Failure) else None
-    return Observed(observations, said, killed)
 
 
 def in_fork(
@@ -124,8 +131,14 @@ def _serve(
         for _ in range(len(requests) + 1):
             send(failure_of(error))
         return
+    stopped: dict[str, Failure] = {}
     for request in requests:
-        send(_bounded(partial(probe_once, request, namespace), endless))
+        value = stopped.get(request.part)
+        if value is None:
+            value = _bounded(partial(probe_once, request, namespace), endless)
+        if isinstance(value, Failure) and value.kind == "timeout":
+            stopped[request.part] = value
+        send(value)
     send(_bounded(partial(_complaint, tests, namespace), endless))
 
 
@@ -154,7 +167,8 @@ def _complaint(tests: str, namespace: Mapping[str, Any]) -> Failure | None:
     return None
 
 
-def _pack(value: object) -> bytes:
+def pack(value: object) -> bytes:
+    """Encode an answer, or the Failure that says why it may not travel."""
     if not isinstance(value, Failure):
         try:
             return wire.encode(("value", value))
@@ -163,6 +177,7 @@ def _pack(value: object) -> bytes:
     return wire.encode(("failure", value.kind, value.message))
 
 
-def _unpack(message: bytes) -> Any:
+def unpack(message: bytes) -> Any:
+    """Return what was packed."""
     kind, *content = wire.decode(message)
     return content[0] if kind == "value" else Failure(*content)

@@ -30,6 +30,14 @@ def sandbox():
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def brief():
+    """Give little time to compute, but much on the clock, since this machine may be busy."""
+    limits = Limits(cell_seconds=0.15, submission_seconds=1.2, wall_factor=60)
+    with Sandbox(limits=limits, libraries=()) as sandbox:
+        yield sandbox
+
+
 def test_isolation_is_named(sandbox):
     assert sandbox.isolation.startswith("tier A: bubblewrap")
 
@@ -83,11 +91,61 @@ def test_endless_call_fails_the_later_cases_of_its_part_at_once(sandbox):
     assert values(run)[50] == 0
 
 
-def test_whole_submission_has_a_deadline(sandbox):
-    run = sandbox.run(["import time"] + ["time.sleep(1.9)"] * 9, [request(x=1)])
-    assert len(run.cells) == 10
-    assert run.cells[9].error == "this cell was not run"
-    assert values(run)[0].kind == "timeout"
+def test_time_limit_counts_computing_and_ends_waiting_later(brief):
+    cells = [
+        "import time",
+        "def f(x):\n    time.sleep(x)\n    return x",
+        "def g(x):\n    while x: pass\n    return x",
+    ]
+    requests = [
+        request(part="a short wait", seconds=0.03, x=0.1),  # longer than the limit, on the clock
+        request(part="a long wait", seconds=0.03, x=600.0),
+        request(part="a long wait", seconds=0.03, x=0.0, case=1),
+        request("g", part="no wait", seconds=0.03, x=1),
+    ]
+    short, long, later, endless = values(brief.run(cells, requests))
+    assert short == 0.1
+    assert long.kind == later.kind == "waiting" and "has not computed" in long.message
+    assert endless.kind == "timeout"
+
+
+def test_cells_end_at_a_time_that_they_compute_or_much_later(brief):
+    cells = ["import time\ntime.sleep(0.6)", "time.sleep(600)", "while True: pass", "print('next')"]
+    run = brief.run(cells, [])
+    assert run.cells[0].error is None
+    assert "has not computed" in run.cells[1].error
+    assert run.cells[2].error == "TimeLimitError: the time limit of this cell was exceeded"
+    assert run.cells[3].output == "next\n"
+
+
+def test_cell_that_no_exception_reaches_ends_by_the_time_that_it_computes(brief):
+    run = brief.run(["sum(range(10 ** 12))", "print('next')"], [])
+    assert run.cells[0].error == "timeout: the time limit was exceeded"
+    assert run.problems == ("cell 0 was left out: the time limit was exceeded",)
+
+
+def test_whole_submission_has_a_time_to_compute(brief):
+    in_children = """
+import os
+for _ in range(8):
+    if os.fork() == 0:
+        while True: pass
+os.wait()
+"""
+    run = brief.run(["print('first')", in_children, "print('next')"], [request(x=1)])
+    assert run.cells[0].output == "first\n"
+    assert run.cells[1].error == "late: the time limit of the whole submission was exceeded"
+    assert run.cells[2].error == "this cell was not run"
+    assert values(run)[0].kind == "late"
+
+
+def test_whole_submission_has_a_deadline():
+    limits = Limits(cell_seconds=1, submission_seconds=1, wall_factor=2)
+    with Sandbox(limits=limits, libraries=()) as sandbox:
+        run = sandbox.run(["import time"] + ["time.sleep(0.9)"] * 4, [request(x=1)])
+    assert len(run.cells) == 5
+    assert run.cells[4].error == "this cell was not run"
+    assert values(run)[0].kind == "late"
 
 
 def test_output_is_cut_and_the_cut_is_named(sandbox):
@@ -124,7 +182,8 @@ def test_messages_that_student_code_sends_are_noticed(sandbox, variant):
 
 def test_time_limit_while_a_large_value_is_sent_is_not_taken_for_tampering(sandbox):
     cells = ["import time\ndef f(x):\n    time.sleep(x)\n    return bytes(60 << 20)"]
-    requests = [request(item=str(case), seconds=0.5, x=0.40 + 0.02 * case) for case in range(6)]
+    # So long a wait that the clock's limit of 0.6 seconds may end it anywhere.
+    requests = [request(item=str(case), seconds=0.03, x=0.50 + 0.02 * case) for case in range(6)]
     run = sandbox.run(cells, requests)
     assert not run.tampered and run.problems == ()
 

@@ -1,0 +1,247 @@
+"""Try a set's checks on answers that their author has not seen: the catalogue cannot grade itself.
+
+    mutant of two changes     two operators of the solution at once
+    two mistakes at once      of the catalogue, where both changes fit into one answer
+    another item's            its mistakes and its reference, where the signatures fit
+    right, wrong              by another author: `<set>/outside/<function>/wrong_01_<what>.py`
+
+All but the last are far too many, so a sample is drawn from them, the same each time. A diagnosis
+that one of them is given is put to the proof on fresh draws: it is untrue where the mistake that it
+names behaves otherwise than the answer.
+"""
+
+import ast
+import contextlib
+import inspect
+import itertools
+import random
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from autograder.authoring.checks import Check, changed_source
+from autograder.grading.judge import ItemJudge
+from autograder.inside.messages import ProbeRequest
+from autograder.records import CheckFault, GraderError, Observation
+from autograder.validation.mutant_fates import observe_counted
+from autograder.validation.mutants import mutants
+from autograder.validation.plain_process import observe
+
+MUTANT, TWO_CHANGES, TWO_MISTAKES = "mutant", "mutant of two changes", "two mistakes at once"
+ANOTHER_ITEMS, RIGHT, WRONG = "another item's", "right, from outside", "wrong, from outside"
+MOST = 30
+"""Of each kind, for each item; answers from outside are all tried."""
+FRESH_SEEDS = (1001, 1002)
+_FILE = re.compile(r"(right|wrong)_\d\d_\w+\.py")
+
+Namespace = dict[str, Any]
+Ask = Callable[[Sequence[ProbeRequest]], Sequence[Observation]]
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """One answer, and what the checks made of it.
+
+    Attributes:
+        kind: one of the above.
+        share: of the item's points that it earned.
+        failed: the parts that did not hold, with what the student would read.
+        named: the mistake that it was told to be; empty if none.
+        untrue: whether that mistake behaves otherwise on fresh draws.
+    """
+
+    item: str
+    kind: str
+    name: str
+    share: float
+    failed: tuple[tuple[str, str], ...]
+    named: str
+    untrue: bool
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the checks; empty if they did well.
+
+        Changes made by machine may cancel each other out, so a right answer may come of them.
+        """
+        if self.untrue:
+            return f"is told to be {self.named!r}, which it is not"
+        if self.kind == RIGHT and self.share < 1:
+            part, message = self.failed[0]
+            return f"a right answer loses points: {part}: {message}"
+        if self.kind == WRONG and self.share >= 1:
+            return "is not caught"
+        return ""
+
+
+def try_unseen(
+    check: Check,
+    others: Sequence[Check],
+    outside: Sequence[Path],
+    seed: int,
+    solved: Callable[[], Namespace],
+    source: str,
+) -> Iterator[Unseen]:
+    """Try all that can be had for one item.
+
+    Args:
+        others: the checks of the set's other items.
+        outside: files of answers to this item by another author.
+        solved: makes the namespace of the solution's notebook.
+        source: of the solution's cell.
+
+    Raises:
+        CheckFault: if a check breaks.
+    """
+    judge, fresh = ItemJudge(), ItemJudge()
+    for kind, name, ask in itertools.chain(
+        _mutants(check, solved, source),
+        _pairs(check),
+        _transplants(check, others, solved),
+        _from_outside(outside, solved),
+    ):
+        verdict = judge.verdict(check, seed, ask(judge.requests(check, seed)))
+        if verdict.fault:
+            raise CheckFault(f"{check.item}: {verdict.fault}")
+        named = verdict.misconception.name if verdict.misconception else ""
+        untrue = bool(named) and not all(
+            fresh.explains(check, other, ask(fresh.requests(check, other)), named)
+            for other in FRESH_SEEDS
+        )
+        failed = tuple((part.part, part.message) for part in verdict.parts if not part.passed)
+        yield Unseen(
+            check.item, kind, name, verdict.points / verdict.max_points, failed, named, untrue
+        )
+
+
+def answers_from_outside(folder: Path, checks: Sequence[Check]) -> dict[str, list[Path]]:
+    """Find the files of answers by another author, by the name of the function that they define.
+
+    Raises:
+        GraderError: if a file lies or is named otherwise than the module says.
+    """
+    found: dict[str, list[Path]] = {check.target: [] for check in checks}
+    for path in sorted(folder.rglob("*.py")):
+        if path.parent.parent != folder or path.parent.name not in found:
+            raise GraderError(f"{path}: its folder must be one of {sorted(found)} in {folder}")
+        if not _FILE.fullmatch(path.name):
+            raise GraderError(f"{path}: its name must be like right_01_what.py or wrong_01_what.py")
+        found[path.parent.name].append(path)
+    return found
+
+
+def _sample(check: Check, kind: str, things: Sequence[Any]) -> list[Any]:
+    if len(things) <= MOST:
+        return list(things)
+    return random.Random(f"{check.item}/{kind}").sample(list(things), MOST)
+
+
+# -- kinds of answers: each yields its kind, its name, and what asks it ----------------------------
+
+
+def _counted(namespace: Callable[[], Namespace], solution: str) -> Callable[[str], Ask]:
+    """Return what makes versions of a solution that can be asked, by counting steps."""
+    known: dict[tuple[int, str], tuple[int, ...]] = {}
+
+    def version(source: str) -> Ask:
+        def ask(requests: Sequence[ProbeRequest]) -> Sequence[Observation]:
+            draw = id(requests[0].inputs), requests[0].part  # kept as long as the judge keeps it
+            if draw not in known:
+                known[draw] = observe_counted(requests, namespace, solution, None)[1]
+            return observe_counted(requests, namespace, source, known[draw])[0]
+
+        return ask
+
+    return version
+
+
+def _mutants(
+    check: Check, solved: Callable[[], Namespace], source: str
+) -> Iterator[tuple[str, str, Ask]]:
+    version, same = _counted(solved, source), check.equivalent_mutants
+    first = [mutant for mutant in mutants(source) if mutant.change not in same]
+    for mutant in _sample(check, MUTANT, first):
+        yield MUTANT, mutant.change, version(mutant.source)
+    draw = random.Random(f"{check.item}/{TWO_CHANGES}")
+    known = {ast.unparse(ast.parse(source)), *(mutant.source for mutant in mutants(source))}
+    for one in draw.choices(first, k=MOST):
+        fitting = [
+            mutant
+            for mutant in mutants(one.source)
+            if mutant.source not in known and mutant.change not in same
+        ]
+        if fitting:
+            two = draw.choice(fitting)
+            known.add(two.source)
+            yield TWO_CHANGES, f"{one.change}; {two.change}", version(two.source)
+
+
+def _pairs(check: Check) -> Iterator[tuple[str, str, Ask]]:
+    made = [mistake for mistake in check.mistakes if mistake.replace]
+    fitting = []
+    for one, two in itertools.combinations(made, 2):
+        if one.changed_from is two.changed_from and not one.replace.keys() & two.replace.keys():
+            with contextlib.suppress(ValueError, SyntaxError):
+                source = changed_source(one.changed_from, {**one.replace, **two.replace})
+                ast.parse(source)
+                fitting.append((one, two, source))
+    versions: dict[Callable[..., Any], Callable[[str], Ask]] = {}
+    for one, two, source in _sample(check, TWO_MISTAKES, fitting):
+        base = one.changed_from
+        rename = f"\n{check.target} = {base.__name__}\n"
+        right = textwrap.dedent(inspect.getsource(base)) + rename
+        versions.setdefault(base, _counted(partial(dict, base.__globals__), right))
+        yield TWO_MISTAKES, f"{one.name} {two.name}", versions[base](source + rename)
+
+
+def _transplants(
+    check: Check, others: Sequence[Check], solved: Callable[[], Namespace]
+) -> Iterator[tuple[str, str, Ask]]:
+    shape = _parameters(check.alternatives[0].implementation)
+    fitting = [
+        (f"{other.target}: {name}", implementation)
+        for other in others
+        for name, implementation in (
+            ("the reference", other.reference),
+            *((mistake.name, mistake.implementation) for mistake in other.mistakes),
+        )
+        if _parameters(implementation) == shape
+    ]
+    for name, implementation in _sample(check, ANOTHER_ITEMS, fitting):
+        namespace = partial(_with, solved, {check.target: implementation})
+        yield ANOTHER_ITEMS, name, _bounded(namespace)
+
+
+def _from_outside(
+    files: Sequence[Path], solved: Callable[[], Namespace]
+) -> Iterator[tuple[str, str, Ask]]:
+    for path in files:
+        kind = RIGHT if path.name.startswith("right") else WRONG
+        yield kind, path.stem, _bounded(partial(_defined_by, path, solved))
+
+
+def _bounded(namespace: Callable[[], Namespace]) -> Ask:
+    """Return what asks an answer whose steps cannot be counted."""
+    return lambda requests: observe(requests, namespace, endless=True).observations
+
+
+def _with(solved: Callable[[], Namespace], more: Namespace) -> Namespace:
+    return {**solved(), **more}
+
+
+def _defined_by(path: Path, solved: Callable[[], Namespace]) -> Namespace:
+    """Run the file as the student's cell, among the solutions of the other items."""
+    namespace = solved()
+    exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), namespace)
+    return namespace
+
+
+def _parameters(implementation: Callable[..., Any]) -> tuple[int, frozenset[str]]:
+    """Return how many parameters a function has by position, and which by name alone."""
+    found = inspect.signature(implementation).parameters.values()
+    by_name = frozenset(p.name for p in found if p.kind is p.KEYWORD_ONLY)
+    return len(found) - len(by_name), by_name

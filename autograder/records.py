@@ -147,6 +147,7 @@ class Timing:
         seconds_late: beyond `due`; 0 within the grace period.
         penalty: points taken away from what was earned.
         note: what an instructor should know about these times.
+        marked_late: the learning platform calls it late, though by these times it is not.
     """
 
     submitted: str = ""
@@ -156,6 +157,7 @@ class Timing:
     seconds_late: float = 0.0
     penalty: float = 0.0
     note: str = ""
+    marked_late: bool = False
 
 
 class State(StrEnum):
@@ -248,3 +250,8 @@ class FinalScore:
     submitted: str = ""
     last_name: str = ""
     first_name: str = ""
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether anybody, machine or person, has graded anything of it."""
+        return not self.items or not all(item.waiting for item in self.items)

@@ -34,9 +34,6 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
     if due is not None and submitted is None and found.path is not None:
         note = note or "nobody knows when it was handed in"
         note += "; no points were taken off"
-    if found.marked_late and not late:
-        note = f"{note}; " if note else ""
-        note += "the learning platform marks it as late"
     return Timing(
         submitted=submitted.isoformat() if submitted is not None else "",
         source=_source(found),
@@ -45,6 +42,7 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
         seconds_late=late.total_seconds(),
         penalty=_penalty(late, policy, points),
         note=note,
+        marked_late=found.marked_late and not late,
     )
 
 

@@ -14,7 +14,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,11 +30,14 @@ from autograder.files import write_atomically, write_if_new
 from autograder.grading.grader import Graded
 from autograder.intake.collection import Delivery, collect
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import Grade, GraderError, HandGrade, State
+from autograder.records import Grade, GraderError, State
 from autograder.reports import instructor_pages, student_feedback
+from autograder.reports.instructor_pages import HandGrades
 from autograder.store.grade_changes import Change, change_between
 from autograder.store.gradebook import Gradebook, formgrader_notebook
 from autograder.store.journal import Journal, Record
+
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,16 @@ class ClassResult:
 
     Attributes:
         reused: how many grades were taken over from an earlier run.
+        by_hand: for each student, what people gave for each cell.
         changes: whose grade differs from the one recorded earlier, and why.
         notices: what an instructor should know about the class as a whole.
         page: the instructor's page, which leads to each student's.
     """
 
     problem_set: str
+    outline: Outline
     grades: tuple[Grade, ...]
+    by_hand: HandGrades
     reused: int
     changes: tuple[Change, ...]
     seconds: float
@@ -100,15 +106,17 @@ def grade_class(
         ledger = _Ledger(journal)
         graded = _grade(released, received, settings, ledger, watcher)
         with contextlib.closing(graded):  # an error in what is written ends the processes, too
-            page = _write_outputs(released, graded, settings).page
+            outputs = _write_outputs(released, graded, settings)
     return ClassResult(
         problem_set=released.name,
+        outline=released.outline,
         grades=tuple(sorted(ledger.grades, key=lambda grade: grade.student)),
+        by_hand=outputs.by_hand,
         reused=sum(arrival.takes_over(settings.resume) for arrival in received),
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
         seconds=time.monotonic() - started,
-        page=page,
-        notices=tuple(_notices(released, received)),
+        page=outputs.page,
+        notices=(*_notices(released, received), *_missing(outputs, received)),
     )
 
 
@@ -186,12 +194,14 @@ class _Outputs:
     Attributes:
         by_hand: for each student, what people gave for each cell.
         page: the instructor's page.
+        known: everybody in the gradebook, whatever they handed in.
     """
 
     outline: Outline
     grades: Sequence[Grade]
-    by_hand: Mapping[str, Mapping[str, HandGrade]]
+    by_hand: HandGrades
     page: Path
+    known: frozenset[str]
 
 
 def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Settings) -> _Outputs:
@@ -207,7 +217,7 @@ def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Se
                 yield answer.grade, pages.write(answer)
 
         book.record(released.name, written())
-        by_hand = book.hand_grades(released.name)
+        by_hand, known = book.hand_grades(released.name), book.students()
     grades.sort(key=lambda grade: grade.student)
     # Apart from the students' pages, whose folder may be published as it is.
     page = settings.out / "dashboard" / released.name / "index.html"
@@ -216,7 +226,7 @@ def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Se
     write_atomically(page, dashboard.encode())
     history = instructor_pages.changes_page(released.outline, changes)
     write_atomically(page.with_name("changes.html"), history.encode())
-    return _Outputs(released.outline, grades, by_hand, page)
+    return _Outputs(released.outline, grades, by_hand, page, known)
 
 
 class _StudentPages:
@@ -226,9 +236,7 @@ class _StudentPages:
         by_hand: for each student, what people gave for each cell.
     """
 
-    def __init__(
-        self, released: ReleasedSet, out: Path, by_hand: Mapping[str, Mapping[str, HandGrade]]
-    ) -> None:
+    def __init__(self, released: ReleasedSet, out: Path, by_hand: HandGrades) -> None:
         self._released = released
         self._out = out
         self._by_hand = by_hand
@@ -295,4 +303,15 @@ def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[st
         yield (
             f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "
             "handed in: of these no points were taken off"
+        )
+
+
+def _missing(outputs: _Outputs, received: Sequence[Received]) -> Iterator[str]:
+    """Name who is in the gradebook and not in this delivery."""
+    missing = sorted(outputs.known - {arrival.task.submission.student for arrival in received})
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        yield (
+            f"{len(missing)} in the gradebook handed in nothing here; what was recorded of them "
+            f"stays: {', '.join(missing[:_MOST_NAMES])}{more}"
         )

@@ -143,7 +143,8 @@ def _grade_once(
         click.echo(json.dumps(output.plain_result(result), indent=None if held else 1))
     else:
         output.print_result(console, result, settings)
-    return FINDINGS if result.states[State.GRADER_FAULT] else 0
+    without = result.states[State.GRADER_FAULT] + result.states[State.REFUSED]
+    return FINDINGS if without else 0
 
 
 def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:

@@ -91,16 +91,22 @@ def export(
     table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
         scores = book.final_scores(name)
-    request = ExportRequest(outline, scores, table, column, identifier, comments)
+    graded = [score for score in scores if score.is_graded]
+    ungraded = [score for score in scores if not score.is_graded]
+    request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)
     made = _FORMATS[form].write(request)
+    notes = (
+        *made.notes,
+        *(f"{one.student} has no grade: nothing could be read" for one in ungraded),
+    )
     if as_json:
         columns, *rows = csv.reader(io.StringIO(made.text, newline=""))
         plain = {"problem_set": name, "format": form, "columns": columns, "rows": rows}
-        click.echo(json.dumps({**plain, "notes": made.notes}, indent=1))
+        click.echo(json.dumps({**plain, "notes": notes}, indent=1))
     else:
         click.echo(made.text, nl=False)
-        note(made.notes)
-    sys.exit(FINDINGS if made.notes else 0)
+        note(notes)
+    sys.exit(FINDINGS if notes else 0)
 
 
 @click.command(epilog="\b\nExample:\n  autograder gradescope ps1 --visibility after_published")

@@ -15,8 +15,9 @@ from autograder.class_run.pipeline import ClassResult, Watcher
 from autograder.class_run.plan import Planned
 from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
-from autograder.records import Grade, State, Timing, Verdict
+from autograder.records import Grade, HandGrade, State, Timing, Verdict
 from autograder.reports.html import duration
+from autograder.reports.instructor_pages import total
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
 from autograder.store.grade_changes import describe_item_change
@@ -84,7 +85,7 @@ def plain_result(result: ClassResult) -> dict[str, Any]:
                 "state": grade.state.value,
                 "points": grade.points,
                 "penalty": grade.timing.penalty,
-                "final_points": grade.final_points,
+                "final_points": total(grade, result.by_hand),
                 "max_points": grade.max_points,
                 "items": {verdict.item: verdict.points for verdict in grade.verdicts},
                 "timing": asdict(grade.timing),
@@ -105,7 +106,7 @@ def print_result(console: Console, result: ClassResult, settings: Settings) -> N
     table = Table("student", "points", "state", "noticed", box=None, pad_edge=False)
     table.columns[1].justify = "right"
     for row in shown:
-        points = f"{row.final_points:g} of {row.max_points:g}" if row.verdicts else "open"
+        points = _points(row, result)
         state = Text(row.state.value, style=_COLOURS[row.state])
         noticed = printable("; ".join([*_late(row.timing), *row.reasons]))
         noticed.truncate(160, overflow="ellipsis")
@@ -127,6 +128,20 @@ def print_result(console: Console, result: ClassResult, settings: Settings) -> N
     console.print(f"Gradebook    {shown_address(settings.url)}", soft_wrap=True)
 
 
+def _points(grade: Grade, result: ClassResult) -> str:
+    """Points of checks and people together, of those that have been judged so far."""
+    if grade.state is State.REFUSED or not grade.verdicts:
+        return "open"
+    given = result.by_hand.get(grade.student, {})
+    judged = {verdict.item: verdict.max_points for verdict in grade.verdicts}
+    judged |= {
+        item.name: item.points
+        for item in result.outline.items
+        if given.get(item.name, HandGrade(None)).points is not None
+    }
+    return f"{total(grade, result.by_hand):g} of {sum(judged.values()):g}"
+
+
 def _late(timing: Timing) -> list[str]:
     """What to say of a time; that nobody knows it is said once for all such submissions."""
     words = []
@@ -134,6 +149,8 @@ def _late(timing: Timing) -> list[str]:
         words.append(f"{duration(timing.seconds_late)} late: -{timing.penalty:g} points")
     if timing.note and timing.source:
         words.append(timing.note)
+    if timing.marked_late:
+        words.append("the learning platform marks it as late")
     return words
 
 

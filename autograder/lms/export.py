@@ -34,10 +34,12 @@ class ExportRequest:
 
     Attributes:
         outline: of the problem set, with the titles that students read.
+        scores: of those of whom anything was graded.
         roster: what the platform exported; whoever it names is found by their identifiers.
         column: name of the column of grades; empty for the format's own.
         identifier: name of the column that says who it is; empty for the format's own.
         comments: name of a column of comments to be written; none if empty.
+        ungraded: scores of the others, whose file was refused: no grade, which is not 0 points.
     """
 
     outline: Outline
@@ -46,6 +48,7 @@ class ExportRequest:
     column: str = ""
     identifier: str = ""
     comments: str = ""
+    ungraded: Sequence[FinalScore] = ()
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _student_row(grade: Grade, points: float) -> dict[str, Any]:
         "grade": grade,
         "points": points,
         "is_late": timing.seconds_late > 0,
-        "problems": bool(timing.note) or grade.state is not State.GRADED,
+        "problems": timing.note or timing.marked_late or grade.state is not State.GRADED,
         "noticed": [*grade.reasons, *_said_of_time(timing)],
     }
 
@@ -109,6 +109,8 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
         yield f"time from {timing.source or 'an unnamed source'}"
     if timing.note:
         yield timing.note
+    if timing.marked_late:
+        yield "the learning platform marks it as late"
 
 
 def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:

@@ -190,6 +190,11 @@ class Gradebook:
         )
         yield from self._book.db.execute(query)
 
+    def students(self) -> frozenset[str]:
+        """Return everybody whom the gradebook knows, from any set."""
+        with _report_errors(self.url):
+            return frozenset(self._book.db.scalars(select(api.Student.id)))
+
     def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
         """Return what each submission counts, as formgrader does."""
         with _report_errors(self.url):
@@ -310,19 +315,19 @@ def _score(row: Any, verdict: Verdict | None, state: State, blank: bool) -> None
         row.auto_score = verdict.points if row.auto_score is None else row.auto_score
         row.needs_manual_grade = True
         return
-    if verdict is not None:
-        score: float | None = verdict.points
-    elif state is State.REFUSED or blank:
-        score = 0.0
-    else:
+    if state is State.REFUSED:  # nothing was read, so nothing is worth 0: a person decides
         score = None
+    elif verdict is not None:
+        score = verdict.points
+    else:
+        score = 0.0 if blank else None
     changed = row.auto_score != score
     row.auto_score = score
     if row.manual_score is not None:
         # nbgrader's rule: a person looks again where the machine has changed its mind.
         row.needs_manual_grade = row.needs_manual_grade or (changed and verdict is not None)
     else:
-        row.needs_manual_grade = score is None or state in (State.REFUSED, State.GRADER_FAULT)
+        row.needs_manual_grade = score is None or state is State.GRADER_FAULT
 
 
 def _time(submission: Any, assignment: Any, timing: Timing) -> None:

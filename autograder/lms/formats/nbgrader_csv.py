@@ -10,15 +10,18 @@ _COLUMNS = (
 
 
 def nbgrader_csv(request: ExportRequest) -> Export:
-    """Write one row for each submission."""
-    rows = (
-        (
-            *(request.outline.name, score.due, score.submitted, score.student, score.last_name),
-            *(score.first_name, score.email, score.raw_points, score.penalty),
-            *(score.points, score.max_points),
+    """Write one row for each submission; without points where nothing was graded."""
+    rows = []
+    for score in sorted((*request.scores, *request.ungraded), key=lambda score: score.student):
+        points = (score.raw_points, score.penalty, score.points)
+        rows.append(
+            (
+                *(request.outline.name, score.due, score.submitted, score.student),
+                *(score.last_name, score.first_name, score.email),
+                *(points if score.is_graded else ("", "", "")),
+                score.max_points,
+            )
         )
-        for score in request.scores
-    )
     return Export(write_table([_COLUMNS, *rows]))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from nbgrader import api
 
 from autograder.authoring.notebooks import as_text
 from autograder.cli import main as cli
@@ -43,7 +44,7 @@ def graded(run, hand_in, toys, tmp_path, without_sandbox):
     hand_in("bo", double=toys.square, mean=toys.mean)
     folder = hand_in("cy [red]", b"{")
     out = tmp_path / "out"
-    result = run("grade", "toy", "--submissions", folder, "--out", out)
+    result = run("grade", "toy", "--submissions", folder, "--out", out, expect=FINDINGS)
     return out, folder, result
 
 
@@ -112,10 +113,11 @@ def test_export_speaks_json_in_every_format(run, graded, tmp_path):
     out, *_ = graded
     path = tmp_path / "worksheet.csv"
     path.write_text("Identifier,Email address,Grade\nParticipant 5,bo,\n")
-    plain = run("export", "toy", "--out", out, "--json")
+    plain = run("export", "toy", "--out", out, "--json", expect=FINDINGS)
     made = json.loads(plain.stdout)
-    rows = list(csv.reader(io.StringIO(run("export", "toy", "--out", out).stdout)))
-    assert [made["columns"], *made["rows"]] == rows and made["notes"] == []
+    text = run("export", "toy", "--out", out, expect=FINDINGS).stdout
+    assert [made["columns"], *made["rows"]] == list(csv.reader(io.StringIO(text)))
+    assert made["notes"] == ["cy [red] has no grade: nothing could be read"]
     words = ("--format", "moodle-worksheet", "--roster", path)
     result = run("export", "toy", "--out", out, "--json", *words, expect=FINDINGS)
     made = json.loads(result.stdout)
@@ -213,20 +215,36 @@ def test_grade_prints_a_table_that_adds_up(graded):
 def test_grade_says_what_a_second_run_took_over_and_what_has_changed(run, graded, hand_in, toys):
     out, folder, _ = graded
     hand_in("bo", double=toys.double, mean=toys.mean)
-    result = run("grade", "toy", "--submissions", folder, "--out", out)
-    assert "1 graded now, 2 taken over from an earlier run" in result.stdout
+    (folder / "ada.ipynb").unlink()
+    result = run("grade", "toy", "--submissions", folder, "--out", out, expect=FINDINGS)
+    assert "1 in the gradebook handed in nothing here; what was recorded of them stays: ada" in (
+        result.stdout.replace("\n", " ")
+    )
+    assert "1 graded now, 1 taken over from an earlier run" in result.stdout
     assert "bo: changed: 50 -> 90 points" in result.stdout
+
+
+def test_grade_counts_what_people_have_given_by_hand(run, graded):
+    out, folder, _ = graded
+    with api.Gradebook(f"sqlite:///{out / 'gradebook.db'}") as book:
+        essay = book.find_grade("toy_essay", "toy", "toy", "ada")
+        essay.manual_score, essay.needs_manual_grade = 7, False
+        book.db.commit()
+    result = run("grade", "toy", "--submissions", folder, "--out", out, expect=FINDINGS)
+    assert "97 of 100" in result.stdout and "50 of 90" in result.stdout
 
 
 def test_grade_again_takes_over_nothing(run, graded):
     out, folder, _ = graded
-    result = run("grade", "toy", "--submissions", folder, "--out", out, "--again")
+    words = ("grade", "toy", "--submissions", folder, "--out", out)
+    result = run(*words, "--again", expect=FINDINGS)
     assert "3 graded now, 0 taken over" in result.stdout
 
 
 def test_grade_prints_json_for_scripts(run, graded):
     out, folder, _ = graded
-    loaded = json.loads(run("grade", "toy", "--submissions", folder, "--out", out, "--json").stdout)
+    words = ("grade", "toy", "--submissions", folder, "--out", out, "--json")
+    loaded = json.loads(run(*words, expect=FINDINGS).stdout)
     assert loaded["received"] == 3 == sum(loaded["states"].values())
     assert loaded["grades"][1]["items"] == {"toy_double": 20, "toy_mean": 30}
 
@@ -274,12 +292,14 @@ def test_explain_rejects_what_it_does_not_know(run, graded, student, item, messa
 
 def test_export_prints_nbgraders_columns(run, graded):
     out, *_ = graded
-    rows = list(csv.DictReader(io.StringIO(run("export", "toy", "--out", out).stdout)))
+    made = run("export", "toy", "--out", out, expect=FINDINGS)
+    rows = list(csv.DictReader(io.StringIO(made.stdout)))
     assert [(row["student_id"], row["score"], row["max_score"]) for row in rows] == [
         ("ada", "90.0", "100.0"),
         ("bo", "50.0", "100.0"),
-        ("cy [red]", "0.0", "100.0"),
+        ("cy [red]", "", "100.0"),  # nothing could be read: no grade, which is not 0 points
     ]
+    assert made.stderr == "note: cy [red] has no grade: nothing could be read\n"
 
 
 def test_export_rejects_a_class_that_was_never_graded(run, tmp_path):
@@ -293,9 +313,9 @@ def test_grade_says_how_it_read_the_submissions(run, toys, toy_course, tmp_path,
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("lovelaceada_LATE_12345_678_toy-1.ipynb", notebook)
     out = tmp_path / "out"
-    assert (
-        "read as: Canvas archive" in run("grade", "toy", "--submissions", path, "--out", out).stdout
-    )
+    shown = run("grade", "toy", "--submissions", path, "--out", out).stdout
+    assert "read as: Canvas archive" in shown
+    assert "the learning platform marks it as late" in shown
     roster = tmp_path / "gradebook.csv"
     roster.write_text(
         "\ufeffStudent;ID;SIS Login ID;Section;Toy set (9)\n    Points Possible;;;;100\n"
@@ -352,7 +372,6 @@ def test_export_for_moodle_s_gradebook_names_people_by_the_chosen_column(run, gr
     assert [(row["Username"], row["Toy set"]) for row in rows] == [
         ("ada", "90"),
         ("bo", "50"),
-        ("cy [red]", "0"),
     ]
 
 
@@ -373,7 +392,7 @@ def test_a_new_export_format_is_one_new_file(graded, toy_course, tmp_path):
         line = [sys.executable, "-c", command, tmp_path / "plugins", "--course", toy_course.folder]
         return subprocess.run([*line, "export", *words], capture_output=True, text=True).stdout
 
-    assert run("toy", "--out", graded[0], "--format", "blackboard") == "Toy set\t3\n"
+    assert run("toy", "--out", graded[0], "--format", "blackboard") == "Toy set\t2\n"
     taught = run("--help")
     assert "[canvas|moodle|moodle-worksheet|csv|blackboard]" in taught
     assert "blackboard        one line" in taught and "blackboard        Full Grade" in taught

@@ -140,7 +140,8 @@ def test_refused_submission_has_no_points_and_is_shown_to_a_person(url, book):
     book.record(
         "toy", [(dataclasses.replace(GRADE, state=State.REFUSED, verdicts=none), frozenset())]
     )
-    assert set(_rows(url).values()) == {(0.0, None, True)}
+    assert set(_rows(url).values()) == {(None, None, True)}
+    assert not book.final_scores("toy")[0].is_graded  # which is not 0 points
 
 
 def test_fault_of_the_course_keeps_an_earlier_score(url, book):

@@ -26,6 +26,7 @@ PUBLISHED = {
     "pronunciation_gpu": "From spelling to pronunciation, by the larger recipe",
     "multi30k_quick": "German captions into English, by small networks",
     "multi30k_gpu": "German captions into English",
+    "pretraining": "Our GPT, and counting the same text",
     "movie_reviews": "Is a film liked?",
     "adaptation": "Tagging, inference and choice",
     "objectives": "What an encoder is asked in pretraining",
@@ -156,7 +157,28 @@ def _ladder(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"subject": s, "ours": v, "published": None, "source": ""} for s, v in rows.items()]
 
 
+def _pretraining(record: dict[str, Any]) -> list[dict[str, Any]]:
+    models = {"gpt": "GPT", "ngram": f"{record['ngram']['order']}-gram", "before": "GPT before"}
+    rows = [
+        (f"{text}: {title}, bits per byte", record[model]["test"][text])
+        for text in record["gpt"]["test"]
+        for model, title in models.items()
+        if record[model]
+    ]
+    shares = {
+        title: record[model] and record[model]["sentences"] for model, title in models.items()
+    }
+    shares["held-out stories themselves"] = record["held-out stories"]
+    rows += [
+        (f"well-formed sentences: {title}, percent", share["percent_well_formed"])
+        for title, share in shares.items()
+        if share
+    ]
+    return [{"subject": s, "ours": v, "published": None, "source": ""} for s, v in rows]
+
+
 _OWN_FORM = {
+    "pretraining": _pretraining,
     "shakespeare_cpu": _shakespeare,
     "shakespeare_gpu": _shakespeare,
     "ladder": _ladder,

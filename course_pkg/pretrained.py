@@ -98,7 +98,7 @@ def pretraining_history(name: str) -> list[dict[str, Any]]:
 
     Returns:
         entries with the "step" and its "valid_loss" in nats per target; a GPT's have a "sample" of
-        what it wrote by then.
+        what it wrote by then. Those of a later run, on other text, name it as "run".
 
     Raises:
         ValueError: if no such model ships with the package.

@@ -1,9 +1,10 @@
 """Compare the time of a submission with its due date.
 
 When a file came is believed as far as its source goes: a learning platform's record is its own, but
-`timestamp.txt` in nbgrader's exchange is written by the student's account. The source is shown
-wherever the time is, and a time that cannot be true (in the future, or before the set was released)
-counts as unknown. Nothing is taken without a due date, nor where nobody knows when a file came.
+`timestamp.txt` and the folders' names in nbgrader's exchange are written by the student's account.
+The source is shown wherever the time is. The exchange's file system knows better when a file came,
+and a time that cannot be true (in the future, or before the set was released) counts as unknown.
+Nothing is taken without a due date, nor where nobody knows when a file came.
 """
 
 import math
@@ -36,7 +37,7 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
         note += "; no points were taken off"
     return Timing(
         submitted=submitted.isoformat() if submitted is not None else "",
-        source=_source(found),
+        source=_source(found, submitted),
         due=due.isoformat() if due is not None else "",
         extended=found.student in policy.extensions,
         seconds_late=late.total_seconds(),
@@ -52,19 +53,29 @@ def _penalty(late: timedelta, policy: Policy, points: float) -> float:
 
 
 def _believed(found: Collected, policy: Policy, now: datetime) -> tuple[datetime | None, str]:
-    submitted = found.submitted_at
+    """Return the time that counts, and a word on a claim that does not.
+
+    A student's account writes the names in nbgrader's exchange. When the file arrived there is the
+    file system's own record, and counts where the two are apart.
+    """
+    submitted, arrived, why = found.submitted_at, found.arrived_at, ""
     if submitted is None:
         return None, ""
-    said = f"it claims to be from {submitted.isoformat()} ({_source(found)})"
     if submitted > now + _CLOCKS_DIFFER:
-        return None, f"{said}, which is in the future"
-    if policy.released is not None and submitted < policy.released:
-        return None, f"{said}, before the set was released"
-    return submitted, ""
+        why = "which is in the future"
+    elif policy.released is not None and submitted < policy.released:
+        why = "before the set was released"
+    elif arrived is not None and abs(arrived - submitted) > _CLOCKS_DIFFER:
+        why = f"but arrived at {arrived.isoformat(timespec='seconds')}, which counts"
+    if not why:
+        return submitted, ""
+    return arrived, f"it claims to be from {submitted.isoformat()} ({_source(found)}), {why}"
 
 
-def _source(found: Collected) -> str:
+def _source(found: Collected, believed: datetime | None = None) -> str:
     """Say where a time was read, and whether its student could have written it."""
+    if believed is not None and believed == found.arrived_at:
+        return "the exchange's file system"
     if found.time_source.startswith(_CLAIMS):
         return f"{found.time_source}, which the student's account can write"
     return found.time_source

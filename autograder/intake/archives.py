@@ -55,6 +55,8 @@ class Delivered:
         path: where it lies, for people; in a zip file, the archive's path and its own after it.
         refusal: why it is not read; empty if it may be tried.
         is_folder: it is a folder, or a link to one.
+        arrived_at: when the file system last took note of it, in seconds since 1970. Its owner
+            cannot set that back, as they can every other time. None inside a zip file.
     """
 
     parts: tuple[str, ...]
@@ -62,6 +64,7 @@ class Delivered:
     is_folder: bool = False
     refusal: str = ""
     reader: Callable[[int], bytes] = field(default=_unreadable, repr=False, compare=False)
+    arrived_at: float | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -147,6 +150,7 @@ def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -
         is_folder=entry.is_dir(),
         refusal=link,
         reader=lambda max_bytes: read_untrusted(root, parts, max_bytes),
+        arrived_at=entry.stat(follow_symlinks=False).st_ctime,
     )
 
 

@@ -1,8 +1,8 @@
 """Find the notebooks of a class: every student exactly once, in whichever layout they came."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from autograder.intake.archives import Delivered, contents
@@ -11,6 +11,7 @@ from autograder.records import GraderError, SubmissionRefused
 
 MAX_NOTEBOOK_BYTES = 16 << 20
 _TIME_FILE = "timestamp.txt"
+_A_COPY = timedelta(hours=1)
 _MAX_TIME_BYTES = 100
 
 
@@ -24,6 +25,7 @@ class Collected:
         submitted_at: when it was handed in, with its time zone; None where the layout does not say.
         time_source: where `submitted_at` was read, in words; empty if it is None.
         marked_late: the learning platform itself calls it late, without saying since when.
+        arrived_at: when the exchange's file system received it, where that can be told.
         delivered: what `read_notebook` reads.
     """
 
@@ -33,6 +35,7 @@ class Collected:
     submitted_at: datetime | None = None
     time_source: str = ""
     marked_late: bool = False
+    arrived_at: datetime | None = None
     delivered: Delivered | None = field(default=None, repr=False, compare=False)
 
 
@@ -71,7 +74,32 @@ def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Deli
     chosen = tuple(
         choose(student, students[student], problem_set, layout) for student in sorted(students)
     )
+    if layout is Layout.EXCHANGE:
+        chosen, more = _with_arrivals(chosen)
+        remarks += more
     return Delivery(layout, chosen, remarks)
+
+
+def _with_arrivals(
+    found: tuple[Collected, ...],
+) -> tuple[tuple[Collected, ...], tuple[str, ...]]:
+    """Add when each file arrived in the exchange; not if this is a copy of the exchange."""
+    arrivals = {
+        one.student: datetime.fromtimestamp(one.delivered.arrived_at, UTC)
+        for one in found
+        if one.submitted_at and one.delivered and one.delivered.arrived_at is not None
+    }
+    apart = [
+        arrivals[one.student] - one.submitted_at
+        for one in found
+        if one.submitted_at and one.student in arrivals
+    ]
+    if sum(gap > _A_COPY for gap in apart) * 2 > len(apart):
+        return found, (
+            "most files came here over an hour after the time in their folder's name, as in a copy "
+            "of the exchange: when they were handed in, only the students' own accounts say",
+        )
+    return tuple(replace(one, arrived_at=arrivals.get(one.student)) for one in found), ()
 
 
 def read_notebook(found: Collected) -> bytes:
@@ -115,7 +143,7 @@ def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Co
         submitted_at,
         source,
         handed.marked_late,
-        chosen,
+        delivered=chosen,
     )
 
 

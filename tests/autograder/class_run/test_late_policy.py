@@ -122,6 +122,23 @@ def test_source_that_a_student_can_write_says_so(tmp_path, source, shown):
     assert timing_of(_found(tmp_path, time_source=source), TEN_A_DAY, 100.0, NOW).source == shown
 
 
+@pytest.mark.parametrize("claimed", [DUE - timedelta(days=1), NOW + timedelta(days=1)])
+def test_arrival_in_the_exchange_counts_where_a_name_claims_another_time(tmp_path, claimed):
+    arrived = DUE + timedelta(days=1, hours=1)
+    there = {"submitted_at": claimed, "time_source": "nbgrader's exchange", "arrived_at": arrived}
+    timing = timing_of(_found(tmp_path, **there), TEN_A_DAY, 80.0, NOW)
+    assert (timing.submitted, timing.penalty) == (arrived.isoformat(), 16)
+    assert timing.source == "the exchange's file system"
+    assert f"it claims to be from {claimed.isoformat()}" in timing.note
+
+
+def test_claim_that_the_file_system_bears_out_is_shown_as_a_claim(tmp_path):
+    there = {"time_source": "nbgrader's exchange", "arrived_at": DUE + timedelta(seconds=9)}
+    timing = timing_of(_found(tmp_path, **there), TEN_A_DAY, 80.0, NOW)
+    assert (timing.submitted, timing.penalty, timing.note) == (DUE.isoformat(), 0, "")
+    assert timing.source == "nbgrader's exchange, which the student's account can write"
+
+
 # ------------------------------------------------------------------ the course's file
 def test_course_without_a_file_has_no_due_dates(toy_course):
     assert read_policy(toy_course, "toy") == Policy()

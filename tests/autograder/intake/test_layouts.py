@@ -197,7 +197,24 @@ def test_exchange_grades_the_newest_and_says_how_many_it_passed_over(delivered):
     assert bo.submitted_at == datetime(2026, 2, 3, 10, 0, 0, 1, tzinfo=UTC)
     assert ada.time_source == "nbgrader's exchange"
     assert ada.reasons == ()  # handing in again is no problem
-    assert found.remarks == ("1 student handed in again; 1 earlier submission was not graded",)
+    again, *copied = found.remarks
+    assert again == "1 student handed in again; 1 earlier submission was not graded"
+    # The files of the folder were made today, so it cannot be the exchange itself.
+    assert all("as in a copy of the exchange" in remark for remark in copied)
+    assert len(copied) == (ada.path.parent.is_dir()) and ada.arrived_at is None
+
+
+def test_exchange_s_own_file_system_says_when_a_file_arrived(delivered):
+    now = datetime.now(UTC)
+    honest = [f"{name}+ps1+{now:%Y-%m-%d %H:%M:%S.%f} UTC/ps1.ipynb" for name in ("ada", "bo")]
+    yesterday = now - timedelta(days=1)
+    found = delivered(*honest, f"eve+ps1+{yesterday:%Y-%m-%d %H:%M:%S.%f} UTC/ps1.ipynb")
+    assert found.remarks == ()
+    in_zip = not found.submissions[0].path.exists()  # where times are the archive's own
+    for one in found:
+        assert in_zip or abs(one.arrived_at - now) < timedelta(minutes=5)
+    (eve,) = [one for one in found if one.student == "eve"]
+    assert eve.submitted_at == yesterday  # a claim; lateness compares the two
 
 
 @pytest.mark.slow

@@ -81,6 +81,12 @@
     );
   }
 
+  /** A probability with as many digits as it takes to show that it is not zero. */
+  function probability(p) {
+    if (p === 0 || p >= 0.0005) return p.toFixed(p === 0 ? 0 : 3);
+    return p.toLocaleString("en-US", { maximumSignificantDigits: 1, maximumFractionDigits: 20 });
+  }
+
   /** Horizontal bars of probability; a row is {label, value, mark}. */
   function bars(rows) {
     const most = Math.max(...rows.map((row) => row.value), 1e-9);
@@ -93,7 +99,7 @@
           row.mark ? { "data-mark": true } : {},
           h("span", { class: "lm-bar-label" }, row.label),
           h("span", { class: "lm-bar", style: `--share: ${row.value / most}`, "aria-hidden": "true" }),
-          h("span", { class: "lm-bar-value" }, row.value.toFixed(3) + (row.mark ? ` ${row.mark}` : "")),
+          h("span", { class: "lm-bar-value" }, probability(row.value) + (row.mark ? ` ${row.mark}` : "")),
         ),
       ),
     );
@@ -115,5 +121,5 @@
     window.MathJax?.startup?.promise?.then(() => watch("div.math, mjx-container[display]"));
   });
 
-  window.lm = { Element, h, choices, bars, showWhitespace };
+  window.lm = { Element, h, choices, bars, probability, showWhitespace };
 })();

@@ -83,7 +83,7 @@
       const end = this.position === text.length ? " That was the last letter." : "";
       this.say(
         `“${showWhitespace(letter)}” after ${n} ${n === 1 ? "guess" : "guesses"}. The model gave it ` +
-          `probability ${probability[at].toFixed(3)} and would have needed ${rank[at]}.${end}`,
+          `probability ${lm.probability(probability[at])} and would have needed ${rank[at]}.${end}`,
       );
     }
 
@@ -118,9 +118,11 @@
       const rows = [["model, on the letters given", `${this.modelBits(0, this.data.shown).toFixed(2)} bits per letter`]];
       if (this.guesses.length) {
         const { lower, upper } = shannonBounds(this.guesses);
+        const n = this.guesses.length, k = new Set(this.guesses).size; // the first term of the bias: Miller 1955
         rows.push(
           ["model, on the letters you guessed", `${this.modelBits(this.data.shown, this.position).toFixed(2)} bits per letter`],
-          [`you, from ${this.guesses.length} letters`, `${lower.toFixed(2)} to ${upper.toFixed(2)} bits per letter`],
+          [`you, from ${n} ${n === 1 ? "letter" : "letters"}`, `${lower.toFixed(2)} to ${upper.toFixed(2)} bits per letter`],
+          ["too low, since so few letters were guessed, by", `${((k - 1) / (2 * n * Math.LN2)).toFixed(2)} bits or more`],
         );
       }
       this.score.replaceChildren(...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));

@@ -11,7 +11,7 @@ from course_pkg.widgets.gaps import gap_filler
 from course_pkg.widgets.gpt import gpt_completer
 from course_pkg.widgets.gradient import gradient_through_time
 from course_pkg.widgets.guess_letter import guess_letter
-from course_pkg.widgets.ngram_sampler import SampledText, ngram_sampler, sample_text
+from course_pkg.widgets.ngram_sampler import ngram_sampler
 from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.tables import Markup, table
@@ -22,7 +22,6 @@ from course_pkg.widgets.widget import Widget, show_whitespace
 __all__ = [
     "Alignment",
     "Markup",
-    "SampledText",
     "Widget",
     "alignment_explorer",
     "attention_explorer",
@@ -35,7 +34,6 @@ __all__ = [
     "optimizer_valley",
     "random_attention",
     "rotation_explorer",
-    "sample_text",
     "show_whitespace",
     "table",
     "transformer_sizes",

@@ -9,7 +9,6 @@ import torch
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.models.gpt import GPT
 from course_pkg.pretrained import load_pretrained
-from course_pkg.widgets.ngram_sampler import sample_text
 from course_pkg.widgets.shipped import megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 
@@ -53,33 +52,29 @@ def gpt_completer(
     if not 0 < len(ids) <= room:
         raise ValueError(f"prompt has {len(ids)} tokens; it must have 1 to {room}")
 
-    cache = model.new_cache()
-
-    @torch.no_grad()
-    def next_probabilities(written: list[int]) -> torch.Tensor:
-        unread = written[-1:] if len(written) > 1 else ids  # the first is the sampler's own eos
-        log_probs = model.next_log_probs(torch.tensor([unread]), cache=cache)
-        return next_token_probs(
-            log_probs.double(), temperature=temperature, top_k=top_k, top_p=top_p
-        )[0]
-
-    sample = sample_text(
-        next_probabilities,
-        tokenizer.tokens,
-        method=name,
-        order=model.context_length,
-        start=tokenizer.eos_id,
-        n_tokens=n_tokens,
-        rng=np.random.default_rng(seed),
-        n_candidates=N_CANDIDATES,
-    )
+    cache, rng = model.new_cache(), np.random.default_rng(seed)
+    settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    tokens: list[str] = []
+    steps: list[list[tuple[str, float]]] = []
+    unread = ids
+    while len(tokens) < n_tokens and unread != [tokenizer.eos_id]:
+        with torch.no_grad():
+            log_probs = model.next_log_probs(torch.tensor([unread]), cache=cache)
+        p = next_token_probs(log_probs.double(), **settings)[0].numpy()
+        chosen = int(rng.choice(len(p), p=p / p.sum()))
+        likeliest = np.argsort(-p, kind="stable")[:N_CANDIDATES].tolist()
+        if chosen not in likeliest:
+            likeliest[-1] = chosen  # the reader must find the drawn token among the bars
+        steps.append([(tokenizer.tokens[i], round(float(p[i]), 5)) for i in likeliest if p[i] > 0])
+        tokens.append(tokenizer.tokens[chosen])
+        unread = [chosen]
     rows = [
         (
             show_whitespace(token),
             f"{dict(step)[token]:.3f}",
             ", ".join(f"{show_whitespace(t)} {p:.3f}" for t, p in step),
         )
-        for token, step in zip(sample.tokens, sample.candidates, strict=True)
+        for token, step in zip(tokens, steps, strict=True)
     ]
     return Widget(
         "lm-gpt",
@@ -87,9 +82,9 @@ def gpt_completer(
             "model": name,
             "megabytes": {name: megabytes(trained)},
             "prompt": prompt,
-            "tokens": list(sample.tokens),
-            "candidates": [[list(pair) for pair in step] for step in sample.candidates],
-            "settings": {"temperature": temperature, "top_k": top_k, "top_p": top_p},
+            "tokens": tokens,
+            "candidates": [[list(pair) for pair in step] for step in steps],
+            "settings": settings,
         },
         alt,
         ("drawn", "probability", f"the {N_CANDIDATES} most probable"),

@@ -1,100 +1,71 @@
-"""Texts sampled from n-gram models, with the distribution behind each token.
+"""An n-gram model that counts, smooths and samples in the page, from a prompt of the reader's own.
 
 Chapter: n-gram models.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
+import torch
 
-from course_pkg.plots import Numbers
+from course_pkg.decoding.generation import generate
+from course_pkg.models.ngram import MLE, AddK, ModifiedKneserNey, NGram, Smoothing
+from course_pkg.text.tokenizers.words_characters_bytes import WordTokenizer
 from course_pkg.widgets.widget import Widget
 
+ORDERS = (1, 2, 3, 4, 5, 6)
+METHODS: dict[str, Smoothing] = {
+    "modified Kneser–Ney": ModifiedKneserNey(),
+    "add-one": AddK(1),
+    "none": MLE(),
+}
+"""What the script knows under the same names; a test compares its distributions with ours."""
 
-@dataclass(frozen=True)
-class SampledText:
-    """Text drawn from a model, with the distribution from which each token was drawn."""
-
-    method: str
-    order: int
-    tokens: Sequence[str]
-    candidates: Sequence[Sequence[tuple[str, float]]]
+N_TOKENS = 24
 
 
-def sample_text(
-    next_probabilities: Callable[[list[int]], Numbers],
-    tokens: Sequence[str],
-    *,
-    method: str,
-    order: int,
-    start: int,
-    n_tokens: int,
-    rng: np.random.Generator,
-    n_candidates: int = 6,
-) -> SampledText:
-    """Sample from a model and keep the likeliest candidates of each step.
+def ngram_sampler(texts: Sequence[str], *, prompt: str, order: int = 3, alt: str) -> Widget:
+    """Let the reader sample from n-gram models of some texts and see each token's distribution.
+
+    The texts travel with the page. Its script counts their words or letters, smooths as the reader
+    chooses and continues the reader's prompt; it can count a text of the reader's as well.
 
     Args:
-        next_probabilities: maps the ids so far to the probability of each token.
-        tokens: what each id stands for.
-        method: name of the smoothing, as the reader chooses it.
-        start: id that begins a text and, drawn again, ends it.
-    """
-    ids: list[int] = [start]
-    drawn: list[str] = []
-    steps: list[list[tuple[str, float]]] = []
-    while len(drawn) < n_tokens:
-        p = np.asarray(next_probabilities(ids), dtype=float)
-        chosen = int(rng.choice(len(p), p=p / p.sum()))
-        likeliest = np.argsort(-p, kind="stable")[:n_candidates].tolist()
-        if chosen not in likeliest:
-            likeliest[-1] = chosen  # the reader must find the drawn token among the bars
-        steps.append([(tokens[i], round(float(p[i]), 5)) for i in likeliest if p[i] > 0])
-        drawn.append(tokens[chosen])
-        ids.append(chosen)
-        if chosen == start:
-            break
-    return SampledText(method, order, drawn, steps)
-
-
-def ngram_sampler(samples: Sequence[SampledText], *, alt: str, joiner: str = " ") -> Widget:
-    """Let the reader choose order and smoothing, sample, and see each token's distribution.
-
-    The samples are drawn when the chapter runs, several for each choice; pressing the button
-    shows the next one.
-
-    Args:
-        joiner: what stands between two tokens: a space for words, nothing for letters.
+        texts: what is counted, one document each.
+        prompt: what stands in the field at first; its words must occur in the texts.
+        order: how many tokens an n-gram has at first, one of `ORDERS`.
 
     Raises:
-        ValueError: there are no samples, or some combination of order and method has none.
+        ValueError: no text, another order, or a word in the prompt that the texts lack.
     """
-    if not samples:
-        raise ValueError("samples is empty; draw at least one for each order and method")
-    orders = sorted({sample.order for sample in samples})
-    methods = list(dict.fromkeys(sample.method for sample in samples))
-    have = {(sample.order, sample.method) for sample in samples}
-    missing = [(o, m) for o in orders for m in methods if (o, m) not in have]
-    if missing:
-        raise ValueError(f"there is no sample for {missing}; draw one for each order and method")
+    if not any(text.strip() for text in texts):
+        raise ValueError("texts is empty; give at least one word to count")
+    if order not in ORDERS:
+        raise ValueError(f"order is {order}; it must be one of {ORDERS}")
+    words = WordTokenizer.train(texts, unk=None)
+    ids = [words.eos_id, *words.encode(prompt)]
+    documents = [words.encode(text) for text in texts]
+    rows = []
+    for name, smoothing in METHODS.items():
+        for n in ORDERS:
+            model = NGram.fit(documents, n, words.vocab_size, words.eos_id, smoothing)
+            rows.append((str(n), name, words.decode(_continued(model, ids))))
     return Widget(
         "lm-ngram-sampler",
-        {
-            "orders": orders,
-            "methods": methods,
-            "joiner": joiner,
-            "samples": [
-                {
-                    "order": sample.order,
-                    "method": sample.method,
-                    "tokens": list(sample.tokens),
-                    "candidates": [[list(pair) for pair in step] for step in sample.candidates],
-                }
-                for sample in samples
-            ],
-        },
+        {"texts": list(texts), "prompt": prompt, "orders": list(ORDERS), "order": order,
+         "methods": list(METHODS)},
         alt,
-        ("order", "smoothing", "sample"),
-        [(str(sample.order), sample.method, joiner.join(sample.tokens)) for sample in samples],
-    )
+        ("order", "smoothing", "a sample"),
+        rows,
+    )  # fmt: skip
+
+
+def _continued(model: NGram, ids: list[int]) -> list[int]:
+    """Return the prompt with up to `N_TOKENS` sampled tokens; without smoothing, fewer."""
+    generator = torch.Generator().manual_seed(model.order)
+    for _ in range(N_TOKENS):
+        if not model.next_log_probs(torch.tensor([ids])).isfinite().any():
+            break  # a history that was never seen: relative frequencies have no next token
+        (ids,) = generate(model, torch.tensor([ids]), 1, generator=generator).tolist()
+        if ids[-1] == model.eos_id:
+            break
+    return ids[1:]

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_pkg import widgets
 from course_pkg.models.ngram import (
     AbsoluteDiscounting,
     AddK,
@@ -20,10 +22,14 @@ from course_pkg.models.ngram import (
     mle_prob,
 )
 from course_pkg.results import RECORDED, benchmark, chapter_results
+from course_pkg.text.tokenizers.words_characters_bytes import CharTokenizer, WordTokenizer
+from course_pkg.widgets.ngram_sampler import METHODS, ORDERS
+from tests.book.conftest import open_figure
 from tests.book.solutions import printed_by_solutions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "ngrams.md").read_text(encoding="utf-8")
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 V, EOS = 7, 0
 
 
@@ -104,3 +110,122 @@ def test_solutions_print_what_the_page_says():
     assert exact < 1e-8 and plain > 1
     assert (weight, before, after) == pytest.approx((0.23, 160, 136), rel=0.01)
     assert printed[8] < 0.005
+
+
+SAMPLED = [
+    "One day, the cat sat on the mat; the cat's kitten sat on the dog. The dog ran!",
+    "One naïve dog ran to the mat, and the cat ran to the cat's mat: 日本 1999.",
+    "the end",
+]
+
+
+@pytest.fixture
+def sampler(browser, tmp_path):
+    """The sampler alone on a page, as a reader finds it."""
+    for name in ("lm-base.js", "lm-ngram-sampler.js", "coursebook.css", "lm-engine.js"):
+        shutil.copy(ROOT / "book" / "_assets" / name, tmp_path)
+    widget = widgets.ngram_sampler(SAMPLED, prompt="One day,", alt="Samples of n-gram models.")
+    open_figure(browser, tmp_path, widget.to_html(), "lm-ngram-sampler.js")
+    return browser
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", f"lm-ngram-sampler {selector}")
+
+
+def status(browser) -> str:
+    return find(browser, ".lm-status")[0].text
+
+
+def choose(browser, value) -> None:
+    find(browser, f"input[value='{value}']")[0].send_keys(" ")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("unit", "tokenizer"),
+    [("words", WordTokenizer.train(SAMPLED, unk=None)), ("letters", CharTokenizer.train(SAMPLED))],
+)
+def test_sampler_predicts_in_the_page_what_the_package_predicts(sampler, unit, tokenizer):
+    """Every order and smoothing, after histories that were seen, were not, and that are short."""
+    choose(sampler, unit)
+    texts = [tokenizer.encode(text) for text in SAMPLED]
+    V, end = tokenizer.vocab_size, tokenizer.eos_id
+    prompts = ["", "One day,", "the cat's", "mat mat the", "to the cat", "ran ran ran ran ran"]
+    histories = [[end, *tokenizer.encode(prompt)] for prompt in prompts]
+    histories += [tokenizer.encode("the cat")]  # begins inside a text
+    for order in ORDERS:
+        for name, smoothing in METHODS.items():
+            model = NGram.fit(texts, order, V, end, smoothing)
+            for history in histories:
+                tokens = [tokenizer.tokens[i] for i in history]
+                found = sampler.execute_script(
+                    "const [tokens, order, name] = arguments;"
+                    "const { model } = document.querySelector('lm-ngram-sampler');"
+                    "const ids = tokens.map((t) => model.counts.ids.get(t) ?? 0);"
+                    "const { probs } = model.predict(ids, order, name);"
+                    "return Object.fromEntries(model.counts.tokens.map((t, i) => [t, probs[i]]))",
+                    tokens, order, name,
+                )  # fmt: skip
+                found[tokenizer.tokens[end]] = found.pop("⟨end⟩")
+                expected = model.next_log_probs(torch.tensor([history])).exp()[0]
+                assert found == pytest.approx(
+                    dict(zip(tokenizer.tokens, expected.tolist(), strict=True)), abs=1e-12
+                ), (order, name, tokens)  # the same sums in double precision
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_sampler_continues_the_readers_prompt_and_says_when_it_cannot(sampler):
+    def shown():
+        return [token.text for token in find(sampler, ".lm-token")]
+
+    assert shown()[:3] == ["One", "day", ","]
+    before = shown()
+    find(sampler, ".lm-button")[0].click()
+    assert shown() != before and status(sampler).startswith("Order 3, modified Kneser–Ney:")
+    field = find(sampler, "input[type=text]")[0]
+    field.clear()
+    field.send_keys("the zebra sat\n")
+    assert shown()[:3] == ["the", "zebra", "sat"]
+    find(sampler, ".lm-token")[1].click()
+    assert "“zebra” does not occur" in find(sampler, ".lm-panel")[0].text
+    choose(sampler, "none")
+    field.clear()
+    field.send_keys("mat mat\n")
+    assert shown() == ["mat", "mat"] and "stuck" in status(sampler)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_sampler_counts_a_text_of_the_readers(sampler):
+    find(sampler, ".lm-own summary")[0].click()
+    area = find(sampler, "textarea")[0]
+    area.send_keys("x y x y x y")
+    field = find(sampler, "input[type=text]")[0]
+    field.clear()
+    field.send_keys("x\n")
+    choose(sampler, "none")
+    assert {token.text for token in find(sampler, ".lm-token")} <= {"x", "y", "⟨end⟩"}
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_sampler_is_accessible_silent_steps_by_keyboard_and_fits_a_phone(sampler):
+    assert [entry for entry in sampler.get_log("browser") if entry["level"] != "INFO"] == []
+    tokens = find(sampler, ".lm-token")
+    tokens[3].click()
+    tokens[3].send_keys("\ue014")  # the arrow to the right
+    assert tokens[4].get_attribute("aria-pressed") == "true"
+    assert sampler.switch_to.active_element == tokens[4]
+    assert "0.000" not in find(sampler, ".lm-panel")[0].text
+    sampler.execute_script(AXE)
+    violations = sampler.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run('lm-ngram-sampler').then((r) => done(r.violations.map((v) => v.id)));"
+    )
+    assert violations == []
+    sampler.set_window_size(500, 900)
+    page, screen = sampler.execute_script("return [document.body.scrollWidth, innerWidth]")
+    assert page <= screen

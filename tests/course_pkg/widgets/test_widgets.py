@@ -62,54 +62,41 @@ def test_widget_speaks_where_there_is_no_html():
     assert guess()._repr_mimebundle_()["text/plain"] == "words"
 
 
-def sample(order: int = 2, method: str = "none", seed: int = 0) -> widgets.SampledText:
-    return widgets.sample_text(
-        lambda ids: np.array([0.1, 0.2, 0.7]), ["<eos>", "a", "b"], method=method, order=order,
-        start=0, n_tokens=7, rng=np.random.default_rng(seed), n_candidates=2,
-    )  # fmt: skip
+TEXTS = ["a cat sat on a mat, a cat ran", "one day a cat sat"]
 
 
-def test_sample_text_is_reproducible_and_stops_at_the_end_token():
-    assert sample() == sample()
-    for seed in range(20):
-        tokens = sample(seed=seed).tokens
-        assert len(tokens) <= 7
-        assert "<eos>" not in tokens[:-1]
+def sampler(**changes) -> widgets.Widget:
+    return widgets.ngram_sampler(**{"texts": TEXTS, "prompt": "a cat", "alt": "w"} | changes)
 
 
-def test_sample_text_shows_the_drawn_token_among_its_candidates():
-    for seed in range(20):
-        drawn = sample(seed=seed)
-        for token, candidates in zip(drawn.tokens, drawn.candidates, strict=True):
-            assert token in dict(candidates)
-            assert len(candidates) == 2
+def test_ngram_sampler_ships_its_texts_and_a_sample_of_each_order_and_method():
+    widget = sampler()
+    data = payload(widget)
+    assert data["texts"] == TEXTS and data["prompt"] == "a cat"
+    assert [row[:2] for row in widget.rows] == [
+        (str(n), method) for method in data["methods"] for n in data["orders"]
+    ]
+    assert sampler().rows == widget.rows  # drawn with fixed seeds
+    assert all(row[2].startswith("a cat") for row in widget.rows)
 
 
-def test_sample_text_follows_the_model_given_the_history():
-    """A model that is certain: after token i comes i + 1."""
-    result = widgets.sample_text(
-        lambda ids: np.eye(4)[(ids[-1] + 1) % 4], list("wxyz"), method="none", order=2, start=0,
-        n_tokens=9, rng=np.random.default_rng(0),
-    )  # fmt: skip
-    assert result.tokens == ["x", "y", "z", "w"]
-    assert result.candidates[0] == [("x", 1.0)]
-
-
-def test_ngram_sampler_offers_every_combination():
-    data = payload(
-        widgets.ngram_sampler([sample(1), sample(2), sample(1, "KN"), sample(2, "KN")], alt="w")
-    )
-    assert data["orders"] == [1, 2] and data["methods"] == ["none", "KN"]
-    assert len(data["samples"]) == 4
+def test_ngram_sampler_stops_where_relative_frequencies_know_nothing():
+    rows = {row[:2]: row[2] for row in sampler(prompt="mat cat").rows}
+    assert rows["3", "none"] == "mat cat"  # never seen together
+    assert any(len(rows[str(n), "add-one"].split()) > 2 for n in (1, 2, 3))
 
 
 @pytest.mark.parametrize(
-    ("samples", "message"),
-    [([], "samples is empty"), ([sample(1), sample(2, "KN")], r"\(1, 'KN'\), \(2, 'none'\)")],
+    ("changes", "message"),
+    [
+        ({"texts": [" "]}, "texts is empty"),
+        ({"order": 9}, "order is 9; it must be one of"),
+        ({"prompt": "a dog"}, "dog"),
+    ],
 )
-def test_ngram_sampler_rejects_missing_combinations(samples, message):
+def test_ngram_sampler_rejects_what_it_cannot_count(changes, message):
     with pytest.raises(ValueError, match=message):
-        widgets.ngram_sampler(samples, alt="w")
+        sampler(**changes)
 
 
 def test_table_escapes_text_and_keeps_markup():

@@ -9,6 +9,7 @@ Chapter: what pretraining teaches. Alain & Bengio 2017; Hewitt & Liang 2019; Cla
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +20,9 @@ from course_pkg.layers.blocks import Trace
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 
+_BATCH_SIZE = 32
+"""Texts of one length that are read at once: a matter of memory, not of results."""
+
 
 @torch.no_grad()
 def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
@@ -27,16 +31,22 @@ def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
     Args:
         ids: laid out as in pretraining, with what stands before and after a text.
     """
+    return _trace(model, [ids])
+
+
+def _trace(model: GPT | BERT, rows: Sequence[Sequence[int]]) -> Trace:
     was_training = model.training
     model.eval()
     trace = Trace()
     try:
-        model.encode(torch.tensor([list(ids)], device=model.embedding.weight.device), trace=trace)
+        ids = torch.tensor([list(row) for row in rows], device=model.embedding.weight.device)
+        model.encode(ids, trace=trace)
     finally:
         model.train(was_training)
     return trace
 
 
+@torch.no_grad()
 def layer_vectors(
     model: GPT | BERT, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
 ) -> Float[Tensor, "L_1 N D"]:
@@ -45,12 +55,23 @@ def layer_vectors(
     Args:
         texts: ids, laid out as in pretraining.
         places: of each text, the positions that are asked for.
+
+    Raises:
+        ValueError: as many lists of places as texts are needed.
     """
-    rows = []
-    for ids, at in zip(texts, places, strict=True):
-        states = torch.cat(trace_of(model, ids).hidden_states)  # (L + 1, T, D)
-        rows.append(states[:, list(at)])
-    return torch.cat(rows, dim=1).cpu()
+    if len(texts) != len(places):
+        raise ValueError(f"there are {len(texts)} texts and {len(places)} places; pair them")
+    found: list[Tensor] = [torch.empty(0)] * len(texts)
+    by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    for _, same in groupby(by_length, key=lambda number: len(texts[number])):
+        numbers = list(same)
+        for first in range(0, len(numbers), _BATCH_SIZE):
+            some = numbers[first : first + _BATCH_SIZE]
+            trace = _trace(model, [texts[number] for number in some])
+            states = torch.stack(trace.hidden_states)  # (L + 1, B, T, D)
+            for row, number in enumerate(some):
+                found[number] = states[:, row, list(places[number])]
+    return torch.cat(found, dim=1).cpu()
 
 
 def control_labels(

@@ -392,7 +392,7 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head by whichever path the arguments call for."""
         if self.attend is not None:
             return self._attend_by_plug_in(query, key, value, mask, is_causal, trace)
-        bias = self.positions.bias(query, key.shape[2])
+        bias = self.positions.bias(query, key)
         dropout = self.dropout if self.training else 0.0
         if self.fused and trace is None and not self.positions.needs_weights:
             return _attend_fused(query, key, value, mask, bias, is_causal, dropout)

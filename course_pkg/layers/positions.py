@@ -5,11 +5,12 @@ ones leave the embeddings alone and let distance enter the attention scores: as 
 a penalty that grows with distance, or by rotating queries and keys by an angle that grows with
 their position, so that their dot product sees only the difference.
 
-Chapter: positions. Vaswani et al. 2017, sec. 3.5; Shaw et al. 2018; Su et al. 2021 (rotary);
-Press et al. 2022 (ALiBi).
+Chapters: positions, BERT. Vaswani et al. 2017, sec. 3.5; Shaw et al. 2018; Su et al. 2021 (rotary);
+Press et al. 2022 (ALiBi); He et al. 2021 (DeBERTa).
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -34,6 +35,9 @@ class AttentionPositions(nn.Module):
         """Whether the scheme reads the weights, which fused kernels never store."""
         return type(self).add_values is not AttentionPositions.add_values
 
+    def share_with(self, others: Sequence["AttentionPositions"]) -> None:
+        """Give the schemes of other layers what all layers have in common."""
+
     def rotation(
         self, T: int, offset: int | Int[Tensor, ""] = 0, device: torch.device | None = None
     ) -> Float[Tensor, "2 T half"] | None:
@@ -49,7 +53,9 @@ class AttentionPositions(nn.Module):
         """Turn the queries or the keys of each head."""
         return x
 
-    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "*#BH T S"] | None:
+    def bias(
+        self, query: Float[Tensor, "B H T K"], key: Float[Tensor, "B G S K"]
+    ) -> Float[Tensor, "*#BH T S"] | None:
         """Return what is added to the scores of the last T of S positions."""
         return None
 
@@ -164,11 +170,13 @@ class ALiBi(AttentionPositions):
         super().__init__()
         self.n_heads = n_heads
 
-    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "H T S"]:
+    def bias(
+        self, query: Float[Tensor, "B H T K"], key: Float[Tensor, "B G S K"]
+    ) -> Float[Tensor, "H T S"]:
         """Return the penalties, in float32 at least: bfloat16 holds 641 of the first 2048."""
         slopes = alibi_slopes(self.n_heads, query.device)
         slopes = slopes.to(torch.promote_types(query.dtype, torch.float32))
-        return -slopes[:, None, None] * _distances(query.shape[2], S, query.device).abs()
+        return -slopes[:, None, None] * _distances(query, key).abs()
 
 
 class RelativePositions(AttentionPositions):
@@ -183,27 +191,78 @@ class RelativePositions(AttentionPositions):
         self.key_table = nn.Embedding(2 * max_distance + 1, d_head)
         self.value_table = nn.Embedding(2 * max_distance + 1, d_head)
 
-    def bias(self, query: Float[Tensor, "B H T K"], S: int) -> Float[Tensor, "B H T S"]:
+    def bias(
+        self, query: Float[Tensor, "B H T K"], key: Float[Tensor, "B G S K"]
+    ) -> Float[Tensor, "B H T S"]:
         """Return query . a_distance / sqrt(K), what distance adds to the scores (eq. 4)."""
-        T, d_head = query.shape[2:]
         # One score per distance, then the one that each key stands at: no (T, S, K) table is made.
-        by_distance = query @ self.key_table.weight.T / math.sqrt(d_head)  # (B, H, T, 2*max + 1)
-        rows = torch.arange(T, device=query.device).unsqueeze(-1)
-        return by_distance[:, :, rows, self._indices(T, S, query.device)]
+        by_distance = query @ self.key_table.weight.T / math.sqrt(query.shape[-1])
+        return _pick(by_distance, self._rows(query, key))  # (B, H, T, 2*max + 1) -> (B, H, T, S)
 
     def add_values(
         self, heads: Float[Tensor, "B H T K"], weights: Float[Tensor, "B H T S"]
     ) -> Float[Tensor, "B H T K"]:
         """Add the average of the distances' vectors to that of the values (eq. 3)."""
-        T, S = weights.shape[2:]
-        indices = self._indices(T, S, weights.device).expand_as(weights)
+        rows = self._rows(heads, weights.mT).expand_as(weights)
         by_distance = weights.new_zeros(*weights.shape[:3], self.value_table.num_embeddings)
-        by_distance = by_distance.scatter_add(-1, indices, weights)
+        by_distance = by_distance.scatter_add(-1, rows, weights)
         return heads + by_distance @ self.value_table.weight
 
-    def _indices(self, T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
+    def _rows(self, query: Tensor, key: Tensor) -> Int[Tensor, "T S"]:
         limit = self.max_distance
-        return _distances(T, S, device).clamp(-limit, limit) + limit
+        return _distances(query, key).clamp(-limit, limit) + limit
+
+
+class DisentangledPositions(AttentionPositions):
+    """Match what a token is and how far away it is separately: He et al. 2021, eqs. 2 to 4.
+
+    To the score of content with content, query . key, are added that of content with distance,
+    query . K_r, and of distance with content, Q_r . key, each divided by sqrt(3 K) since they are
+    three. K_r and Q_r are projections of one table of vectors, a row for each distance from query
+    to key, which all layers share. (Eq. 4 counts the distance from key to query in the last term;
+    this is the authors' code.)
+
+    Args:
+        d_model: width of the model and of the table.
+        n_heads: query heads, each with a key head of its own.
+        max_distance: distances from -max_distance to max_distance - 1 have a row; those beyond
+            share the last.
+    """
+
+    _SHARE = 3**-0.25
+    """Of each factor of a product that is to be divided by sqrt(3)."""
+
+    def __init__(self, d_model: int, n_heads: int, max_distance: int) -> None:
+        super().__init__()
+        self.n_heads, self.max_distance = n_heads, max_distance
+        self.table = nn.Embedding(2 * max_distance, d_model)
+        self.key = nn.Linear(d_model, d_model, bias=False)
+        self.query = nn.Linear(d_model, d_model)
+
+    def share_with(self, others: Sequence[AttentionPositions]) -> None:
+        """Give other layers our table; each keeps its projections."""
+        for other in others:
+            other.table = self.table
+
+    def rotate(
+        self, x: Float[Tensor, "B H T K"], rotation: Float[Tensor, "2 T half"] | None
+    ) -> Float[Tensor, "B H T K"]:
+        """Take a share of the scale off the queries or keys; nothing turns."""
+        return x * self._SHARE
+
+    def bias(
+        self, query: Float[Tensor, "B H T K"], key: Float[Tensor, "B H S K"]
+    ) -> Float[Tensor, "B H T S"]:
+        """Return what distance adds to the scores: the last two terms."""
+        scale = self._SHARE / math.sqrt(query.shape[-1])
+        keys, queries = (
+            project(self.table.weight).unflatten(-1, (self.n_heads, -1)).transpose(0, 1) * scale
+            for project in (self.key, self.query)
+        )  # (H, 2*max, K)
+        limit = self.max_distance
+        rows = (-_distances(query, key)).clamp(-limit, limit - 1) + limit  # (T, S)
+        by_content = _pick(query @ keys.mT, rows)
+        return by_content + _pick(key @ queries.mT, rows.T).mT
 
 
 def _angles(
@@ -215,10 +274,18 @@ def _angles(
     return positions.unsqueeze(-1) * (1.0 / base**exponents)
 
 
-def _distances(T: int, S: int, device: torch.device) -> Int[Tensor, "T S"]:
+def _distances(
+    query: Float[Tensor, "B H T K"], key: Float[Tensor, "B G S W"]
+) -> Int[Tensor, "T S"]:
     """Return key position minus query position, the queries being the last T of S positions."""
-    queries = torch.arange(S - T, S, device=device)
-    return torch.arange(S, device=device) - queries.unsqueeze(-1)
+    T, S = query.shape[2], key.shape[2]
+    queries = torch.arange(S - T, S, device=query.device)
+    return torch.arange(S, device=query.device) - queries.unsqueeze(-1)
+
+
+def _pick(by_row: Float[Tensor, "B H T R"], rows: Int[Tensor, "T S"]) -> Float[Tensor, "B H T S"]:
+    """Take from the scores of all rows of a table the one that each pair of positions calls for."""
+    return by_row.gather(-1, rows.expand(*by_row.shape[:2], *rows.shape))
 
 
 def alibi_slopes(n_heads: int, device: torch.device | None = None) -> Float[Tensor, " H"]:

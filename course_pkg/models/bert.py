@@ -5,7 +5,8 @@ both ways if what it predicts is hidden from it: some tokens are masked, and fro
 output the true token at that place is predicted. A second task reads the first vector: does the
 second segment follow the first?
 
-Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`).
+Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`); He et al. 2021
+(DeBERTa: positions "disentangled"). Other tasks of pretraining: `models.bert_objectives`.
 """
 
 from collections.abc import Callable
@@ -140,13 +141,20 @@ class BERT(nn.Module):
             mask: False at padding, to which nobody attends; None if there is none.
             trace: where hidden states and attention weights are noted, if at all.
         """
+        mask = None if mask is None else mask.unsqueeze(1)
+        out: Tensor = self.stack(self.embed(ids, segments), mask=mask, trace=trace)
+        return out
+
+    def embed(
+        self, ids: Int[Tensor, "B T"], segments: Int[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T D"]:
+        """Return what enters the first block: token, place and side as one vector."""
         check_rows(ids)
         x = self.embedding(ids)
         if self.positions is not None:
             x = self.positions(x)
         x = x + self.segment_embedding(torch.zeros_like(ids) if segments is None else segments)
-        x = self.dropout(self.embedding_norm(x))
-        out: Tensor = self.stack(x, mask=None if mask is None else mask.unsqueeze(1), trace=trace)
+        out: Tensor = self.dropout(self.embedding_norm(x))
         return out
 
     def pool(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B D"]:
@@ -161,9 +169,13 @@ class BERT(nn.Module):
         """
         if self.token_head is None:
             raise ValueError(NO_HEADS)
-        table = self.embedding if self.unembedding is None else self.unembedding
-        logits: Tensor = self.token_head(x, table.weight)
+        logits: Tensor = self.token_head(x, self.output_table)
         return logits
+
+    @property
+    def output_table(self) -> Float[Tensor, "V D"]:
+        """The vectors that tokens are predicted by: those of the input, if tied."""
+        return (self.embedding if self.unembedding is None else self.unembedding).weight
 
     def forward(
         self,
@@ -248,6 +260,11 @@ def bert_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
 def albert_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
     """Return `bert_tiny` with one block for all layers: Lan et al. 2020, sec. 3.1."""
     return replace(bert_tiny(vocab_size, context_length), shares_layers=True)
+
+
+def deberta_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
+    """Return `bert_tiny` with disentangled attention: He et al. 2021, sec. 3.1."""
+    return replace(bert_tiny(vocab_size, context_length), positions="disentangled")
 
 
 def _bert(

@@ -65,6 +65,8 @@ class Stack(nn.Module):
             )
             for _ in range(1 if config.shares_layers else config.n_layers)
         )
+        first, *others = (block.attention.positions for block in self.blocks)
+        first.share_with(others)
         # Post-norm blocks normalise their sums; pre-norm ones leave the last sum as it is.
         self.final_norm = norm(config.d_model) if config.is_pre_norm else None
         self.n_layers, self.is_causal = config.n_layers, is_causal
@@ -73,6 +75,15 @@ class Stack(nn.Module):
         """Return an empty cache for each layer, to be passed to `forward` step after step."""
         return [BlockCache() for _ in range(self.n_layers)]
 
+    def rotation(
+        self, T: int, cache: list[BlockCache] | None, device: torch.device
+    ) -> Float[Tensor, "2 T half"] | None:
+        """Return what the scheme of positions needs, once for all layers; None if nothing."""
+        offset = 0 if cache is None else cache[0].attention.length
+        first: Any = self.blocks[0]
+        rotation: Tensor | None = first.attention.positions.rotation(T, offset, device)
+        return rotation
+
     def forward(
         self,
         x: Float[Tensor, "B T D"],
@@ -80,15 +91,18 @@ class Stack(nn.Module):
         *,
         mask: Bool[Tensor, "#B #T S"] | None = None,
         memory_mask: Bool[Tensor, "#B #T M"] | None = None,
+        rotation: Float[Tensor, "2 T half"] | None = None,
         cache: list[BlockCache] | None = None,
         trace: Trace | None = None,
     ) -> Float[Tensor, "B T D"]:
-        """Pass embedded positions through all blocks; masks are True where one may look."""
+        """Pass embedded positions through all blocks; masks are True where one may look.
+
+        A rotation is given where the rows of `x` are not simply one position after another.
+        """
         if trace is not None:
             trace.hidden_states.append(x)
-        offset = 0 if cache is None else cache[0].attention.length
-        first: Any = self.blocks[0]  # what depends on positions alone serves all layers
-        rotation = first.attention.positions.rotation(x.shape[1], offset, x.device)
+        if rotation is None:
+            rotation = self.rotation(x.shape[1], cache, x.device)
         for layer in range(self.n_layers):
             x = self.blocks[layer % len(self.blocks)](  # one block, again and again, if shared
                 x,

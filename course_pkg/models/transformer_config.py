@@ -25,6 +25,7 @@ from course_pkg.layers.blocks import (
 from course_pkg.layers.positions import (
     ALiBi,
     AttentionPositions,
+    DisentangledPositions,
     LearnedPositions,
     RelativePositions,
     RotaryPositions,
@@ -109,6 +110,11 @@ class TransformerConfig:
             raise ValueError(
                 f"d_model is {self.d_model}; with sinusoidal positions it must be even"
             )
+        if self.positions == "disentangled" and self.n_kv_heads not in (None, self.n_heads):
+            raise ValueError(
+                f"n_kv_heads is {self.n_kv_heads}; with disentangled positions it must be n_heads, "
+                f"{self.n_heads}"
+            )
         if self.wiring != "A" and not self.is_pre_norm:
             raise ValueError(f"wiring is {self.wiring!r}; with post-norm it must be 'A'")
 
@@ -130,6 +136,9 @@ ATTENTION_POSITIONS: dict[str, Callable[[TransformerConfig], AttentionPositions]
     "relative": lambda config: RelativePositions(config.d_head),
     "alibi": lambda config: ALiBi(config.n_heads),
     "rotary": lambda config: RotaryPositions(config.d_head),
+    "disentangled": lambda config: DisentangledPositions(
+        config.d_model, config.n_heads, config.context_length
+    ),
 }
 """Positions that act inside attention."""
 

@@ -82,8 +82,8 @@ def test_scheme_of_ones_own_is_a_class_and_a_line(monkeypatch):
     """What the page says of two files: nothing else has to know the new name."""
 
     class OnlyNeighbours(AttentionPositions):
-        def bias(self, query, S):
-            T = query.shape[2]
+        def bias(self, query, key):
+            T, S = query.shape[2], key.shape[2]
             back = torch.arange(S - T, S)[:, None] - torch.arange(S)
             return torch.zeros(T, S).masked_fill(back > 1, -torch.inf)
 

@@ -107,6 +107,7 @@ def mask_tokens(
     special_ids: Sequence[int],
     generator: torch.Generator,
     shares: tuple[float, float] = (0.8, 0.1),
+    whole_spans: bool = False,
 ) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
     """Corrupt the chosen tokens for masked LM: Devlin et al. 2019, appendix A.1.
 
@@ -118,6 +119,8 @@ def mask_tokens(
         chosen: from one of the functions above.
         special_ids: never put in as random tokens, and neither is the mask.
         shares: of mask tokens and of random ones; the rest stays as it is.
+        whole_spans: treat tokens that were chosen side by side alike: all masked, all random, or
+            all kept (Joshi et al. 2020, section 3.1).
 
     Returns:
         ids: what the model sees.
@@ -129,6 +132,10 @@ def mask_tokens(
     is_ordinary[[*special_ids, mask_id]] = False
     ordinary = is_ordinary.nonzero().flatten()
     draws = torch.rand(ids.shape, generator=generator)
+    if whole_spans:
+        is_first = chosen.clone()
+        is_first[:, 1:] &= ~chosen[:, :-1]
+        draws = draws.gather(1, (is_first.cumsum(dim=1) - 1).clamp(min=0))  # one draw a span
     random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
     seen = ids.masked_fill(chosen & (draws < shares[0]), mask_id)
     is_random = chosen & (draws >= shares[0]) & (draws < sum(shares))

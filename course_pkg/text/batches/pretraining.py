@@ -1,6 +1,6 @@
-"""Ids to batches for models that are pretrained on corrupted text: BERT's and T5's.
+"""Ids to batches for models that are pretrained on corrupted text: BERT's family and T5.
 
-Both read windows of one long stream, as RoBERTa's "full sentences" do (Liu et al. 2019, section
+All read windows of one long stream, as RoBERTa's "full sentences" do (Liu et al. 2019, section
 4.2), and corrupt each window anew in every epoch. Chapters: bert, encoder-decoders.
 """
 
@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.text.batches.batching import Batch, Batches, translation_rows
+from course_pkg.text.batches.batching import IGNORE, Batch, Batches, translation_rows
 from course_pkg.text.batches.masking import (
+    choose_spans,
     choose_tokens,
     mask_tokens,
     may_mask,
@@ -43,6 +44,7 @@ def masked_batches(
     vocab_size: int,
     special_ids: dict[str, int],
     rate: float = 0.15,
+    whole_spans: bool = False,
     seed: int,
     share: tuple[int, int] = (0, 1),
 ) -> Batches:
@@ -53,31 +55,59 @@ def masked_batches(
         vocab_size: ids that may be put in at random are below it.
         special_ids: of a tokenizer that has `BERT_TOKENS`; none of them is ever masked.
         rate: share of the tokens that are to be predicted.
+        whole_spans: choose and mask whole spans, as SpanBERT does, instead of tokens one by one.
 
     Raises:
         ValueError: if the windows would be empty, or a special token is missing.
     """
-    missing = [token for token in BERT_TOKENS if token not in special_ids]
-    if missing:
-        raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
-    cls_id, sep_id, mask_id = (special_ids[token] for token in BERT_TOKENS)
-    specials = sorted(special_ids.values())
+    choose = choose_spans if whole_spans else choose_tokens
 
-    def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
-        edge = torch.ones(len(windows), 1, dtype=torch.int64)
-        rows = torch.cat([edge * cls_id, windows, edge * sep_id], dim=1)
-        chosen = choose_tokens(may_mask(rows, specials), rate, generator)
+    def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
+        specials = sorted(special_ids.values())
         seen, targets = mask_tokens(
             rows,
-            chosen,
+            choose(may_mask(rows, specials), rate, generator),
             vocab_size=vocab_size,
-            mask_id=mask_id,
+            mask_id=special_ids[MASK],
             special_ids=specials,
             generator=generator,
+            whole_spans=whole_spans,
         )
         return {"ids": seen, "targets": targets}
 
-    return _windows(ids, context_length - 2, batch_size, corrupt, seed, share)
+    return _framed_windows(ids, context_length, batch_size, special_ids, corrupt, seed, share)
+
+
+def permuted_batches(
+    ids: Int[Tensor, " N"] | TokenFile,
+    context_length: int,
+    batch_size: int,
+    *,
+    special_ids: dict[str, int],
+    rate: float = 1 / 6,
+    seed: int,
+    share: tuple[int, int] = (0, 1),
+) -> Batches:
+    """Make rows `[CLS] window [SEP]` with an order for permutation LM: Yang et al. 2019.
+
+    Nothing is masked. Special tokens come first in the order, the others at random.
+
+    Args:
+        context_length: as for `masked_batches`, as is `special_ids`.
+        rate: share of the tokens, the last in the order, that are to be predicted.
+
+    Raises:
+        ValueError: if the windows would be empty, or a special token is missing.
+    """
+
+    def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
+        draws = torch.rand(rows.shape, generator=generator)
+        is_ordinary = may_mask(rows, sorted(special_ids.values()))
+        ranks = draws.masked_fill(~is_ordinary, -1.0).argsort(dim=1).argsort(dim=1)
+        n_known = rows.shape[1] - (rate * is_ordinary.sum(dim=1, keepdim=True)).round()
+        return {"ids": rows, "ranks": ranks, "targets": rows.where(ranks >= n_known, IGNORE)}
+
+    return _framed_windows(ids, context_length, batch_size, special_ids, corrupt, seed, share)
 
 
 def span_batches(
@@ -117,6 +147,28 @@ def n_sentinels(context_length: int, *, rate: float = 0.15, mean_length: float =
     """
     n_hidden = min(max(round(context_length * rate), 1), context_length - 1)
     return max(round(n_hidden / mean_length), 1) + 1
+
+
+def _framed_windows(
+    ids: Int[Tensor, " N"] | TokenFile,
+    context_length: int,
+    batch_size: int,
+    special_ids: dict[str, int],
+    corrupt: Callable[[Tensor, torch.Generator], Batch],
+    seed: int,
+    share: tuple[int, int],
+) -> Batches:
+    """Put [CLS] before each window and [SEP] after it, `context_length` tokens in all."""
+    missing = [token for token in BERT_TOKENS if token not in special_ids]
+    if missing:
+        raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
+
+    def frame(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
+        edge = torch.ones(len(windows), 1, dtype=torch.int64)
+        rows = torch.cat([edge * special_ids[CLS], windows, edge * special_ids[SEP]], dim=1)
+        return corrupt(rows, generator)
+
+    return _windows(ids, context_length - 2, batch_size, frame, seed, share)
 
 
 def _windows(

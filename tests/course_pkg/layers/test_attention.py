@@ -373,7 +373,7 @@ def test_alibi_in_bfloat16_stays_near_float64(rng, fused, has_autocast):
     # them, rounded to bfloat16, are all 2048: it would find the middle, 3.5.
     n = 2048
     attention = MultiHeadAttention(2, 1, positions=ALiBi(1), has_bias=False, fused=fused)
-    attention.positions.bias = lambda query, S: 256 * ALiBi(1).bias(query, S)  # slope 1
+    attention.positions.bias = lambda query, key: 256 * ALiBi(1).bias(query, key)  # slope 1
     attention.query.weight.data.zero_()
     attention.value.weight.data = torch.eye(2)
     attention.output.weight.data = torch.eye(2)

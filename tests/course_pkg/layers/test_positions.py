@@ -122,18 +122,19 @@ class TestALiBi:
         past = torch.ones(T, T, dtype=torch.bool).tril()
         # BLOOM adds slope * key position: in each row the same as ours up to a constant.
         expected = oracle.view(n_heads, 1, T).expand(-1, T, -1).masked_fill(~past, -torch.inf)
-        ours = ALiBi(n_heads).bias(torch.zeros(1, n_heads, T, 4), T)
+        ours = ALiBi(n_heads).bias(*torch.zeros(2, 1, n_heads, T, 4))
         ours = ours.masked_fill(~past, -torch.inf)
         # float32 slopes
         torch.testing.assert_close(ours.softmax(-1), expected.softmax(-1), rtol=0, atol=1e-6)
 
     def test_bias_is_a_penalty_that_grows_with_distance(self):
-        bias = ALiBi(2).bias(torch.zeros(1, 2, 2, 4), 4)
+        bias = ALiBi(2).bias(torch.zeros(1, 2, 2, 4), torch.zeros(1, 2, 4, 4))
         assert bias[0].tolist() == [[-2 / 16, -1 / 16, 0, -1 / 16], [-3 / 16, -2 / 16, -1 / 16, 0]]
 
     @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
     def test_bias_keeps_every_distance_apart_in_low_precision(self, dtype):
-        bias = ALiBi(8).bias(torch.zeros(1, 8, 1, 4, dtype=dtype), 2048)
+        query, key = (torch.zeros(1, 8, n, 4, dtype=dtype) for n in (1, 2048))
+        bias = ALiBi(8).bias(query, key)
         assert len(bias[0].unique()) == 2048
 
 
@@ -166,6 +167,6 @@ class TestRelative:
     def test_far_positions_share_a_vector(self, rng):
         positions = RelativePositions(4, max_distance=2).double()
         query = normal(rng, 1, H, 1, 4).expand(1, H, T, 4)
-        bias = positions.bias(query, T)[0, 0]
+        bias = positions.bias(query, query)[0, 0]
         assert bias[4, 0] == bias[4, 1] == bias[4, 2] == bias[3, 0]
         assert bias[4, 2] != bias[4, 3]

@@ -1,4 +1,6 @@
 import copy
+import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers.models.albert import AlbertConfig, AlbertModel
 from transformers.models.bert import BertConfig, BertForPreTraining, BertModel
+from transformers.models.deberta import DebertaConfig, DebertaModel
 
 from course_pkg.layers.blocks import Trace
 from course_pkg.models import IGNORE
@@ -16,6 +19,7 @@ from course_pkg.models.bert import (
     bert_base,
     bert_large,
     bert_tiny,
+    deberta_tiny,
 )
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
@@ -127,6 +131,55 @@ class TestParity:
         expected = oracle(ids, attention_mask=MASK, token_type_ids=segments).last_hidden_state
         torch.testing.assert_close(model.encode(ids, segments, MASK)[MASK], expected[MASK], **EXACT)
 
+    def test_disentangled_attention_matches_deberta(self, rng, fused):
+        config = DebertaConfig(
+            **oracle_config(max_position_embeddings=T - 2, type_vocab_size=2),  # farther ones share
+            relative_attention=True,
+            position_biased_input=False,
+            pos_att_type=["c2p", "p2c"],
+        )
+        oracle = DebertaModel(config).double().eval()
+        for parameter in oracle.parameters():
+            parameter.data.normal_(std=0.4, generator=rng)
+        weights = {}
+        for name, tensor in oracle.state_dict().items():
+            name = name.replace("attention.self.pos_proj", "positions.key")
+            name = name.replace("attention.self.pos_q_proj", "positions.query")
+            if name.endswith("in_proj.weight"):  # of each head: its queries, keys, values
+                parts = tensor.view(H, 3, -1, D).transpose(0, 1).flatten(1, 2)
+                for part, rows in zip(("query", "key", "value"), parts, strict=True):
+                    weights[name.replace("in_proj", part)] = rows
+                weights[name.replace("in_proj.weight", "key.bias")] = torch.zeros(D)
+            else:
+                name = name.replace("self.q_bias", "self.query.bias")
+                weights[name.replace("self.v_bias", "self.value.bias")] = tensor
+        table = weights.pop("encoder.rel_embeddings.weight")
+        positions = {
+            re.sub(r"encoder.layer.(\d)", r"stack.blocks.\1.attention", name): weights.pop(name)
+            for name in list(weights)
+            if ".positions." in name
+        }
+        config = small_config(positions="disentangled", context_length=T - 2)
+        model = BERT(config, has_heads=False, fused=fused).double()
+        pooler = {f"pooler.dense.{name}": x for name, x in model.pooler.state_dict().items()}
+        ours = bert_weights(weights | pooler) | positions
+        ours |= {f"stack.blocks.{i}.attention.positions.table.weight": table for i in range(L)}
+        model.load_state_dict(ours)
+        ids, segments = batch(rng)
+        expected = oracle(ids, attention_mask=MASK.long(), token_type_ids=segments)
+        found = model.encode(ids, segments, MASK)
+        # transformers takes the LayerNorms of DeBERTa in float32
+        expected = expected.last_hidden_state[MASK]
+        torch.testing.assert_close(found[MASK], expected, rtol=1e-4, atol=1e-5)
+
+    def test_all_layers_of_a_deberta_share_one_table_of_distances(self, fused):
+        model = BERT(deberta_tiny(V), has_heads=False, fused=fused)
+        plain = BERT(replace(bert_tiny(V), positions="none"), has_heads=False)
+        width = model.config.d_model
+        projections = 2 * width**2 + width  # K_r has no bias, Q_r has one
+        added = count_parameters(model) - count_parameters(plain)
+        assert added == model.config.n_layers * projections + 2 * 64 * width
+
 
 class TestSizes:
     @pytest.mark.parametrize(
@@ -149,7 +202,9 @@ class TestSizes:
 
 
 class TestProperties:
-    @pytest.mark.parametrize("positions", ["learned", "rotary", "relative", "alibi"])
+    @pytest.mark.parametrize(
+        "positions", ["learned", "rotary", "relative", "alibi", "disentangled"]
+    )
     def test_padding_changes_nothing(self, rng, positions):
         model = small_bert(rng, config=small_config(positions=positions))
         ids, segments = batch(rng)

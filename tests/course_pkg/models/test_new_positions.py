@@ -22,8 +22,8 @@ class LogDistances(AttentionPositions):
         super().__init__()
         self.rates = nn.Parameter(torch.linspace(0.5, 2.0, n_heads))
 
-    def bias(self, query, S):
-        places = torch.arange(S, device=query.device)
+    def bias(self, query, key):
+        places = torch.arange(key.shape[2], device=query.device)
         distances = (places[-query.shape[2] :, None] - places).abs()
         return -self.rates[:, None, None] * (1 + distances).log()
 

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_pkg.models import IGNORE, LanguageModel
+from course_pkg.models.inference import inference
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
 
 _PIECE = 512
@@ -135,8 +136,8 @@ def evaluate(
             prediction sees at least `context_length - stride` tokens; default: half the context.
 
     Raises:
-        ValueError: no documents, an id out of range, a model that gives nan, or one that is no
-            `LanguageModel`, such as a BERT.
+        ValueError: no documents, an id out of range, a model that gives nan, one that is no
+            `LanguageModel`, such as a BERT, or one whose predictions change with later tokens.
     """
     scores = token_log_probs(
         model,
@@ -147,13 +148,13 @@ def evaluate(
         context_length=context_length,
         stride=stride,
     )
+    _check_past_only(model, documents, eos_id)
     n_tokens = sum(len(row) for row in scores)
     nats = -sum(row.sum().item() for row in scores)
     convention = "one stream" if as_stream else "per document"
     return Evaluation(nats / n_tokens, n_tokens, n_bytes, convention)
 
 
-@torch.no_grad()
 def token_log_probs(
     model: LanguageModel,
     documents: Sequence[Sequence[int]],
@@ -199,6 +200,35 @@ def token_log_probs(
     return scores
 
 
+_N_CHECKED = 16
+"""Tokens in which a look ahead is searched for."""
+
+
+def _check_past_only(model: Any, documents: Sequence[Sequence[int]], eos_id: int) -> None:
+    """Refuse a model that sees the answer: one whose mask was taken out, say.
+
+    One small forward pass: two rows that differ in the last token must be predicted alike up to it.
+    A model with `target_log_probs` has its own way to read, and is taken at its word.
+    """
+    n = min(_N_CHECKED, model.context_length or _N_CHECKED)
+    longest = max(documents, key=len)
+    if hasattr(model, "target_log_probs") or min(n, 1 + len(longest), model.vocab_size) < 2:
+        return
+    row = torch.tensor([eos_id, *longest[: n - 1]])
+    rows = torch.stack([row, row])
+    rows[1, -1] = (row[-1] + 1) % model.vocab_size
+    with inference(model) as device:
+        first, second = model(rows.to(device))[0][:, :-1]
+    # Rows of a batch are computed alike, so that they differ by a rounding at most.
+    bound = max(1e-4, torch.finfo(first.dtype).eps) * first.abs().max()
+    if bool((first - second).abs().max() > bound):
+        raise ValueError(
+            f"model is {type(model).__name__}; what it predicts before token {len(row) - 1} of a "
+            "text changes with that token: it sees what follows (is its causal mask missing?), and "
+            "so the answer"
+        )
+
+
 class _Reader:
     """Scores texts by the best way that a model offers.
 
@@ -225,8 +255,6 @@ class _Reader:
             raise ValueError(
                 f"stride is {stride}; it must be at least 1 and at most {self.context_length}"
             )
-        parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
-        self.device = next(parameters, torch.empty(0)).device
 
     def read(self, texts: list[Tensor]) -> list[Tensor]:
         """Return the log-probability of every token of each text after the first."""
@@ -237,19 +265,13 @@ class _Reader:
             for window in self._windows(len(text) - 1)
         ]
         windows.sort(key=lambda w: w[3] - w[1], reverse=True)  # like lengths together: less padding
-        was_training = isinstance(self.model, nn.Module) and self.model.training
-        if was_training:
-            self.model.eval()
-        try:
+        with inference(self.model) as device:
             for first in range(0, len(windows), self.batch_size):
                 batch = windows[first : first + self.batch_size]
                 rows = [texts[number][begin : end + 1] for number, begin, _, end in batch]
-                log_probs = self._score(rows)
+                log_probs = self._score(rows, device)
                 for row, (number, begin, fresh, end) in zip(log_probs, batch, strict=True):
                     scores[number][fresh:end] = row[fresh - begin : end - begin]
-        finally:
-            if was_training:
-                self.model.train()
         for row in scores:
             _check_log_probs(row)
         return scores
@@ -263,14 +285,14 @@ class _Reader:
             fresh, end = end, min(end + self.stride, n)
             yield end - length, fresh, end
 
-    def _score(self, rows: list[Tensor]) -> Tensor:
+    def _score(self, rows: list[Tensor], device: torch.device) -> Tensor:
         """Score a batch of rows of ids; each predicts its tokens after the first."""
         longest = max(len(row) for row in rows) - 1
         ids = torch.full((len(rows), longest), self.eos_id)
         targets = torch.full((len(rows), longest), IGNORE)
         for i, row in enumerate(rows):  # right padding: a causal model cannot see it
             ids[i, : len(row) - 1], targets[i, : len(row) - 1] = row[:-1], row[1:]
-        ids, targets = ids.to(self.device), targets.to(self.device)
+        ids, targets = ids.to(device), targets.to(device)
         if hasattr(self.model, "target_log_probs"):
             log_probs = self.model.target_log_probs(ids, targets.where(targets != IGNORE, 0))
         elif hasattr(self.model, "forward_from") and self.context_length is None:
@@ -287,8 +309,14 @@ class _Reader:
 def _of_targets(
     logits: Float[Tensor, "B T V"], targets: Int[Tensor, "B T"]
 ) -> Float[Tensor, "B T"]:
+    """Return each target's log-probability, in float32 at least.
+
+    Row by row: log-probabilities of all tokens at once would take the memory of the logits again.
+    """
+    wide = torch.promote_types(logits.dtype, torch.float32)
     chosen = targets.where(targets != IGNORE, 0).unsqueeze(-1)
-    return logits.log_softmax(dim=-1).gather(-1, chosen).squeeze(-1)
+    rows = zip(logits, chosen, strict=True)
+    return torch.stack([s.to(wide).log_softmax(-1).gather(-1, c).squeeze(-1) for s, c in rows])
 
 
 def _check_log_probs(log_probs: Tensor) -> None:

@@ -19,12 +19,12 @@ from torch import Tensor
 from course_pkg.layers.blocks import Trace
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
+from course_pkg.models.inference import inference
 
 _BATCH_SIZE = 32
 """Texts of one length that are read at once: a matter of memory, not of results."""
 
 
-@torch.no_grad()
 def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
     """Return the hidden states and attention weights of one text, in evaluation mode.
 
@@ -35,18 +35,12 @@ def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
 
 
 def _trace(model: GPT | BERT, rows: Sequence[Sequence[int]]) -> Trace:
-    was_training = model.training
-    model.eval()
     trace = Trace()
-    try:
-        ids = torch.tensor([list(row) for row in rows], device=model.embedding.weight.device)
-        model.encode(ids, trace=trace)
-    finally:
-        model.train(was_training)
+    with inference(model) as device:
+        model.encode(torch.tensor([list(row) for row in rows], device=device), trace=trace)
     return trace
 
 
-@torch.no_grad()
 def layer_vectors(
     model: GPT | BERT, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
 ) -> Float[Tensor, "L_1 N D"]:

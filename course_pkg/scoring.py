@@ -17,13 +17,13 @@ from torch import Tensor
 from course_pkg.evaluation import perplexity, token_log_probs
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
+from course_pkg.models.inference import inference
 
 Scores = Callable[[Sequence[Sequence[int]]], list[Tensor]]
 """From texts to the log-probabilities of their tokens: `token_log_probs` or `pseudo_log_probs` with
 everything but the documents given."""
 
 
-@torch.no_grad()
 def pseudo_log_probs(
     model: BERT,
     documents: Sequence[Sequence[int]],
@@ -58,11 +58,8 @@ def pseudo_log_probs(
                 f"document {number} has {len(document)} tokens; it must have 1 to {longest}: a "
                 f"context of {model.context_length} without the tokens at its two ends"
             )
-    device = model.embedding.weight.device
-    was_training = model.training
-    model.eval()
-    try:
-        scores = []
+    scores = []
+    with inference(model) as device:
         for document in documents:
             ids = torch.tensor([first_id, *document, last_id], device=device)
             places = torch.arange(1, len(ids) - 1, device=device)
@@ -78,8 +75,6 @@ def pseudo_log_probs(
             )
             log_probs = model.token_logits(vectors).double().log_softmax(dim=-1)
             scores.append(log_probs[places - 1, ids[places]].cpu())
-    finally:
-        model.train(was_training)
     return scores
 
 

@@ -15,6 +15,7 @@ from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT
+from course_pkg.models.inference import inference
 
 
 @runtime_checkable
@@ -32,7 +33,6 @@ class CachingModel(Protocol):
         ...
 
 
-@torch.no_grad()
 def generate(
     model: LanguageModel,
     ids: Int[Tensor, "B T"],
@@ -67,10 +67,7 @@ def generate(
         raise ValueError("ids has no position; begin a text with eos_id")
     if n_tokens < 0:
         raise ValueError(f"n_tokens is {n_tokens}; it must be at least 0")
-    was_training = isinstance(model, nn.Module) and model.training
-    if isinstance(model, nn.Module):
-        model.eval()
-    try:
+    with inference(model):
         finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
         reader = _Reader(model, use_cache)
         for _ in range(n_tokens):
@@ -87,9 +84,6 @@ def generate(
             ids = torch.cat([ids, token[:, None]], dim=1)
             if stop_id is not None and bool(finished.all()):
                 break
-    finally:
-        if isinstance(model, nn.Module):
-            model.train(was_training)
     return ids
 
 
@@ -163,7 +157,6 @@ class FixedGenerator(nn.Module):
         """Add tokens to the text; return log-probabilities of the one that follows."""
         return self.model.next_log_probs(ids, cache=self._cache)
 
-    @torch.no_grad()
     def forward(
         self,
         ids: Int[Tensor, "B T"],
@@ -189,9 +182,7 @@ class FixedGenerator(nn.Module):
             raise ValueError(f"ids has {B} rows; batch_size is {self.batch_size}")
         if not 0 < T <= self.length:
             raise ValueError(f"ids has {T} positions; it must have 1 to {self.length}, the length")
-        was_training = self.training
-        self.eval()
-        try:
+        with inference(self):
             for layer in self.caches:
                 layer.clear()  # type: ignore[operator]
             text = ids.new_empty(B, self.length)
@@ -205,6 +196,4 @@ class FixedGenerator(nn.Module):
                     token = torch.where(finished, stop_id, token)
                     finished = token == stop_id
                 text[:, t] = token
-        finally:
-            self.train(was_training)
         return text

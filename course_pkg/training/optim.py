@@ -246,6 +246,11 @@ def muon_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
+def default_decay(name: str) -> float:
+    """Return 0.1 where decay is decoupled, 0 where it would be a penalty in the gradient."""
+    return 0.1 if name in ("adamw", "muon") else 0.0
+
+
 def make_optimizer(
     model: nn.Module,
     name: str = "adamw",
@@ -253,7 +258,7 @@ def make_optimizer(
     lr: float,
     betas: tuple[float, float] = (0.9, 0.95),
     momentum: float = 0.9,
-    weight_decay: float = 0.1,
+    weight_decay: float | None = None,
     fused: bool = False,
 ) -> torch.optim.Optimizer:
     """Build an optimizer over a model's trainable parameters.
@@ -261,11 +266,14 @@ def make_optimizer(
     Args:
         name: "sgd", "adam", "adamw" or "muon". Each reads only the settings that it has; the
             momentum of "muon" is 0.95.
+        weight_decay: of matrices; decoupled in "adamw" and "muon", an L2 penalty in the others.
+            Default: that of `default_decay`.
         fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches.
 
     Raises:
         ValueError: for an unknown name, or a model of which nothing is to be trained.
     """
+    weight_decay = default_decay(name) if weight_decay is None else weight_decay
     groups = decay_groups(model, weight_decay)
     if not any(group["params"] for group in groups):
         n_params = sum(1 for _ in model.parameters())

@@ -27,6 +27,7 @@ class TrainerConfig:
             them a run may be resumed with another end: another `n_steps` and `n_decay`.
         clip_norm: longest joint gradient, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
+        weight_decay: see `optim.make_optimizer`; by default 0.1 where it is decoupled, else 0.
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
         fused: use torch's fused optimizer instead of the written-out one; same steps; not
             for Muon.
@@ -46,7 +47,7 @@ class TrainerConfig:
     schedule: str = "cosine"
     n_warmup: int = 0
     n_decay: int = 0
-    weight_decay: float = 0.1
+    weight_decay: float = None  # type: ignore[assignment]
     beta2: float = 0.95
     clip_norm: float | None = 1.0
     precision: str = "float32"
@@ -65,6 +66,8 @@ class TrainerConfig:
         for name in ("n_steps", "n_accumulate", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.weight_decay is None:
+            object.__setattr__(self, "weight_decay", optim.default_decay(self.optimizer))
         if self.checkpoint_every is None:  # chosen here, so that nobody is told off for a default
             every = max(1, 200 // self.log_every) * self.log_every
             object.__setattr__(self, "checkpoint_every", every)

@@ -17,6 +17,7 @@ from course_pkg.evaluation import (
     token_log_probs,
 )
 from course_pkg.models import LanguageModel
+from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.text.tokenizers import ByteTokenizer, WordTokenizer
 
@@ -174,6 +175,31 @@ def test_evaluation_is_infinite_when_the_model_excludes_a_token():
     with torch.no_grad():
         model.table[:, 6] = -math.inf
     assert evaluate(model, DOCUMENTS, eos_id=EOS_ID).perplexity == math.inf
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_evaluation_refuses_a_model_that_sees_what_follows(dtype):
+    model = GPT(gpt_tiny(V), generator=torch.Generator().manual_seed(0)).to(dtype).train()
+    assert evaluate(model, DOCUMENTS, eos_id=EOS_ID).perplexity == pytest.approx(V, rel=0.2)
+    model.stack.is_causal = False
+    with pytest.raises(ValueError, match=r"model is GPT; .* token 7 of a text .* mask missing"):
+        evaluate(model, DOCUMENTS, eos_id=EOS_ID)
+    assert model.training
+    # Without a second token nothing can be seen, so there is nothing to refuse.
+    assert evaluate(model, [[]], eos_id=EOS_ID).n_tokens == 1
+
+
+def test_evaluation_holds_logits_of_one_row_twice_at_most(monkeypatch):
+    seen = []
+    log_softmax = torch.Tensor.log_softmax
+    monkeypatch.setattr(
+        torch.Tensor,
+        "log_softmax",
+        lambda x, *a: seen.append((x.shape, x.dtype)) or log_softmax(x, *a),
+    )
+    model = GPT(gpt_tiny(V)).bfloat16()
+    token_log_probs(model, [[1, 2, 3], [3, 2, 1]], eos_id=EOS_ID)
+    assert seen == [((4, V), torch.float32)] * 2
 
 
 def test_evaluation_rejects_bad_input():

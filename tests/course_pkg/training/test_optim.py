@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from course_pkg.training import optim
+from course_pkg.training.settings import TrainerConfig
 
 N_UPDATES = 7
 
@@ -150,6 +151,20 @@ def test_muon_groups_take_the_matrices_of_linear_layers_and_no_embedding():
         "norm.bias",
         "out.bias",
     }  # hidden: no gradient
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("sgd", 0.0), ("adam", 0.0), ("adamw", 0.1), ("muon", 0.1)]
+)
+@pytest.mark.parametrize("fused", [False, True])
+def test_only_decoupled_decay_acts_unless_asked(name, expected, fused):
+    model = nn.Linear(3, 2)
+    config = TrainerConfig(n_steps=1, optimizer=name, fused=fused)
+    optimizer = optim.make_optimizer(model, name, lr=0.1, fused=fused)
+    for made in (optimizer, config.make_optimizer(model)):
+        assert {group["weight_decay"] for group in made.param_groups} == {expected, 0.0}
+    asked = optim.make_optimizer(model, name, lr=0.1, weight_decay=0.3, fused=fused)
+    assert asked.param_groups[0]["weight_decay"] == 0.3
 
 
 def test_optimizer_state_round_trips():

@@ -268,7 +268,7 @@ def measure(
 
 
 def figures(models: Sequence[str], runs: dict[str, Any]) -> list[Figure]:
-    """Return the mean over seeds: at the input, after half of the blocks and after the last."""
+    """Return the mean over seeds at the input and after the last block; `runs` has the others."""
     lines = []
     for task, name in product((*TASKS, "antecedent"), models):
         for title in (name, f"{name}, new weights"):
@@ -284,7 +284,7 @@ def figures(models: Sequence[str], runs: dict[str, Any]) -> list[Figure]:
                 lines.append(Figure(subject, means["accuracy"][0]))
                 continue
             n_blocks = len(means["accuracy"]) - 1
-            for layer in sorted({0, n_blocks // 2, n_blocks}):
+            for layer in (0, n_blocks):
                 where = f"block {layer}" if layer else "input"
                 control = f"control {means['control'][layer]:.0f}, {chance}"
                 subject = f"{task}, {title}, {where} ({control})"

@@ -11,6 +11,7 @@ Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`); He
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -23,7 +24,12 @@ from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models import IGNORE
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
-from course_pkg.models.transformer_config import TransformerConfig, config_norm, embedding_positions
+from course_pkg.models.transformer_config import (
+    TransformerConfig,
+    classic,
+    config_norm,
+    embedding_positions,
+)
 
 NORM_EPS = 1e-12
 """What BERT's norms add to the variance; published weights expect it."""
@@ -242,6 +248,9 @@ class MaskedLMLoss(nn.Module):
         return logits, nats_per_target(logits, targets[hidden])
 
 
+_bert = partial(classic, is_pre_norm=False, activation="gelu")
+
+
 def bert_base() -> TransformerConfig:
     """Return BERT-base: 109,482,240 parameters with the pooler, without the heads."""
     return _bert(30_522, 512, 768, 12, 12)
@@ -265,18 +274,3 @@ def albert_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
 def deberta_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
     """Return `bert_tiny` with disentangled attention: He et al. 2021, sec. 3.1."""
     return replace(bert_tiny(vocab_size, context_length), positions="disentangled")
-
-
-def _bert(
-    vocab_size: int, context_length: int, d_model: int, n_heads: int, n_layers: int
-) -> TransformerConfig:
-    return TransformerConfig(
-        vocab_size=vocab_size,
-        context_length=context_length,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=n_layers,
-        d_ff=4 * d_model,
-        is_pre_norm=False,
-        activation="gelu",
-    )

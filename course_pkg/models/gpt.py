@@ -8,6 +8,7 @@ Chapter: GPT. Radford et al. 2018 (GPT-1), 2019 (GPT-2); Touvron et al. 2023 (LL
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -18,7 +19,7 @@ from course_pkg.layers.blocks import BlockCache, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
-from course_pkg.models.transformer_config import TransformerConfig, embedding_positions
+from course_pkg.models.transformer_config import TransformerConfig, classic, embedding_positions
 
 
 class GPT(nn.Module):
@@ -142,6 +143,9 @@ class GPT(nn.Module):
         return self.unembed(self.encode(ids, cache=cache)[:, -1]).log_softmax(dim=-1)
 
 
+_gpt = partial(classic, activation="gelu_tanh")
+
+
 def gpt1() -> TransformerConfig:
     """Return GPT-1's structure, post-norm: 116,534,784 parameters. Radford et al. 2018."""
     return _gpt(40_478, 512, 768, 12, 12, is_pre_norm=False)
@@ -200,25 +204,4 @@ def llama_like_small(vocab_size: int = 32_000, context_length: int = 1024) -> Tr
         activation="swiglu",
         has_bias=False,
         is_tied=False,
-    )
-
-
-def _gpt(
-    vocab_size: int,
-    context_length: int,
-    d_model: int,
-    n_heads: int,
-    n_layers: int,
-    *,
-    is_pre_norm: bool = True,
-) -> TransformerConfig:
-    return TransformerConfig(
-        vocab_size=vocab_size,
-        context_length=context_length,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=n_layers,
-        d_ff=4 * d_model,
-        is_pre_norm=is_pre_norm,
-        activation="gelu_tanh",
     )

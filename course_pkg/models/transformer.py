@@ -27,6 +27,7 @@ from course_pkg.layers.inputs import TokenEmbedding, check_lengths, check_rows
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer_config import (
     TransformerConfig,
+    classic,
     config_norm,
     embedding_positions,
     make_block,
@@ -304,17 +305,8 @@ def original_transformer_base(vocab_size: int = 37_000) -> TransformerConfig:
 
     The paper's vocabulary, shared by German and English, has "about 37,000" tokens.
     """
-    return TransformerConfig(
-        vocab_size=vocab_size,
-        context_length=512,
-        d_model=512,
-        n_heads=8,
-        n_layers=6,
-        d_ff=2048,
-        positions="sinusoidal",
-        is_pre_norm=False,
-        activation="relu",
-    )
+    choices = {"positions": "sinusoidal", "is_pre_norm": False, "activation": "relu"}
+    return classic(vocab_size, 512, d_model=512, n_heads=8, n_layers=6, **choices)
 
 
 def original_transformer_big(vocab_size: int = 37_000) -> TransformerConfig:
@@ -325,12 +317,6 @@ def original_transformer_big(vocab_size: int = 37_000) -> TransformerConfig:
 
 def transformer_tiny(vocab_size: int, context_length: int = 64) -> TransformerConfig:
     """Return a pre-norm encoder–decoder that trains in a minute of one CPU."""
-    return TransformerConfig(
-        vocab_size=vocab_size,
-        context_length=context_length,
-        d_model=64,
-        n_heads=4,
-        n_layers=2,
-        d_ff=256,
-        positions="sinusoidal",
+    return classic(
+        vocab_size, context_length, d_model=64, n_heads=4, n_layers=2, positions="sinusoidal"
     )

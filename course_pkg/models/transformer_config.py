@@ -9,6 +9,7 @@ Chapter: the transformer. Vaswani et al. 2017.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -122,6 +123,21 @@ class TransformerConfig:
     def d_head(self) -> int:
         """Width of one head, K."""
         return self.d_model // self.n_heads
+
+
+def classic(
+    vocab_size: int, context_length: int, d_model: int, n_heads: int, n_layers: int, **choices: Any
+) -> TransformerConfig:
+    """Return a config with feed-forward layers four times as wide as the model; see its fields."""
+    return TransformerConfig(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=d_model,
+        n_heads=n_heads,
+        n_layers=n_layers,
+        d_ff=4 * d_model,
+        **choices,
+    )
 
 
 EmbeddingPositions = LearnedPositions | SinusoidalPositions

@@ -30,30 +30,3 @@ from course_pkg.plots.pictures import (
     show,
 )
 from course_pkg.plots.tables import attention_heads, heatmap, positions
-
-__all__ = [
-    "HEIGHT",
-    "INK",
-    "MARKERS",
-    "MUTED",
-    "SERIES",
-    "STYLE",
-    "WIDTH",
-    "Curves",
-    "Diagram",
-    "Numbers",
-    "Picture",
-    "attention_heads",
-    "bars",
-    "gradient_norms",
-    "heatmap",
-    "ladder",
-    "lines",
-    "loss_curves",
-    "moving_average",
-    "new_figure",
-    "positions",
-    "show",
-    "sparsity",
-    "spread",
-]

@@ -155,13 +155,7 @@ def bars(
             number.format(amount), (max(amount, 0), y), (5, 0), textcoords="offset points",
             va="center", fontsize=9.5,
         )  # fmt: skip
-    if floor is not None:
-        name, level = floor
-        axes.axvline(level, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
-        axes.annotate(
-            name, (level, 1), (0, 3), xycoords=("data", "axes fraction"),
-            textcoords="offset points", fontsize=9.5, ha="center",
-        )  # fmt: skip
+    _mark_floor(axes, floor)
     axes.set_yticks(heights, list(values))
     axes.invert_yaxis()
     axes.grid(False, axis="y")
@@ -169,6 +163,17 @@ def bars(
     axes.set_xlabel(value_label)
     axes.margins(x=0.12)
     return figure
+
+
+def _mark_floor(axes: Axes, floor: tuple[str, float] | None) -> None:
+    """Draw a named, dashed line upwards."""
+    if floor is not None:
+        name, level = floor
+        axes.axvline(level, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
+        axes.annotate(
+            name, (level, 1), (0, 3), xycoords=("data", "axes fraction"),
+            textcoords="offset points", fontsize=9.5, ha="center",
+        )  # fmt: skip
 
 
 def ladder(rows: Iterable[Result], *, floor: tuple[str, float] | None = None) -> Figure:
@@ -196,13 +201,7 @@ def ladder(rows: Iterable[Result], *, floor: tuple[str, float] | None = None) ->
         axes.annotate(
             f"{bits:.3f}", (bits, y), (7, 0), textcoords="offset points", va="center", fontsize=9
         )
-    if floor is not None:
-        name, level = floor
-        axes.axvline(level, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
-        axes.annotate(
-            name, (level, 1), (0, 3), xycoords=("data", "axes fraction"),
-            textcoords="offset points", fontsize=9.5, ha="center",
-        )  # fmt: skip
+    _mark_floor(axes, floor)
     # The first steps are the largest: a logarithmic axis leaves room for the last ones.
     axes.set_xscale("log")
     axes.margins(x=0.16)

@@ -7,5 +7,3 @@ GPUs. `python -m course_pkg.train` is the command. Chapters: GPT, BERT, encoder-
 
 from course_pkg.recipes.prepared import Prepared, prepare
 from course_pkg.recipes.settings import KINDS, SIZES, TOKENIZERS, Recipe
-
-__all__ = ["KINDS", "SIZES", "TOKENIZERS", "Prepared", "Recipe", "prepare"]

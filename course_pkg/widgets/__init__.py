@@ -18,23 +18,3 @@ from course_pkg.widgets.tables import Markup, table
 from course_pkg.widgets.transformer import transformer_sizes
 from course_pkg.widgets.valley import optimizer_valley
 from course_pkg.widgets.widget import Widget, show_whitespace
-
-__all__ = [
-    "Alignment",
-    "Markup",
-    "Widget",
-    "alignment_explorer",
-    "attention_explorer",
-    "bpe_stepper",
-    "gap_filler",
-    "gpt_completer",
-    "gradient_through_time",
-    "guess_letter",
-    "ngram_sampler",
-    "optimizer_valley",
-    "random_attention",
-    "rotation_explorer",
-    "show_whitespace",
-    "table",
-    "transformer_sizes",
-]

@@ -59,7 +59,7 @@ def test_record_goes_on_where_it_was_cut_off(checkpoints, tmp_path, monkeypatch,
     probing.main(arguments, models=models)
     assert "sentiment" in capsys.readouterr().out
     whole = json.loads(path.read_text())
-    assert len(whole["runs"]) == 4 and whole["command"] and len(whole["figures"]) == 8
+    assert len(whole["runs"]) == 4 and whole["command"] and len(whole["figures"]) == 6
 
     runs = dict(list(whole["runs"].items())[1:])
     path.write_text(json.dumps({"settings": whole["settings"], "runs": runs}))

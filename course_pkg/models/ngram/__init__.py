@@ -29,28 +29,3 @@ from course_pkg.models.ngram.smoothing import (
     ModifiedKneserNey,
     Smoothing,
 )
-
-__all__ = [
-    "MLE",
-    "AbsoluteDiscounting",
-    "AddK",
-    "Interpolated",
-    "KneserNey",
-    "ModifiedKneserNey",
-    "NGram",
-    "NGramTables",
-    "Smoothing",
-    "absolute_discount",
-    "absolute_discounting_prob",
-    "add_k_prob",
-    "context_of",
-    "continuation_counts",
-    "count_ngrams",
-    "count_of_counts",
-    "interpolated_prob",
-    "kneser_ney_counts",
-    "kneser_ney_prob",
-    "mle_prob",
-    "modified_discounts",
-    "modified_kneser_ney_prob",
-]

@@ -14,18 +14,3 @@ from course_pkg.text.batches.batching import (
     window_batches,
 )
 from course_pkg.text.batches.mixture import mixed_windows
-
-__all__ = [
-    "IGNORE",
-    "Batch",
-    "Batches",
-    "example_batches",
-    "mixed_windows",
-    "next_token_rows",
-    "pack_documents",
-    "pad_rows",
-    "random_windows",
-    "stream_batches",
-    "translation_rows",
-    "window_batches",
-]

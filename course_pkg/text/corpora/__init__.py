@@ -8,13 +8,3 @@ from course_pkg.text.corpora.running_text import (
     name_frequencies,
     reference_prose,
 )
-
-__all__ = [
-    "Corpus",
-    "list_corpora",
-    "list_tasks",
-    "load_corpus",
-    "load_task",
-    "name_frequencies",
-    "reference_prose",
-]

@@ -21,21 +21,6 @@ from course_pkg.text.tokenizers.words_characters_bytes import (
     WordTokenizer,
 )
 
-__all__ = [
-    "EOS",
-    "UNK",
-    "WHITESPACE_PATTERN",
-    "WORD_PATTERN",
-    "BytePairTokenizer",
-    "ByteTokenizer",
-    "CharTokenizer",
-    "FastBytePairTokenizer",
-    "Tokenizer",
-    "WordPieceTokenizer",
-    "WordTokenizer",
-    "load_tokenizer",
-]
-
 _KINDS: dict[str, Any] = {
     "word": WordTokenizer,
     "char": CharTokenizer,

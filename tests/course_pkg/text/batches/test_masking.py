@@ -77,6 +77,22 @@ def test_random_replacements_are_ordinary_tokens_equally_often(rng):
     assert chi_square(counts[4:].tolist(), [1 / 9] * 9) < 26.1  # 8 degrees of freedom, 0.001
 
 
+def test_tokens_of_a_span_are_masked_or_kept_together_as_often_as_single_ones(rng):
+    ids = text(rng)
+    chosen = choose_spans(may_mask(ids, SPECIAL), 0.15, rng)
+    seen, _ = hide(ids, chosen, rng, shares=(0.7, 0.0), whole_spans=True)
+    is_masked = seen == MASK
+    beside = chosen[:, 1:] & chosen[:, :-1]
+    assert int(beside.sum()) > 300
+    assert torch.equal(is_masked[:, 1:][beside], is_masked[:, :-1][beside])
+    assert torch.equal(seen[~chosen], ids[~chosen])
+    first = chosen.clone()
+    first[:, 1:] &= ~chosen[:, :-1]
+    n_spans = int(first.sum())
+    # a binomial share of some 300 spans: four standard deviations
+    assert float(is_masked[first].double().mean()) == pytest.approx(0.7, abs=2 / n_spans**0.5)
+
+
 def test_targets_are_the_true_tokens_where_chosen_and_ignored_elsewhere(rng):
     ids = text(rng)
     chosen = choose_tokens(may_mask(ids, SPECIAL), 0.15, rng)

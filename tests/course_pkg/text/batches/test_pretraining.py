@@ -9,6 +9,7 @@ from course_pkg.text.batches.pretraining import (
     BERT_TOKENS,
     masked_batches,
     n_sentinels,
+    permuted_batches,
     sentinel_tokens,
     span_batches,
 )
@@ -56,6 +57,40 @@ def test_masked_rows_are_corrupted_anew_in_each_epoch():
     batches = masked(rate=0.5)
     epochs = [torch.cat([batch["targets"] for batch in batches]) for _ in range(2)]
     assert sorted(epochs[0].flatten().tolist()) != sorted(epochs[1].flatten().tolist())
+
+
+def test_masked_spans_are_longer_and_masked_together():
+    batches = masked(rate=0.4, whole_spans=True)
+    n_told = n_beside = 0
+    for _ in range(20):
+        batch = batches.next_batch()
+        is_told = batch["targets"] != IGNORE
+        is_masked = batch["ids"] == SPECIAL["[MASK]"]
+        beside = is_told[:, 1:] & is_told[:, :-1]
+        assert torch.equal(is_masked[:, 1:][beside], is_masked[:, :-1][beside])
+        assert is_told.sum(dim=1).eq(round(0.4 * 11)).all()
+        n_told, n_beside = n_told + int(is_told.sum()), n_beside + int(beside.sum())
+    assert n_beside > 0.5 * n_told  # one by one it would be 0.4 at most
+
+
+def test_permuted_rows_show_the_text_and_ask_for_the_end_of_a_random_order():
+    batches = permuted_batches(IDS, 13, 3, special_ids=SPECIAL, rate=0.3, seed=7)
+    plain = masked(rate=0.0)
+    orders = []
+    for batch, truth in zip(batches, plain, strict=True):
+        assert torch.equal(batch["ids"], truth["ids"])
+        assert batch["ranks"].sort(dim=1).values.eq(torch.arange(13)).all()
+        assert batch["ranks"][:, [0, -1]].lt(2).all()  # [CLS] and [SEP] are known
+        is_told = batch["targets"] != IGNORE
+        assert torch.equal(is_told, batch["ranks"] >= 13 - round(0.3 * 11))
+        assert torch.equal(batch["targets"][is_told], batch["ids"][is_told])
+        orders += batch["ranks"].tolist()
+    assert len(set(map(tuple, orders))) == len(orders)
+
+
+def test_permuted_rejects_a_tokenizer_without_the_special_tokens():
+    with pytest.raises(ValueError, match=r"special_ids lacks '\[SEP\]'"):
+        permuted_batches(IDS, 13, 3, special_ids={"[CLS]": 1, "[MASK]": 3}, seed=7)
 
 
 def test_masked_rejects_a_tokenizer_without_the_special_tokens():

@@ -12,7 +12,6 @@ Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Reimers and Gurev
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -151,17 +150,31 @@ class TextClassifier(nn.Module):
         return logits, None if targets is None else nats_per_target(logits, targets)
 
 
-class TokenTagger(TextClassifier):
+class TokenTagger(nn.Module):
     """One label for each token. Arguments as for `TextClassifier`; nothing is pooled."""
 
-    def forward(  # type: ignore[override]
+    def __init__(
+        self,
+        backbone: Backbone,
+        n_tags: int,
+        *,
+        is_frozen: bool = False,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = Features(backbone, is_frozen=is_frozen)
+        self.dropout = nn.Dropout(dropout)
+        self.output = new_head(self.features.d_model, n_tags, generator)
+
+    def forward(
         self,
         ids: Int[Tensor, "B T"],
         lengths: Int[Tensor, " B"],
         targets: Int[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, ""] | None]:
         """Score the tags; the loss is in nats per real token whose target is not IGNORE."""
-        logits: Tensor = self.output(self.dropout(self.features(ids, lengths)))
+        logits = self.output(self.dropout(self.features(ids, lengths)))
         if targets is None:
             return logits, None
         check_targets(logits, targets)
@@ -169,25 +182,36 @@ class TokenTagger(TextClassifier):
         return logits, nats_per_target(logits, targets)
 
 
-class MultipleChoice(TextClassifier):
+class MultipleChoice(nn.Module):
     """Choose among C candidates, each read together with the question: Radford et al. 2018, fig. 1.
 
     One linear layer gives each candidate a score; a softmax compares the candidates.
-    Arguments as for `TextClassifier`, but for the number of classes.
+    Arguments as for `TextClassifier`.
     """
 
-    def __init__(self, backbone: Backbone, **options: Any) -> None:
-        super().__init__(backbone, 1, **options)
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        is_frozen: bool = False,
+        pooling: str = "summary",
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = Features(backbone, is_frozen=is_frozen, pooling=pooling)
+        self.dropout = nn.Dropout(dropout)
+        self.output = new_head(self.features.d_model, 1, generator)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         ids: Int[Tensor, "B C T"],
         lengths: Int[Tensor, "B C"],
         targets: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the candidates; the loss is in nats per question."""
-        scores, _ = super().forward(ids.flatten(0, 1), lengths.flatten())
-        logits = scores.view(ids.shape[:2])
+        vectors = self.features.of_text(ids.flatten(0, 1), lengths.flatten())
+        logits = self.output(self.dropout(vectors)).view(ids.shape[:2])
         return logits, None if targets is None else nats_per_target(logits, targets)
 
 

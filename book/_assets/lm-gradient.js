@@ -1,4 +1,4 @@
-/* A gradient on its way back through time: choose the cell and its spectral radius, and see how long it stays. */
+/* A gradient on its way back through time: choose the cell and turn its matrix or its forget gates, and see how long it stays. */
 (() => {
   "use strict";
   const { h, choices } = lm;
@@ -11,11 +11,14 @@
   const times = (row, matrix) => matrix[0].map((_, j) => row.reduce((sum, x, i) => sum + x * matrix[i][j], 0));
   const timesTransposed = (row, matrix) => matrix.map((line) => line.reduce((sum, x, i) => sum + x * row[i], 0));
 
-  /** What each cell's step back does to the gradient; `limit` ends the slider. */
+  const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+  /** What the slider turns in each cell, between which limits, and what is drawn beside it. */
+  const RADIUS = { knob: "Spectral radius", from: 0.5, to: 1.5, step: 0.01, references: [0.8, 1, 1.2] };
   const CELLS = {
-    linear: { knob: "Spectral radius", limit: 1.5, references: [0.8, 1, 1.2], start: 1.1 },
-    tanh: { knob: "Spectral radius", limit: 1.5, references: [0.8, 1, 1.2], start: 1.5 },
-    "LSTM memory": { knob: "Forget gate", limit: 1, references: [0.5, 0.73, 0.98], start: 0.9 },
+    linear: { ...RADIUS, start: 1.1 },
+    tanh: { ...RADIUS, start: 1.5 },
+    LSTM: { knob: "Bias of the forget gates", from: -1, to: 6, step: 0.1, references: [0, 1, 4], start: 2 },
   };
 
   function svg(tag, attributes, text = "") {
@@ -37,7 +40,7 @@
     class extends lm.Element {
       build() {
         this.cell = "linear";
-        this.slider = h("input", { type: "range", min: "0.5", step: "0.01", input: () => this.draw() });
+        this.slider = h("input", { type: "range", input: () => this.draw() });
         this.knob = h("span", {});
         this.plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "lm-plot", "aria-hidden": "true" });
         this.stage.append(
@@ -54,18 +57,18 @@
 
       choose(cell) {
         this.cell = cell;
-        this.slider.max = CELLS[cell].limit;
-        this.slider.value = CELLS[cell].start;
+        const { from, to, step, start } = CELLS[cell];
+        Object.assign(this.slider, { min: from, max: to, step, value: start });
         this.draw();
       }
 
       /** The gradient's length at each distance, exactly as the cell's own backward pass gives it. */
       norms(cell, value) {
         const { weight, projected, gradient } = this.data;
+        if (cell === "LSTM") return this.normsOfLSTM(value);
         const n_steps = projected.length;
         let row = gradient;
         const lengths = [length(row)];
-        if (cell === "LSTM memory") return [...Array(n_steps)].map((_, k) => length(gradient) * value ** k);
         const scaled = weight.map((line) => line.map((x) => x * value));
         const slopes = []; // of the squashing function, at each step
         let hidden = gradient.map(() => 0);
@@ -77,6 +80,43 @@
         for (let t = n_steps - 1; t > 0; t -= 1) {
           row = times(row.map((x, i) => x * slopes[t][i]), scaled);
           lengths.push(length(row));
+        }
+        return lengths;
+      }
+
+      /** The same for an LSTM with a bias on its forget gates, at hidden state and memory together. */
+      normsOfLSTM(bias) {
+        const { gates, projected_gates, gradient } = this.data;
+        const R = gradient.length;
+        let hidden = gradient.map(() => 0);
+        let memory = hidden;
+        const steps = [];
+        for (const inputs of projected_gates) {
+          const sums = timesTransposed(hidden, gates).map((x, n) => x + inputs[n]);
+          const i = sums.slice(0, R).map(sigmoid);
+          const f = sums.slice(R, 2 * R).map((x) => sigmoid(x + bias));
+          const g = sums.slice(2 * R, 3 * R).map(Math.tanh);
+          const o = sums.slice(3 * R).map(sigmoid);
+          const before = memory;
+          memory = before.map((c, n) => f[n] * c + i[n] * g[n]);
+          const shown = memory.map(Math.tanh);
+          hidden = shown.map((x, n) => o[n] * x);
+          steps.push({ i, f, g, o, before, shown });
+        }
+        let atHidden = gradient;
+        let atMemory = gradient.map(() => 0);
+        const lengths = [length(gradient)];
+        for (const { i, f, g, o, before, shown } of steps.slice(1).reverse()) {
+          const inside = atMemory.map((x, n) => x + atHidden[n] * o[n] * (1 - shown[n] ** 2));
+          const atGates = [
+            ...inside.map((x, n) => x * g[n] * i[n] * (1 - i[n])),
+            ...inside.map((x, n) => x * before[n] * f[n] * (1 - f[n])),
+            ...inside.map((x, n) => x * i[n] * (1 - g[n] ** 2)),
+            ...atHidden.map((x, n) => x * shown[n] * o[n] * (1 - o[n])),
+          ];
+          atHidden = times(atGates, gates);
+          atMemory = inside.map((x, n) => x * f[n]);
+          lengths.push(Math.hypot(length(atHidden), length(atMemory)));
         }
         return lengths;
       }

@@ -27,8 +27,42 @@ def system() -> tuple[Tensor, Tensor, Tensor]:
     return weight / torch.linalg.eigvals(weight).abs().max(), projected, gradient
 
 
+def lstm() -> tuple[Tensor, Tensor]:
+    """Recurrent weights and inputs of an LSTM, in torch's order of gates."""
+    source = torch.Generator().manual_seed(5)
+    gates, projected = (
+        torch.randn(*shape, generator=source, dtype=torch.float64)
+        for shape in ((4 * R, R), (T, 4 * R))
+    )
+    return gates, projected
+
+
+def lstm_norms_by_torch(bias: float) -> list[float]:
+    """Length of the gradient at (hidden, memory), the last first, by torch's own cell."""
+    gates, projected = lstm()
+    cell = torch.nn.LSTMCell(4 * R, R, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.zero_()
+        cell.weight_ih.copy_(torch.eye(4 * R))  # the inputs are already multiplied
+        cell.weight_hh.copy_(gates)
+        cell.bias_ih[R : 2 * R] = bias
+    states = [(torch.zeros(1, R, dtype=torch.float64, requires_grad=True),) * 2]
+    for inputs in projected:
+        after = cell(inputs[None], states[-1])
+        states.append(tuple(part.detach().requires_grad_() for part in after))
+    grads = system()[2][None], torch.zeros(1, R, dtype=torch.float64)
+    norms = [float(torch.cat(grads).norm())]
+    for t in reversed(range(1, T)):  # what a step hands on is hidden state and memory, side by side
+        grads = torch.autograd.grad(cell(projected[t][None], states[t]), states[t], grads)
+        norms.append(float(torch.cat(grads).norm()))
+    return norms
+
+
 def norms_by_torch(cell: str, radius: float) -> list[float]:
     """Length of the gradient at each state, the last first, by automatic differentiation."""
+    if cell == "LSTM":
+        return lstm_norms_by_torch(radius)
     weight, projected, gradient = system()
     hidden, states = torch.zeros(R, dtype=torch.float64), []
     for inputs in projected:
@@ -41,18 +75,21 @@ def norms_by_torch(cell: str, radius: float) -> list[float]:
 
 
 def figure(**changes) -> widgets.Widget:
-    weight, projected, gradient = system()
-    arguments = {"weight": weight, "projected": projected, "gradient": gradient} | changes
+    names = ("weight", "projected", "gradient", "gates", "projected_gates")
+    arguments = dict(zip(names, system() + lstm(), strict=True)) | changes
     return widgets.gradient_through_time(**arguments, alt="lines that fall or rise")
 
 
 def test_gradient_table_matches_torch():
-    widget = figure(radii=(0.7, 1.3))
+    widget = figure(radii=(0.7, 1.3), biases=(-0.5, 2.0))
     assert widget.header == (
         "steps back",
         *(f"{cell}, radius {radius}" for cell in ("linear", "tanh") for radius in (0.7, 1.3)),
+        "LSTM, bias -0.5",
+        "LSTM, bias 2",
     )
     expected = [norms_by_torch(cell, r) for cell in ("linear", "tanh") for r in (0.7, 1.3)]
+    expected += [lstm_norms_by_torch(bias) for bias in (-0.5, 2.0)]
     for row in widget.rows:
         k = int(row[0])
         assert [float(cell) for cell in row[1:]] == pytest.approx(
@@ -64,8 +101,9 @@ def test_gradient_table_matches_torch():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"weight": np.eye(R + 1)}, r"\(4, 4\).*\(3, 3\)"),
-        ({"projected": np.zeros((T, R + 1))}, r"\(11, 4\)"),
+        ({"weight": np.eye(R + 1)}, r"weight has shape \(4, 4\).*need \(3, 3\)"),
+        ({"projected": np.zeros((T, R + 1))}, r"projected has shape \(11, 4\)"),
+        ({"gates": np.zeros((3 * R, R))}, r"gates has shape \(9, 3\).*need \(12, 3\)"),
         ({"weight": 2 * np.eye(R)}, "spectral radius 2.0; it must be 1"),
     ],
 )
@@ -99,38 +137,16 @@ def find(browser, selector):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("cell", ["linear", "tanh"])
-@pytest.mark.parametrize("radius", [0.5, 1.0, 1.37])
-def test_gradient_figure_computes_what_the_cell_does_matches_torch(page, cell, radius):
+@pytest.mark.parametrize("cell", ["linear", "tanh", "LSTM"])
+@pytest.mark.parametrize("value", [0.5, 1.0, 1.37])
+def test_gradient_figure_computes_what_the_cell_does_matches_torch(page, cell, value):
     shown = page.execute_script(
         "return document.querySelector('lm-gradient').norms(arguments[0], arguments[1])",
         cell,
-        radius,
+        value,
     )
     # the same operations in another order, in double precision on both sides
-    assert shown == pytest.approx(norms_by_torch(cell, radius), rel=1e-10)
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_gradient_figure_multiplies_by_the_forget_gate_matches_torch(page):
-    forget = 0.9
-    cell = torch.nn.LSTMCell(R, R, dtype=torch.float64)
-    with torch.no_grad():
-        for parameter in cell.parameters():
-            parameter.zero_()  # gates without weights: only the memory's own path is left
-        cell.bias_ih[R : 2 * R] = math.log(forget / (1 - forget))
-    memory = torch.ones(1, R, dtype=torch.float64, requires_grad=True)
-    state = torch.zeros(1, R, dtype=torch.float64), memory
-    for _ in range(T - 1):
-        state = cell(torch.zeros(1, R, dtype=torch.float64), state)
-    gradient = system()[2]
-    (reached,) = torch.autograd.grad(state[1], memory, gradient[None])
-    shown = page.execute_script(
-        "return document.querySelector('lm-gradient').norms('LSTM memory', arguments[0])", forget
-    )
-    assert len(shown) == T
-    assert shown[-1] == pytest.approx(float(reached.norm()), rel=1e-10)
+    assert shown == pytest.approx(norms_by_torch(cell, value), rel=1e-10)
 
 
 @pytest.mark.slow
@@ -146,10 +162,12 @@ def test_gradient_figure_makes_its_point_at_rest_and_follows_the_keyboard(page):
         slider.send_keys("\ue014")  # right arrow
     assert find(page, "svg text.lm-chosen")[0].text == "1.13"
     find(page, "input[type=radio]")[2].send_keys(" ")
+    norms = lstm_norms_by_torch(2.0)
     assert find(page, ".lm-status")[0].text == (
-        "Forget gate 0.90: after 10 steps back the gradient is 0.35 of its first length."
+        "Bias of the forget gates 2.00: after 10 steps back the gradient is "
+        f"{norms[-1] / norms[0]:.2g} of its first length."
     )
-    assert slider.get_attribute("max") == "1"
+    assert slider.get_attribute("max") == "6"
     assert page.get_log("browser") == []
 
 
@@ -161,6 +179,16 @@ def test_recorded_wikipedia_rows_are_those_of_the_benchmark():
         assert row.source == RECORDED
         assert row.perplexity == measured["rows"][name]["test_perplexity"]
         assert row.bits_per_byte == measured["rows"][name]["bits_per_byte"]
+
+
+def test_clipping_was_compared_at_each_arms_own_best_rate():
+    arms = benchmark("clipping")["arms"]
+    assert list(arms) == ["not clipped", "clipped at 1", "clipped at 0.25"]
+    for name, arm in arms.items():
+        tried = dict(arm["tried"])
+        assert arm["lr"] == min(tried, key=tried.get), name
+        assert min(tried) < arm["lr"] < max(tried), f"{name}: best rate at the edge"
+        assert len(arm["losses"]) == 3
 
 
 def test_power_of_a_matrix_is_the_sum_over_its_eigenvectors_that_the_page_derives():

@@ -1,6 +1,7 @@
 """The byte-pair stepper: its data and table here, its behaviour in a browser."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def test_stepper_data_gives_merges_as_pairs_of_ids():
 def test_stepper_rejects_what_does_not_fit(changes, message):
     with pytest.raises(ValueError, match=message):
         stepper(**changes)
+
+
+def test_worked_numbers_of_the_solution_on_huffman_codes_are_right():
+    shares = {"a": 0.9, "b": 0.1}
+    entropy = -sum(p * math.log2(p) for p in shares.values())
+    assert entropy == pytest.approx(0.469, abs=5e-4)
+    pairs = sorted((p * q for p in shares.values() for q in shares.values()), reverse=True)
+    assert pairs == pytest.approx([0.81, 0.09, 0.09, 0.01])
+    bits = sum(share * length for share, length in zip(pairs, (1, 2, 3, 3), strict=True))
+    assert (bits, bits / 2) == pytest.approx((1.29, 0.645))
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def stated(page: str) -> list[str]:
     """
     text = "\n".join(line for inside, line in blocks(page) if not is_in(inside, CODE))
     text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|`[^`]*`", "x", text, flags=re.DOTALL)
-    sentences = re.split(r"(?<=[.!?:;|])\s+", text)
+    sentences = re.split(r"(?<=[.!?:;])\s+|\n", text)
     found = [n for s in sentences if "{cite" not in s for n in DECIMAL.findall(s)]
     for _, code in cells(page):
         for node in ast.walk(ast.parse(re.sub(r"^%.*$", "", code, flags=re.MULTILINE))):
@@ -113,7 +113,7 @@ GIVEN = {"language_models": {"1.0002", "1.3"}, "tokenization": {"1.5"}}
 LOOSE = {
     "fixed_window": "0.2 0.43 0.8 1.65 1.97 1.98 2.04 2.3 2.9 3.8 4.7 4.85 5.1 5.3 5.4",
     "positions": "0.16 0.34 0.6 0.8 0.9 1.9 2.1 2.49 2.5 2.9 3.1 3.3",
-    "recurrent": "0.39 0.89 1.1 30.0 30.6 39.8 43.9 51.3 67.6 68.3 78.4 82.7 114.5 124.7 141.2",
+    "recurrent": "0.39 0.89 1.1 67.6",
     "self_attention": "0.003 0.005 0.02 0.03 0.62",
     "sequence_to_sequence": "0.02 0.03 0.05 0.15 0.50 0.5",
     "training_transformers": (

@@ -13,7 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ _RATIO_MATTERS_BYTES = 4 << 20  # below it, an honest log that repeats itself ma
 _MAX_DIRECTORY_BYTES = 8 << 20  # a zip file's list of contents: some 80,000 members
 _MAX_DEPTH = 4
 _MAX_ENTRIES = 100_000
-_SKIPPED = {"__MACOSX", "__pycache__"}
+_SKIPPED = {"__MACOSX", "__pycache__", ".DS_Store", ".git", ".ipynb_checkpoints"}
 _PACKED = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -88,7 +88,7 @@ class Delivered:
 
 
 def contents(path: Path) -> tuple[Delivered, ...]:
-    """List a folder or a zip file, in the order of names; hidden files are left out.
+    """List a folder or a zip file, in the order of names; what programs hide there is left out.
 
     Raises:
         GraderError: if it is neither, or cannot be listed; says why.
@@ -100,8 +100,18 @@ def contents(path: Path) -> tuple[Delivered, ...]:
     return tuple(sorted(_in_zip(path), key=lambda found: found.parts))
 
 
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or name in _SKIPPED
+def _is_hidden(parts: Sequence[str]) -> bool:
+    """Whether a name is left out: of what programs put there, and of hidden files within."""
+    return bool(_SKIPPED.intersection(parts)) or any(
+        name.startswith("._" if index == 0 else ".") for index, name in enumerate(parts)
+    )
+
+
+def _bad_name(parts: Sequence[str]) -> str:
+    """Say what is wrong with the outermost name, which is a student's; empty if nothing is."""
+    if parts[0].startswith("."):
+        return f"the name {parts[0]} begins with a dot; rename it, and it is graded"
+    return ""
 
 
 # ------------------------------------------------------------------ folders
@@ -136,19 +146,21 @@ def _entries(root: Path, above: tuple[str, ...]) -> list[Delivered]:
         return [
             _in_directory(root, (*above, entry.name), entry)
             for entry in entries
-            if not _is_hidden(entry.name)
+            if not _is_hidden((*above, entry.name))
         ]
     finally:
         os.close(folder)
 
 
 def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -> Delivered:
-    link = f"{entry.name} is a symbolic link; it is not followed" if entry.is_symlink() else ""
+    refusal = _bad_name(parts)
+    if entry.is_symlink():
+        refusal = f"{entry.name} is a symbolic link; it is not followed"
     return Delivered(
         parts,
         root.joinpath(*parts),
         is_folder=entry.is_dir(),
-        refusal=link,
+        refusal=refusal,
         reader=lambda max_bytes: read_untrusted(root, parts, max_bytes),
         arrived_at=entry.stat(follow_symlinks=False).st_ctime,
     )
@@ -179,9 +191,9 @@ def _in_zip(path: Path) -> Iterator[Delivered]:
     members = [(_safe_parts(_name(info)), info) for info in archive.infolist()]
     same = Counter(parts for parts, info in members if not _is_folder(info))
     for parts, info in members:
-        if not parts or any(map(_is_hidden, parts)):
+        if not parts or _is_hidden(parts):
             continue
-        refusal = _refusal(info)
+        refusal = _bad_name(parts) or _refusal(info)
         if not _is_folder(info) and same[parts] > 1:
             refusal = f"the zip file holds {same[parts]} files named {'/'.join(parts)}"
         yield Delivered(

@@ -243,6 +243,20 @@ def test_nested_archive_is_not_opened_and_its_student_is_told(pack):
     assert "homework.zip" in found["lovelaceada_12345"]
 
 
+@pytest.mark.parametrize("name", [".ada/ps1.ipynb", ".ada/ps1/ps1.ipynb", ".ada.ipynb"])
+def test_student_whose_name_begins_with_a_dot_is_refused_by_name(pack, tmp_path, name):
+    others = ["bo/ps1/ps1.ipynb", "cy/ps1/ps1.ipynb"]
+    for other in (name, *others):
+        path = tmp_path / "class" / other
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(NOTEBOOK)
+    for place in (tmp_path / "class", pack(*((other, NOTEBOOK) for other in (name, *others)))):
+        outcomes = _outcomes(place)
+        (ada,) = outcomes.keys() - {"bo", "cy"}
+        assert ada.startswith(".ada")
+        assert "begins with a dot; rename it" in outcomes[ada]
+
+
 def test_hidden_members_are_nobody(pack):
     path = pack(
         ("ada.ipynb", NOTEBOOK),

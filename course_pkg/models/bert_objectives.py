@@ -111,8 +111,9 @@ class ReplacedTokenLoss(nn.Module):
             )
         self.model, self.masked_lm, self.weight = model, MaskedLMLoss(masked_lm), weight
         D = model.config.d_model
-        self.detector_head = nn.Sequential(nn.Linear(D, D), nn.GELU(), nn.Linear(D, 1))
-        for layer in self.detector_head[::2]:
+        hidden, out = nn.Linear(D, D), nn.Linear(D, 1)
+        self.detector_head = nn.Sequential(hidden, nn.GELU(), out)
+        for layer in (hidden, out):
             nn.init.normal_(layer.weight, std=0.02, generator=generator)
             nn.init.zeros_(layer.bias)
 

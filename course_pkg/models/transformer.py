@@ -60,13 +60,14 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         norm = norm or config_norm(config, fused=fused)
-        self.blocks = nn.ModuleList(
+        blocks = [
             make_block(
                 config, norm, has_memory=has_memory, dropout=dropout, fused=fused, attend=attend
             )
             for _ in range(1 if config.shares_layers else config.n_layers)
-        )
-        first, *others = (block.attention.positions for block in self.blocks)
+        ]
+        self.blocks = nn.ModuleList(blocks)
+        first, *others = (block.attention.positions for block in blocks)
         first.share_with(others)
         # Post-norm blocks normalise their sums; pre-norm ones leave the last sum as it is.
         self.final_norm = norm(config.d_model) if config.is_pre_norm else None

@@ -3,6 +3,8 @@
 Chapter: models that come with the course.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -53,7 +55,7 @@ def gpt_completer(
         raise ValueError(f"prompt has {len(ids)} tokens; it must have 1 to {room}")
 
     cache, rng = model.new_cache(), np.random.default_rng(seed)
-    settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    settings: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     tokens: list[str] = []
     steps: list[list[tuple[str, float]]] = []
     unread = ids

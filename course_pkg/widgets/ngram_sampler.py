@@ -4,6 +4,7 @@ Chapter: n-gram models.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -59,7 +60,7 @@ def ngram_sampler(texts: Sequence[str], *, prompt: str, order: int = 3, alt: str
     )  # fmt: skip
 
 
-def _continued(model: NGram, ids: list[int]) -> list[int]:
+def _continued(model: Any, ids: list[int]) -> list[int]:
     """Return the prompt with up to `N_TOKENS` sampled tokens; without smoothing, fewer."""
     generator = torch.Generator().manual_seed(model.order)
     for _ in range(N_TOKENS):

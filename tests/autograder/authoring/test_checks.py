@@ -113,6 +113,7 @@ def test_several_lines_are_indented_like_what_they_replace():
         ({"number < LIMIT": ""}, "'number < LIMIT' occurs 0 times in clipped; it must occur once"),
         ({"result": "found"}, "'result' occurs 4 times in clipped; it must occur once"),
         ({"if number:\n    pass": ""}, "occurs 0 times in clipped"),
+        ({"number > LIMIT": "True", "LIMIT:": "1:"}, "what another text replaces, too"),
         ({"LIMIT:": "MOST:"}, "it reads the name MOST, which its file does not have"),
     ],
 )

@@ -182,6 +182,24 @@ def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
     assert JUDGE.verdict(check, SEED, late).misconception is None  # nothing ends: no sign of why
 
 
+def test_mistake_that_never_ends_is_named_though_later_cases_were_not_asked(monkeypatch):
+    """Grading asks no more of a part once a case of it did not end; the mistake may end there."""
+    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+
+    def endless_for_one(values):
+        return total(values) if len(values) > 1 else never_ends(values)
+
+    mistake = Mistake("endless for one", "Stop.", endless_for_one, endless=True)
+    values, _, whole = CHECK.parts
+    check = dataclasses.replace(CHECK, parts=(values, whole), mistakes=(mistake,))
+    late = Failure("timeout", "the time limit of this call was exceeded")
+    seen = [
+        dataclasses.replace(one, value=late) if one.part == "values" else one
+        for one in observe(total, check)
+    ]
+    assert JUDGE.verdict(check, SEED, seen).misconception.name == "endless for one"
+
+
 def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
     monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
     check = dataclasses.replace(CHECK, mistakes=(Mistake("loop", "Stop.", never_ends),))

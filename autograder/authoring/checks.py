@@ -60,6 +60,8 @@ class Part:
         weight: share of the item's points, relative to the other parts.
         judge: by default `agree()`: same structure, shapes, kinds and values as the reference.
         earns_alone: whether it earns its share where no other part holds.
+        price: of a rule, which earns nothing where it holds: the share of what the other parts
+            earn that is lost where it does not.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Part:
     judge: Judge = field(default_factory=agree)
     weight: float = 1.0
     earns_alone: bool = True
+    price: float = 0.0
 
     @property
     def probe_source(self) -> str:

@@ -195,8 +195,13 @@ def _digest(*words: str) -> int:
 def _draw(check: Check, seed: int) -> list[_Drawn]:
     found = []
     for part in check.parts:
-        if not (math.isfinite(part.weight) and part.weight > 0):
-            error = ValueError(f"weight is {part.weight}; it must be positive")
+        if not (math.isfinite(part.weight) and part.weight >= 0) or not (
+            0 <= part.price <= 1 and (part.weight > 0) == (part.price == 0)
+        ):
+            error = ValueError(
+                f"weight is {part.weight} and price {part.price}; one of them must be positive, "
+                "and the price at most 1"
+            )
             raise CheckFault(explain_fault(check, part, "reading its weight", error))
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:
@@ -294,11 +299,13 @@ def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVer
 def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
     if all(verdict.passed for verdict in verdicts):
         return check.points
-    if not any(v.passed and p.earns_alone for v, p in zip(verdicts, check.parts, strict=True)):
+    pairs = list(zip(verdicts, check.parts, strict=True))
+    if not any(v.passed and p.earns_alone and not p.price for v, p in pairs):
         return 0.0
     total = math.fsum(verdict.weight for verdict in verdicts)
     held = math.fsum(verdict.weight for verdict in verdicts if verdict.passed)
-    return min(check.points, max(0.0, round(check.points * held / total, 2)))
+    left = math.prod(1 - part.price for verdict, part in pairs if not verdict.passed)
+    return min(check.points, max(0.0, round(check.points * held / total * left, 2)))
 
 
 def _without_checks(check: Check, fault: str) -> Verdict:

@@ -103,7 +103,8 @@ class _CodeDigest:
         self._words: list[str] = []
 
     def of(self, check: Check, part: Part) -> str:
-        self._words = [repr((check.points, check.target, check.seconds, part.weight))]
+        worth = part.weight, part.price
+        self._words = [repr((check.points, check.target, check.seconds, worth))]
         for value in (part.inputs, part.probe, part.judge, check.reference):
             self._add(value)
         return hashlib.sha256("\0".join(self._words).encode()).hexdigest()[:16]

@@ -1,0 +1,132 @@
+"""What a task does not allow: one property, one name and one price, in every task that says so.
+
+Whoever hands in torch's own function where the task is to write it out, asks autograd for a
+derivative that is to be derived, or loops where one operation does, may have a right result. So
+this is a property of its own: it earns nothing, and breaking it costs `PRICE` of what the results
+earn, whichever rule it is and however many are broken. A copy of the reference needs no rule: the
+package cannot be imported where answers are judged.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.authoring.checks import Case, Inputs, Part
+
+NAME = "what is not allowed"
+PRICE = 0.5
+REQUIREMENT = "Nothing is used that the task does not allow, or else half of the points are lost."
+
+Draw = Callable[[np.random.Generator], Sequence[Case]]
+
+
+def not_allowed(
+    inputs: Draw,
+    functions: Sequence[str] = (),
+    *,
+    autograd: bool = True,
+    longer: Draw | None = None,
+) -> Part:
+    """Make the rule of a function of tensors, which gets the `arguments` of a case.
+
+    Args:
+        inputs: ordinary cases, in which nothing but the rule is looked at.
+        functions: names of torch's functions that the answer may not call, in whatever module.
+        autograd: whether the answer may use autograd; if not, it must work where that does not run.
+        longer: cases with `long`, the arguments of a longer input, and `n_more`, by how many
+            positions it is longer: the answer may not make as many calls more as half of that.
+    """
+
+    def draw(rng: np.random.Generator) -> list[Case]:
+        rule = {"functions": list(functions), "autograd": autograd}
+        cases = [(case, None, 0) for case in inputs(rng)]
+        cases += [
+            (c, c.inputs["long"], c.inputs["n_more"]) for c in (longer(rng) if longer else ())
+        ]
+        return [
+            Case(
+                case.label,
+                {"arguments": case.inputs["arguments"], "long": long, "n_more": n_more, **rule},
+            )
+            for case, long, n_more in cases
+        ]
+
+    return Part(NAME, REQUIREMENT, draw, look, judge=_judge, weight=0.0, price=PRICE)
+
+
+def look(implementation, inputs):
+    """Return what is used that is not allowed: a function's name, "autograd", "loop" or nothing.
+
+    Whatever else the answer does, also that it breaks, is looked at by other parts.
+    """
+    import sys
+
+    import torch
+
+    used, n_calls, counting = [], 0, False
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.append(getattr(function, "__name__", ""))
+            # torch.func has its own kind of tensors, which show themselves in their text only; to
+            # write it takes many calls.
+            if not counting and any(repr(arg).startswith("GradTracking") for arg in args):
+                used.append("autograd")
+            return function(*args, **(kwargs or {}))
+
+    def copied(value):
+        if isinstance(value, dict):
+            return {key: copied(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(copied, value))
+        return value.clone() if isinstance(value, torch.Tensor) else value
+
+    def breaks(arguments):
+        try:
+            with Watch():
+                implementation(*copied(arguments))
+        except Exception:
+            return True
+        return False
+
+    def count(arguments):
+        nonlocal n_calls, counting
+        n_calls, counting = 0, True
+
+        def see(frame, event, argument):
+            nonlocal n_calls
+            n_calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(see)
+        try:
+            breaks(arguments)
+        finally:
+            sys.setprofile(before)
+        return n_calls
+
+    broken = breaks(inputs["arguments"])
+    for name in used:
+        if name in inputs["functions"]:
+            return name
+    if not inputs["autograd"]:
+        with torch.inference_mode():
+            if "autograd" in used or (breaks(inputs["arguments"]) and not broken):
+                return "autograd"
+    if inputs["long"] is not None and not broken:
+        # In this order, since the first call of all may import something.
+        n_long, n_short = count(inputs["long"]), count(inputs["arguments"])
+        if n_long - n_short > inputs["n_more"] / 2:
+            return "loop"
+    return None
+
+
+def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    if observed is None:
+        return None
+    if observed == "autograd":
+        return "it asks autograd for the derivative, which this task asks you to derive"
+    if observed == "loop":
+        return f"{inputs['n_more']} positions more take at least half as many calls more: a loop"
+    return f"it calls torch's own `{observed}`, which this task asks you to write out"

@@ -14,7 +14,8 @@ from autograder.grading import judge
 from autograder.grading.judge import part_seed
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
-from autograder.validation.check_report import print_report
+from autograder.validation import unseen_answers
+from autograder.validation.check_report import plain_report, print_report
 from autograder.validation.check_set import check_set
 
 SOLUTION = """\
@@ -313,6 +314,32 @@ def test_report_shows_the_proof_and_every_problem(source):
     assert "6 of 7" in text
     assert "100%" in text
     assert "mistake '[red]unseen': is not caught" in text
+
+
+def test_unseen_answers_are_counted_and_their_problems_listed(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(unseen_answers, "MOST", 3)
+    folder = tmp_path / "outside" / "total"
+    folder.mkdir(parents=True)
+    (folder / "right_01_sum.py").write_text("total = sum")
+    (folder / "wrong_01_mean.py").write_text("def total(n): return sum(n) / max(1, len(n)) + 1")
+    (folder / "wrong_02_of_four.py").write_text("def total(n): return sum(n) + (len(n) == 4)")
+    problem_set = ProblemSet("toy", "Toy set", (CHECK,))
+    report = check_set(
+        problem_set,
+        build(source()),
+        with_mutants=False,
+        with_unseen=True,
+        outside=folder.parent,
+        seeds=(0,),
+    )
+    assert report.problems == ("toy_total: wrong, from outside 'wrong_02_of_four': is not caught",)
+    console = Console(width=150, record=True, file=io.StringIO())
+    print_report(report, console)
+    (row,) = (
+        line for line in console.export_text().splitlines() if "1 of 2" in line and "all" in line
+    )
+    assert "3 of 3" in row and "1 of 1" in row
+    assert plain_report(report)["unseen"][-1]["name"] == "wrong_02_of_four"
 
 
 def test_a_mistake_that_keeps_points_by_luck_is_a_problem(source):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from course_pkg import widgets
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.results import RECORDED, benchmark, chapter_results
 from course_pkg.text.corpora import load_corpus
@@ -17,6 +18,7 @@ from tests.book.solutions import printed_by_solutions
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
 RECORD = benchmark("window")
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
 def test_gradient_by_the_scores_is_what_was_said_minus_what_came(rng):
@@ -139,3 +141,110 @@ def test_solutions_print_what_the_page_says():
     assert (votes, full) == pytest.approx((2.03, 2.03), rel=0.02)
     assert gap > 0.95
     assert without_order == pytest.approx(2.12, rel=0.03)
+
+
+WORDS = ["cat", "cats", "dog", "dogs", "park", "lake", "red", "Mia"]
+KINDS = ["animal", "animal", "animal", "animal", "place", "place", "colour", "hero"]
+
+
+def vectors() -> torch.Tensor:
+    generator = torch.Generator().manual_seed(4)
+    return torch.randn(len(WORDS), 6, generator=generator, dtype=torch.float64).round(decimals=3)
+
+
+def nearest(terms: dict[str, int]) -> list[str]:
+    """Words by torch's own cosine to a sum of vectors, without the words of the sum."""
+    C = vectors()
+    total = sum(sign * C[WORDS.index(word)] for word, sign in terms.items())
+    order = torch.cosine_similarity(C, total[None]).argsort(descending=True)
+    return [WORDS[i] for i in order.tolist() if WORDS[i] not in terms][:5]
+
+
+def embedding_figure(**changes) -> widgets.Widget:
+    arguments = {"words": WORDS, "kinds": KINDS, "vectors": vectors(), "text": "cat"} | changes
+    return widgets.embedding_map(**arguments, alt="A map of words.")
+
+
+def test_embedding_table_matches_torch():
+    for word, kind, neighbours in embedding_figure().rows:
+        assert kind == KINDS[WORDS.index(word)]
+        assert neighbours.split(", ") == nearest({word: 1})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"words": ["cat"] * 8}, "words has 8, 1 of them different"),
+        ({"kinds": KINDS[:7]}, r"kinds has 7 entries.*8 words"),
+        ({"vectors": torch.zeros(7, 6)}, r"shape \(7, 6\)"),
+        ({"vectors": torch.zeros(8, 6)}, "vector of 'cat' is zero"),
+    ],
+)
+def test_embedding_map_rejects_what_does_not_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        embedding_figure(**changes)
+
+
+@pytest.fixture
+def map_page(browser, tmp_path):
+    """The map alone on a page, with the book's scripts and style."""
+    assets = ROOT / "book" / "_assets"
+    head = f"<title>Map</title><link rel=stylesheet href={(assets / 'coursebook.css').as_uri()}>"
+    for name in ("lm-base.js", "lm-embedding-map.js"):
+        head += f"<script defer src={(assets / name).as_uri()}></script>"
+    file = tmp_path / "map.html"
+    file.write_text(
+        f"<!doctype html><html lang=en data-theme=light><meta charset=utf-8>{head}"
+        f"<main><h1>Map</h1>{embedding_figure().to_html()}</main>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def said(browser) -> str:
+    return browser.find_element("css selector", "lm-embedding-map .lm-status").text
+
+
+def in_words(terms: dict[str, int], formula: str) -> str:
+    names = [f"{word} ({KINDS[WORDS.index(word)]})" for word in nearest(terms)]
+    return f"Nearest to {formula}: {', '.join(names)}."
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_embedding_map_computes_neighbours_from_what_is_typed(map_page):
+    assert said(map_page) == in_words({"cat": 1}, "cat")
+    field = map_page.find_element("css selector", "lm-embedding-map input")
+    assert field.accessible_name.startswith("A word of the map")
+    for typed, terms, formula in (
+        ("cats - cat + dog", {"cats": 1, "cat": -1, "dog": 1}, "cats − cat + dog"),
+        ("MIA", {"Mia": 1}, "Mia"),
+    ):
+        field.clear()
+        field.send_keys(typed)
+        assert said(map_page) == in_words(terms, formula)
+    for typed, answer in (
+        ("unicorn", "“unicorn” is not on the map."),
+        ("cat - cat", "This sum is zero: it points nowhere."),
+        (" ", "Type a word of the map."),
+    ):
+        field.clear()
+        field.send_keys(typed)
+        assert said(map_page) == answer
+    assert map_page.get_log("browser") == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_embedding_map_takes_the_word_that_is_tapped_and_has_no_axe_violations(map_page):
+    circle = map_page.find_elements("css selector", "lm-embedding-map circle")[4]
+    circle.click()
+    assert said(map_page) == in_words({"park": 1}, "park")
+    map_page.execute_script(AXE)
+    violations = map_page.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run('lm-embedding-map').then((r) => done(r.violations.map((v) => v.id)));"
+    )
+    assert violations == []

@@ -12,8 +12,8 @@ from course_pkg import widgets
 from course_pkg.decoding.beam_search import length_penalty
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.metrics import bleu
-from course_pkg.results import chapter_results
-from course_pkg.text.stories.translation import sample_translations
+from course_pkg.results import benchmark, chapter_results
+from course_pkg.text.stories.translation import sample_passages, sample_translations
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "sequence_to_sequence.md").read_text(encoding="utf-8")
@@ -80,6 +80,18 @@ def test_recorded_rows_lie_between_a_perfect_translator_and_one_that_sees_no_sou
     dot, one = rows["GRU, dot product"], rows["GRU, one vector"]
     assert dot.perplexity < 1.1 < one.perplexity
     assert dot.n_parameters == one.n_parameters  # a dot product has none
+
+
+def test_recorded_scores_have_three_seeds_and_the_page_says_where_they_disagree():
+    record = benchmark("attention_scores")
+    assert list(record["rows"]) == ["mean", "dot product", "scaled dot", "bilinear", "additive"]
+    assert all(len(runs) == len(record["seeds"]) == 3 for runs in record["rows"].values())
+    four = [run["right"][3] for run in record["rows"]["bilinear"]]
+    assert sorted(share > 0.5 for share in four) == [False, False, True]
+    assert "one good seed and two bad ones" in PAGE
+    (passage,) = sample_passages(record["shown_passage"] + 1, longest=4, seed=2)[-1:]
+    for weights in record["shown_weights"].values():
+        assert [len(weights), len(weights[0])] == [len(passage.target), len(passage.source)]
 
 
 def explorer() -> widgets.Widget:

@@ -144,8 +144,11 @@ def _files(course: Course, name: str, needs: _Needs) -> Iterator[tuple[str, Path
             own.add(path)
     packages.discard(_HERE)
     inside = {path for package in packages for path in package.rglob("*") if path.is_file()}
+    asked_for = course.source(name).read_text(encoding="utf-8")
     for path in own | inside:
-        if path.suffix != ".pyc":
+        # Weights are large; a set that needs a model names its folder.
+        is_idle = path.suffix == ".safetensors" and path.parent.name not in asked_for
+        if path.suffix != ".pyc" and not is_idle:
             yield path.relative_to(root).as_posix(), path
 
 

@@ -13,7 +13,7 @@ import pytest
 from autograder.authoring.notebooks import as_text
 from autograder.grading import grader
 from autograder.lms import gradescope_run
-from autograder.lms.gradescope_package import VISIBILITIES, write_package
+from autograder.lms.gradescope_package import VISIBILITIES, _files, _Needs, write_package
 from autograder.records import GraderError
 
 # gradescope-autograders.readthedocs.io, "Autograder Specifications": the output format.
@@ -157,6 +157,21 @@ def test_package_holds_what_gradescope_asks_for_and_only_this_set(package):
         assert f"\n{library}" in requirements
     assert "+cpu" not in requirements and "pytest" not in requirements
     assert "language-models-by-hand" not in requirements  # it goes along as files
+
+
+@pytest.mark.parametrize("mention", ["", '# load_pretrained("tiny")'])
+def test_weights_go_along_only_where_a_set_names_their_folder(toys, tmp_path, mention):
+    course = toys.make_course(tmp_path / "course")
+    source = course.source("toy")
+    source.write_text(f"{source.read_text()}\n{mention}\n")
+    weights = tmp_path / "package" / "tiny" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"")
+    loaded = tmp_path / "package" / "__init__.py"
+    loaded.write_text("")
+    packed = {name for name, _ in _files(course, "toy", _Needs((loaded,), ()))}
+    assert "package/__init__.py" in packed
+    assert ("package/tiny/model.safetensors" in packed) == bool(mention)
 
 
 @pytest.mark.slow

@@ -476,6 +476,7 @@ def card(record: dict[str, Any], model: nn.Module, machine: str, first_card: str
     curve = [
         f"| {e['step']:,} | {e['n_tokens']:,} | {e['valid_loss']:.3f} |" for e in record["curve"]
     ]
+    epoch = sum(p["n_times"] * (p["end"] - p["first"]) for p in about["parts"].values())
     begun = ""
     if first_card:
         library, training = (_section(first_card, title) for title in ("Data", "Training"))
@@ -515,8 +516,9 @@ generated stories (Apache-2.0), Wikipedia articles of gensim's test data and of 
 {chr(10).join(kinds)}
 
 ## Training
-{begun}{last["step"]:,} updates, {last["n_tokens"] / 1e6:.1f} million tokens; the next token is
-predicted. {settings.optimizer.capitalize()}, learning rate {settings.lr:g}, constant after
+{begun}{last["step"]:,} updates, {last["n_tokens"] / 1e6:.1f} million tokens,
+{last["n_tokens"] / epoch:.2f} epochs of them; the next token is predicted.
+{settings.optimizer.capitalize()}, learning rate {settings.lr:g}, constant after
 {settings.n_warmup} updates and lowered to zero in the last {n_decay}, {settings.precision}.
 {machine}, {last["cpu_seconds"] / 60:.0f} minutes of CPU time, {last["date"][:10]},
 torch {torch.__version__}.

@@ -125,6 +125,7 @@ def _work(number, port, folder):
         for precision in ("bfloat16", "float16"):
             low = replace(CONFIG, precision=precision, fused=True)
             run(precision, model=gpt(), config=low)
+        run("muon", config=replace(CONFIG, optimizer="muon"))
 
         uneven = torch.nn.Linear(3, 5).requires_grad_(False)
         uneven.weight.copy_(torch.arange(15.0).view(5, 3))
@@ -252,6 +253,13 @@ def test_sharded_training_in_low_precision_stays_near_full(trained, alone, preci
     found = losses(log(trained / precision))
     # bfloat16 keeps 8 bits of a number, float16 keeps 11; 12 updates add up a few such errors.
     assert found == pytest.approx(losses(alone.history), abs=0.05)
+
+
+def test_sharded_muon_orthogonalizes_whole_matrices(trained):
+    one = trainer(gpt().double(), Share(None), replace(CONFIG, optimizer="muon"))
+    one.train()
+    # Products in bfloat16, of the same matrices, are summed in another order.
+    assert losses(log(trained / "muon")) == pytest.approx(losses(one.history), abs=0.01)
 
 
 def test_clipping_of_divided_gradients_matches_torch(trained):

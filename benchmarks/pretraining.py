@@ -19,7 +19,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ PATIENCE, MARGIN = 10, 0.002
 """Training ends when so many evaluations in a row gain less than this, in nats per token."""
 
 
-SHARES = (0.5, 0.65, 0.8, 1.0)
+SHARES = (0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 """Of the new weights, in a mean with those that a run began with: `mixtures`."""
 
 
@@ -341,32 +341,38 @@ def measured(model: Any, text: Text) -> dict[str, Any]:
     }
 
 
+def once(file: Path, work: Callable[[], Any]) -> Any:
+    """Return what work finds, from a file if it was done before."""
+    if not file.exists():
+        write_atomically(file, json.dumps(work(), indent=2) + "\n")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 def count(out: Path, settings: Settings) -> dict[str, Any]:
     """Return what an n-gram model of the same tokens does, counted once for each folder.
 
     On the excerpts of the validation texts, to stand beside the curve, and on what is compared.
     """
-    file = out / "ngram.json"
-    if not file.exists():
+
+    def work() -> dict[str, Any]:
         text = text_of(out, settings)
         model = counted(text)
         valid = bits_of(model, text.held_out, text.tokenizer.eos_id)[1]
-        found = {"order": ORDER, "valid": valid, **measured(model, text)}
-        write_atomically(file, json.dumps(found, indent=2) + "\n")
-    return _read(file)
+        return {"order": ORDER, "valid": valid, **measured(model, text)}
+
+    found: dict[str, Any] = once(out / "ngram.json", work)
+    return found
 
 
 def before(out: Path, settings: Settings) -> dict[str, Any] | None:
     """Return what the model does that a run began with, measured once; None if it was new."""
-    if not settings.begin_with:
-        return None
-    file = out / "before.json"
-    if not file.exists():
+
+    def work() -> dict[str, Any]:
         text, model = text_of(out, settings), load_model(settings.begin_with).model
         nats, bits = bits_of(model, text.held_out, text.tokenizer.eos_id)
-        found = {"valid_loss": nats, "valid": bits, **measured(model, text)}
-        write_atomically(file, json.dumps(found, indent=2) + "\n")
-    return _read(file)
+        return {"valid_loss": nats, "valid": bits, **measured(model, text)}
+
+    return once(out / "before.json", work) if settings.begin_with else None
 
 
 def mixtures(out: Path, settings: Settings, model: nn.Module, folder: Path) -> list[dict[str, Any]]:
@@ -376,20 +382,21 @@ def mixtures(out: Path, settings: Settings, model: nn.Module, folder: Path) -> l
     what was gained than of what was lost (Wortsman et al. 2022). Those that are worse than before
     on some kind of text come after those that are not. Measured once for each decay.
     """
-    earlier, file = before(out, settings), folder / "mixtures.json"
+    earlier = before(out, settings)
     if earlier is None:
         return []
-    if not file.exists():
+
+    def work() -> list[dict[str, Any]]:
         text, found = text_of(out, settings), []
         for share in SHARES:
             mixed = mixed_with_begun(settings, model, share)
             nats, bits = bits_of(mixed, text.held_out, text.tokenizer.eos_id)
             n_worse = sum(bits[name] > earlier["valid"][name] for name in bits)
             found.append({"share": share, "valid_loss": nats, "n_worse": n_worse, "valid": bits})
-        found.sort(key=lambda one: (one["n_worse"] > 0, one["valid_loss"]))
-        write_atomically(file, json.dumps(found, indent=2) + "\n")
-    measured_before: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return measured_before
+        return sorted(found, key=lambda one: (one["n_worse"] > 0, one["valid_loss"]))
+
+    found: list[dict[str, Any]] = once(folder / "mixtures.json", work)
+    return found
 
 
 def mixed_with_begun(settings: Settings, model: nn.Module, share: float) -> nn.Module:
@@ -398,11 +405,6 @@ def mixed_with_begun(settings: Settings, model: nn.Module, share: float) -> nn.M
     first, last = mixed.state_dict(), model.state_dict()
     mixed.load_state_dict({name: first[name].lerp(last[name], share) for name in first})
     return mixed
-
-
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
 
 
 def text_of(out: Path, settings: Settings) -> Text:
@@ -415,9 +417,14 @@ def compare(out: Path, settings: Settings) -> dict[str, Any]:
     """Return what the newest weights do, beside what they began with and the counted model."""
     text = text_of(out, settings)
     model, folder = newest_model(out, settings)
-    means = mixtures(out, settings, model, folder) if folder != out / "stable" else []
-    if means:
-        model = mixed_with_begun(settings, model, means[0]["share"])
+    if folder == out / "stable":  # whose weights change
+        means, ours = [], measured(model, text)
+    else:
+        means = mixtures(out, settings, model, folder)
+        share = means[0]["share"] if means else 1.0
+        if means:
+            model = mixed_with_begun(settings, model, share)
+        ours = once(folder / f"measured-{share:g}.json", lambda: measured(model, text))
     curve = read_curve(out / "stable")
     if folder != out / "stable":
         ending = read_curve(folder)
@@ -429,7 +436,7 @@ def compare(out: Path, settings: Settings) -> dict[str, Any]:
     return {
         "weights": folder.name,
         "mixtures": means,
-        "gpt": measured(model, text),
+        "gpt": ours,
         "before": before(out, settings),
         "ngram": count(out, settings),
         "held-out stories": judged(held_out_stories(), story_words()),

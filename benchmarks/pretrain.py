@@ -6,7 +6,8 @@
 
 `train` is `python -m course_pkg.train` at the size "course" and can be stopped and repeated: it
 goes on where it was. `ship` measures both on the test text of each part of the library, the GPT
-beside a 5-gram model of the same tokens, and stores the weights in half precision.
+beside a 5-gram model of the same tokens, and stores the weights in half precision. The GPT that
+ships went on from there in a second run, which `python -m benchmarks.pretraining` trains and ships.
 """
 
 import argparse

@@ -696,7 +696,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "a rule finds well formed"
         )
         record = about | compare(out, settings)
-        write_atomically(options.record, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        named = asdict(replace(settings, begin_with=Path(settings.begin_with).name))
+        kept = json.dumps(record | {"settings": named}, indent=2, ensure_ascii=False)
+        write_atomically(options.record, kept + "\n")  # it travels; that folder does not
         print(table(record))
         if options.step == "ship":
             print(ship(out, settings, record, options.machine))

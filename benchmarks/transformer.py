@@ -1,13 +1,15 @@
 """Measure transformers for the chapter of that name: what each part is worth, and two real texts.
 
-    python -m benchmarks.transformer {arms,wikipedia,tales} [--record FILE]
+    python -m benchmarks.transformer {arms,stories,wikipedia,tales} [--record FILE]
 
 `arms` trains small models on Wikipedia by the character, each different from another in one choice.
 Each has its own learning rate, found on validation text by moving outwards until the best one has
-a worse one on either side, and three seeds at that rate. Validation
-losses come with the CPU seconds of training that they took, so that the LSTM can be compared at
-equal loss. `wikipedia` does by words what `benchmarks.recurrent` does with an LSTM. `tales` reads
-byte pairs of fairy tales and old children's books once, beside a 5-gram of the same text.
+a worse one on either side, and three seeds at that rate. Validation losses come with the CPU
+seconds of training that they took, so that the LSTM can be compared at equal loss. A run that was
+broken off goes on with the first arm that its record lacks; a new one needs a new file. `stories`
+asks in the same way what initial weights and the recipe are worth to the chapter's own model.
+`wikipedia` does by words what `benchmarks.recurrent` does with an LSTM. `tales` reads byte pairs of
+fairy tales and old children's books once, beside a 5-gram of the same text.
 """
 
 import argparse
@@ -31,23 +33,35 @@ from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_lo
 from course_pkg.files import write_atomically
 from course_pkg.layers.blocks import Block
 from course_pkg.models import LanguageModel
-from course_pkg.models.gpt import GPT
+from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig, config_norm
-from course_pkg.text.batches import pack_documents, window_batches
+from course_pkg.text.batches import (
+    example_batches,
+    next_token_rows,
+    pack_documents,
+    window_batches,
+)
 from course_pkg.text.corpora import Corpus, load_corpus
-from course_pkg.text.tokenizers import UNK, BytePairTokenizer, CharTokenizer, FastBytePairTokenizer
+from course_pkg.text.tokenizers import (
+    UNK,
+    BytePairTokenizer,
+    CharTokenizer,
+    FastBytePairTokenizer,
+    WordTokenizer,
+)
 from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
-from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
+from course_pkg.training.trainer import BatchSource, Trainer, TrainerConfig, TrainingDivergedError
 
-LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 500, (0, 1, 2)
+LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 400, (0, 1, 2)
 RATES = (4e-4, 1e-3, 2.5e-3, 6e-3, 1.5e-2, 4e-2, 1e-1, 2.5e-1)
-FIRST_RATE = 2
+FIRST_RATE = 3
 """Where the search for a rate begins, among `RATES`: about 2.5 apart."""
 
 Make = Callable[[int, torch.Generator], nn.Module]
+Trained = tuple[nn.Module, list[tuple[float, float]]]
 
 
 class NoResidualBlock(Block):
@@ -82,13 +96,13 @@ def rewired(model: GPT, block_type: type[Block]) -> GPT:
     return model
 
 
-def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
+def arms(d_model: int = 32, n_layers: int = 4) -> dict[str, Make]:
     """Return how to make each model from a vocabulary's size and a source of weights.
 
     "Transformer" has the structure of GPT-2 and GPT-3, and "Transformer++" that of LLaMA, as in
-    Gu & Dao 2023. The way from one to the other is "rotary", "RMSNorm", "no biases", each different
-    in one choice from the one before; the gate of SwiGLU is paid for by a narrower layer (Shazeer
-    2020). The others are wired in another way, and else like "rotary", whose wiring is A.
+    Gu & Dao 2023; the gate of SwiGLU is paid for by a narrower layer (Shazeer 2020). "rotary" is
+    "Transformer" with its positions changed. The others are wired in another way than "rotary",
+    whose wiring is A, and else like it.
     """
     base = TransformerConfig(
         vocab_size=1,
@@ -99,13 +113,14 @@ def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
         d_ff=4 * d_model,
     )
     rotary = {"positions": "rotary"}
-    rms = {**rotary, "norm": "rms"}
-    plain = {**rms, "has_bias": False}
-    gated = {**plain, "activation": "swiglu", "d_ff": 8 * d_model // 3}
+    llama = {**rotary, "norm": "rms", "has_bias": False}
+    llama |= {"activation": "swiglu", "d_ff": 8 * d_model // 3}
 
     def transformer(changes: Mapping[str, Any]) -> Make:
         return lambda vocab_size, generator: GPT(
-            replace(base, vocab_size=vocab_size, **changes), generator=generator
+            replace(base, vocab_size=vocab_size, **changes),
+            init_std=d_model**-0.5,  # GPT-2's 0.02 is made for wider ones
+            generator=generator,
         )
 
     attention = transformer({**rotary, "n_layers": 3 * n_layers})  # as many weights: 3 x 4 = 4 + 8
@@ -119,10 +134,8 @@ def arms(d_model: int = 48, n_layers: int = 4) -> dict[str, Make]:
         "wiring D": transformer({**rotary, "wiring": "D"}),
         "no residual": lambda V, source: rewired(transformer(rotary)(V, source), NoResidualBlock),
         "Transformer": transformer({}),
-        "Transformer++": transformer(gated),
+        "Transformer++": transformer(llama),
         "LSTM": lambda V, source: RecurrentLM(V, width, width, is_tied=True, generator=source),
-        "RMSNorm": transformer(rms),
-        "no biases": transformer(plain),
     }
 
 
@@ -144,6 +157,38 @@ def nats(model: nn.Module, text: tuple[Tensor, Tensor]) -> float:
     return sum(losses) / len(text[0])
 
 
+def train_with_curve(
+    model: nn.Module,
+    batches: BatchSource,
+    config: TrainerConfig,
+    judge: Callable[[nn.Module], float],
+) -> list[tuple[float, float]]:
+    """Train; return (CPU seconds of training, validation nats) at each look."""
+    curve: list[tuple[float, float]] = []
+    spent, since = 0.0, time.process_time()
+
+    def look(trained: nn.Module) -> dict[str, float | str]:
+        nonlocal spent, since
+        spent += time.process_time() - since
+        curve.append((round(spent, 2), judge(trained)))
+        since = time.process_time()
+        return {"nats": curve[-1][1]}
+
+    every = max(1, config.n_steps // 6)
+    config = replace(
+        config,
+        log_every=every,
+        evaluate_every=every,
+        checkpoint_every=every * config.n_steps,
+        fused=True,
+    )
+    try:
+        Trainer(model, batches, config, evaluate=look).train()
+    except TrainingDivergedError:
+        curve.append((spent, float("inf")))
+    return curve
+
+
 def train_arm(
     make: Make,
     stream: Tensor,
@@ -153,36 +198,12 @@ def train_arm(
     lr: float,
     seed: int,
     n_steps: int,
-) -> tuple[nn.Module, list[tuple[float, float]]]:
-    """Train; return the model and a curve of (CPU seconds of training, validation nats)."""
+) -> Trained:
+    """Train on windows of a stream; return the model and its curve."""
     model = make(vocab_size, torch.Generator().manual_seed(seed))
-    every = max(1, n_steps // 6)
-    config = TrainerConfig(
-        n_steps,
-        lr=lr,
-        n_warmup=n_steps // 10,
-        weight_decay=0.1,
-        log_every=every,
-        evaluate_every=every,
-        checkpoint_every=every * n_steps,
-        fused=True,
-    )
-    curve: list[tuple[float, float]] = []
-    spent, since = 0.0, time.process_time()
-
-    def look(trained: nn.Module) -> dict[str, float | str]:
-        nonlocal spent, since
-        spent += time.process_time() - since
-        curve.append((round(spent, 2), nats(trained, valid)))
-        since = time.process_time()
-        return {"nats": curve[-1][1]}
-
+    config = TrainerConfig(n_steps, lr=lr, n_warmup=n_steps // 10, weight_decay=0.1)
     batches = window_batches(stream, LENGTH, BATCH_SIZE, seed=seed)
-    try:
-        Trainer(model, batches, config, evaluate=look).train()
-    except TrainingDivergedError:
-        curve.append((spent, float("inf")))
-    return model, curve
+    return model, train_with_curve(model, batches, config, partial(nats, text=valid))
 
 
 def best_rate(loss_at: Callable[[float], float]) -> tuple[float, dict[str, float]]:
@@ -201,16 +222,37 @@ def best_rate(loss_at: Callable[[float], float]) -> tuple[float, dict[str, float
         tried[beside[0]] = loss_at(RATES[beside[0]])
 
 
+def tune_and_repeat(fit: Callable[..., Trained]) -> tuple[dict[str, Any], list[nn.Module]]:
+    """Find the rate by the first seed, train the others at it; return figures and models."""
+    runs: dict[float, Trained] = {}
+
+    def loss_at(lr: float) -> float:
+        runs[lr] = fit(lr=lr, seed=SEEDS[0])
+        return float(runs[lr][1][-1][1])
+
+    lr, tried = best_rate(loss_at)
+    chosen = [runs[lr], *(fit(lr=lr, seed=seed) for seed in SEEDS[1:])]
+    figures = {
+        "n_parameters": count_parameters(chosen[0][0]),
+        "lr": lr,
+        "valid_nats_by_rate": tried,
+        "curves": [curve for _, curve in chosen],
+    }
+    return figures, [model for model, _ in chosen]
+
+
 def measure_arms(
     corpus: Corpus,
     n_steps: int = N_STEPS,
     made: Mapping[str, Make] | None = None,
     keep: Callable[[dict[str, Any]], None] = lambda figures: None,
+    done: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Tune and train every model; test losses are those of the rate that validation chose.
 
     Args:
         keep: called with all figures after each model, since all of them take a while.
+        done: figures of models, by name, that an earlier run has measured; they are kept.
     """
     tokenizer = CharTokenizer.train(corpus.train, min_count=20, unk=UNK)
     train, valid, test = (
@@ -218,7 +260,7 @@ def measure_arms(
         for split in (corpus.train, corpus.valid, corpus.test)
     )
     looked_at, unseen = windows(valid, 128), windows(test, 768)
-    figures: dict[str, Any] = {}
+    figures: dict[str, Any] = {**(done or {})}
     whole = {
         "what": "test nats per character on Wikipedia, windows of 64 read on their own, by seed",
         "vocab_size": tokenizer.vocab_size,
@@ -227,31 +269,85 @@ def measure_arms(
         "arms": figures,
     }
     for name, make in (made or arms()).items():
+        if name in figures:
+            continue
         # An LSTM's update takes less time; it gets more of them.
         steps = n_steps * 5 // 2 if name == "LSTM" else n_steps
         fit = partial(
             train_arm, make, train, looked_at, vocab_size=tokenizer.vocab_size, n_steps=steps
         )
-        runs: dict[float, tuple[nn.Module, list[tuple[float, float]]]] = {}
-
-        def loss_at(lr: float, fit: Any = fit, runs: Any = runs) -> float:
-            runs[lr] = fit(lr=lr, seed=SEEDS[0])
-            return float(runs[lr][1][-1][1])
-
-        lr, tried = best_rate(loss_at)
-        chosen = [runs[lr], *(fit(lr=lr, seed=seed) for seed in SEEDS[1:])]
-        losses = [nats(model, unseen) for model, _ in chosen]
-        figures[name] = {
-            "n_parameters": count_parameters(chosen[0][0]),
-            "n_steps": steps,
-            "lr": lr,
-            "valid_nats_by_rate": tried,
-            "test_nats": losses,
-            "curves": [curve for _, curve in chosen],
-        }
-        print(f"{name:14} lr {lr:g}: {statistics.mean(losses):.3f}", flush=True)
+        found, models = tune_and_repeat(fit)
+        losses = [nats(model, unseen) for model in models]
+        figures[name] = {**found, "n_steps": steps, "test_nats": losses}
+        print(f"{name:14} lr {found['lr']:g}: {statistics.mean(losses):.3f}", flush=True)
         keep(whole)
     return whole
+
+
+def story_arms() -> dict[str, tuple[Make, dict[str, Any]]]:
+    """Return what makes each model of the second comparison, and what its training has of its own.
+
+    The first is the chapter's: two blocks of width 64. The second draws its weights as GPT-2 does;
+    the third trains the first one plainly; the last is an LSTM with about as many parameters.
+    """
+    width = 64
+
+    def transformer(init_std: float) -> Make:
+        return lambda vocab_size, generator: GPT(
+            replace(gpt_tiny(vocab_size, 128), positions="rotary"),
+            init_std=init_std,
+            generator=generator,
+        )
+
+    plain = {"optimizer": "adam", "beta2": 0.999, "schedule": "constant", "n_warmup": 0}
+    return {
+        "transformer": (transformer(width**-0.5), {}),
+        "deviation 0.02": (transformer(0.02), {}),
+        "plain Adam": (transformer(width**-0.5), {**plain, "clip_norm": None}),
+        "LSTM": (lambda V, source: RecurrentLM(V, width, 112, generator=source), {}),
+    }
+
+
+def measure_stories(
+    corpus: Corpus, n_steps: int = 1000, made: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Tune and train models on whole stories, by the recipe of chapter self-attention."""
+    words = WordTokenizer.train(corpus.train, unk=None)
+    train, valid, test = (
+        [words.encode(text) for text in split]
+        for split in (corpus.train, corpus.valid[:300], corpus.test)
+    )
+
+    def judge(model: nn.Module, stories: Documents = valid) -> float:
+        return evaluate(model, stories, eos_id=words.eos_id).nats_per_token
+
+    def train_one(
+        make: Make, changes: Mapping[str, Any], steps: int, lr: float, seed: int
+    ) -> Trained:
+        model = make(words.vocab_size, torch.Generator().manual_seed(seed))
+        batches = example_batches(
+            train,
+            lambda rows, generator: next_token_rows(rows, words.eos_id),
+            BATCH_SIZE,
+            seed=seed,
+            lengths=[len(story) for story in train],
+        )
+        config = TrainerConfig(steps, lr=lr, n_warmup=steps // 15, weight_decay=0.0)
+        return model, train_with_curve(model, batches, replace(config, **changes), judge)
+
+    figures: dict[str, Any] = {}
+    for name, (make, changes) in (made or story_arms()).items():
+        steps = 2 * n_steps if name == "LSTM" else n_steps
+        found, models = tune_and_repeat(partial(train_one, make, changes, steps))
+        losses = [judge(model, test) for model in models]
+        figures[name] = {**found, "n_steps": steps, "test_nats": losses}
+        print(f"{name:14} lr {found['lr']:g}: {statistics.mean(losses):.4f}", flush=True)
+    return {
+        "what": "test nats per token on the stories, by seed",
+        "batch_size": BATCH_SIZE,
+        "seeds": SEEDS,
+        "arms": figures,
+    }
 
 
 def train_gpt(
@@ -414,6 +510,7 @@ def continue_prompt(model: LanguageModel, tokenizer: Any, n_tokens: int = 80) ->
 
 PARTS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
     "arms": ("wikipedia", measure_arms),
+    "stories": ("stories", measure_stories),
     "wikipedia": ("wikipedia", measure_wikipedia),
     "tales": ("tales", measure_tales),
 }
@@ -427,8 +524,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("part", choices=PARTS, help="what to measure")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
-    started = time.process_time()
     corpus, measure = PARTS[options.part]
+    more: dict[str, Any] = {}
+    earlier: dict[str, Any] = {}
+    if options.part == "arms" and options.record and options.record.exists():
+        earlier = json.loads(options.record.read_text(encoding="utf-8"))
+    started = time.process_time() - earlier.get("cpu_seconds", 0)
 
     def keep(figures: dict[str, Any]) -> None:
         if options.record:
@@ -437,7 +538,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             record = {**figures, **spent, **provenance(command, torch.device("cpu"))}
             write_atomically(options.record, json.dumps(record, indent=1) + "\n")
 
-    more = {"keep": keep} if options.part == "arms" else {}
+    if options.part == "arms":
+        more = {"keep": keep, "done": earlier.get("arms")}
     figures = measure(load_corpus(corpus), **more)
     for name, found in figures.get("rows", {}).items():
         print(f"{name:24} {found['test_perplexity']:8.2f} {found['bits_per_byte']:8.4f}")

@@ -32,7 +32,11 @@ class GPT(nn.Module):
         fused: use torch's kernels; False computes the same by the written-out paths.
         attend: your own (query, key, value, mask) -> heads, in place of ours.
         norm: your own d_model -> module, in place of the config's norm.
+        init_std: deviation of the initial weights, see `initialise`.
         generator: source of the initial weights.
+
+    Raises:
+        ValueError: if the deviation is not positive.
 
     Example:
         >>> model = GPT(gpt_tiny(vocab_size=11))
@@ -50,9 +54,12 @@ class GPT(nn.Module):
         fused: bool = True,
         attend: Callable[..., Tensor] | None = None,
         norm: Callable[[int], nn.Module] | None = None,
+        init_std: float = 0.02,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        if not init_std > 0:
+            raise ValueError(f"init_std is {init_std}; it must be positive")
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         self.embedding = TokenEmbedding(V, D)
@@ -63,19 +70,20 @@ class GPT(nn.Module):
         )
         # Tied, the embedding itself scores the tokens; there is no second table to keep in step.
         self.unembedding = None if config.is_tied else nn.Linear(D, V, bias=False)
-        self.initialise(generator)
+        self.initialise(generator, std=init_std)
 
-    def initialise(self, generator: torch.Generator | None = None) -> None:
-        """Draw weights from N(0, 0.02^2), smaller ones where a sublayer joins the residual path.
+    def initialise(self, generator: torch.Generator | None = None, *, std: float = 0.02) -> None:
+        """Draw weights from N(0, std^2), smaller ones where a sublayer joins the residual path.
 
         2 L sublayers add to that path; dividing by sqrt(2 L) keeps their sum at the size of one
-        (Radford et al. 2019, sec. 2.3, which counts the sublayers as N).
+        (Radford et al. 2019, sec. 2.3, which counts the sublayers as N). GPT-2's 0.02 is made for
+        widths near a thousand; for a narrow model 1 / sqrt(D) leaves scores of a useful size.
         """
         for name, module in self.named_modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 joins = name.endswith(("attention.output", "feed_forward.contract"))
-                std = 0.02 / (2 * self.config.n_layers) ** 0.5 if joins else 0.02
-                nn.init.normal_(module.weight, std=std, generator=generator)
+                own = std / (2 * self.config.n_layers) ** 0.5 if joins else std
+                nn.init.normal_(module.weight, std=own, generator=generator)
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 

@@ -53,3 +53,23 @@ def test_measure_reports_every_seed_of_the_chosen_rate(monkeypatch):
     assert len(set(arm["test_nats"])) == len(transformer.SEEDS)
     assert arm["valid_nats_by_rate"][f"{arm['lr']:g}"] == min(arm["valid_nats_by_rate"].values())
     assert len(kept) == 1
+
+
+@pytest.mark.slow
+def test_broken_off_measurement_goes_on_with_the_first_missing_arm(monkeypatch):
+    monkeypatch.setattr(transformer, "BATCH_SIZE", 2)
+    made = {name: transformer.arms(16, 1)[name] for name in ("rotary", "wiring C")}
+    done = {"rotary": {"lr": 0.5, "test_nats": [1.0]}}
+    figures = transformer.measure_arms(toy_corpus(), 12, made, done=done)["arms"]
+    assert list(figures) == ["rotary", "wiring C"]
+    assert figures["rotary"] == done["rotary"]
+    assert len(figures["wiring C"]["test_nats"]) == len(transformer.SEEDS)
+
+
+@pytest.mark.slow
+def test_stories_are_measured_whole(monkeypatch):
+    monkeypatch.setattr(transformer, "BATCH_SIZE", 2)
+    made = {"plain Adam": transformer.story_arms()["plain Adam"]}
+    arm = transformer.measure_stories(toy_corpus(), 12, made)["arms"]["plain Adam"]
+    assert len(set(arm["test_nats"])) == len(transformer.SEEDS)
+    assert arm["valid_nats_by_rate"][f"{arm['lr']:g}"] == min(arm["valid_nats_by_rate"].values())

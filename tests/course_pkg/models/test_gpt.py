@@ -426,16 +426,22 @@ class TestGPT:
         assert torch.equal(model(ids)[0], before)
         assert (twin(ids)[0] == 0).all()
 
-    def test_initial_weights_are_small_where_they_join_the_residual_path(self, rng):
-        model = GPT(small_config(d_model=96, d_ff=200, n_layers=8), generator=rng)
+    @pytest.mark.parametrize("std", [0.02, 0.1])
+    def test_initial_weights_are_small_where_they_join_the_residual_path(self, rng, std):
+        config = small_config(d_model=96, d_ff=200, n_layers=8)
+        model = GPT(config, init_std=std, generator=rng)
         for name, parameter in model.named_parameters():
             if name.endswith("bias"):
                 assert (parameter == 0).all(), name
             elif "norm" not in name:
                 joins = "attention.output" in name or "contract" in name
-                expected = 0.02 / 4 if joins else 0.02  # sqrt(2 * 8 sublayers)
+                expected = std / 4 if joins else std  # sqrt(2 * 8 sublayers)
                 # 864 draws or more: the standard error is 2.4 % or less
                 assert abs(parameter.std().item() / expected - 1) < 0.1, name
+
+    def test_initial_weights_need_a_deviation(self):
+        with pytest.raises(ValueError, match=r"init_std is 0.0; it must be positive"):
+            GPT(small_config(), init_std=0.0)
 
     def test_initial_weights_follow_from_the_generator(self):
         one, two, other = (

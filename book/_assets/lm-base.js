@@ -105,6 +105,22 @@
     );
   }
 
+  /** An element of a drawing: svg("circle", {r: 3}). */
+  function svg(tag, attributes, text = "") {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.textContent = text;
+    return element;
+  }
+
+  /** A number as a reader says it, never "0.0": 0.0012, 45, or 3 × 10⁻⁹. */
+  function spoken(value) {
+    if (value === 0) return "0";
+    if (value >= 0.001 && value < 10000) return Number(value.toPrecision(2)).toString();
+    const [digits, power] = value.toExponential(0).split("e");
+    return `${digits} × 10${[...String(Number(power))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+  }
+
   /** A symbol that can be seen: ␣ for a space, ⏎ for a line break. */
   const showWhitespace = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
 
@@ -121,5 +137,5 @@
     window.MathJax?.startup?.promise?.then(() => watch("div.math, mjx-container[display]"));
   });
 
-  window.lm = { Element, h, choices, bars, probability, showWhitespace };
+  window.lm = { Element, h, svg, choices, bars, spoken, probability, showWhitespace };
 })();

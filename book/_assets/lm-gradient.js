@@ -1,8 +1,7 @@
 /* A gradient on its way back through time: choose the cell and turn its matrix or its forget gates, and see how long it stays. */
 (() => {
   "use strict";
-  const { h, choices } = lm;
-  const SVG = "http://www.w3.org/2000/svg";
+  const { h, svg, choices, spoken } = lm;
   const WIDTH = 430, HEIGHT = 300, LEFT = 46, RIGHT = 50, TOP = 26, BOTTOM = 40;
   const LOWEST = -12, HIGHEST = 6; // powers of ten that are drawn
 
@@ -20,20 +19,6 @@
     tanh: { ...RADIUS, start: 1.5 },
     LSTM: { knob: "Bias of the forget gates", from: -1, to: 6, step: 0.1, references: [0, 1, 4], start: 2 },
   };
-
-  function svg(tag, attributes, text = "") {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.textContent = text;
-    return element;
-  }
-
-  /** A number as a reader says it: 0.0012, 45, or 3 × 10⁻⁹. */
-  function spoken(value) {
-    if (value >= 0.001 && value < 10000) return Number(value.toPrecision(2)).toString();
-    const [digits, power] = value.toExponential(0).split("e");
-    return `${digits} × 10^${Number(power)}`.replace(/\^(-?\d+)/, (_, n) => n.replace(/[-\d]/g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]));
-  }
 
   customElements.define(
     "lm-gradient",

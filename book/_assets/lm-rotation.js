@@ -1,18 +1,10 @@
 /* Rotary positions: a query and a key are turned by their positions; what the dot product sees is the difference. */
 (() => {
   "use strict";
-  const { h, choices } = lm;
-  const SVG = "http://www.w3.org/2000/svg";
+  const { h, svg, choices } = lm;
   const WIDTH = 430, HEIGHT = 470;
   const CENTRE = { x: 215, y: 132 }, RADIUS = 104; // of the circle
   const LEFT = 40, RIGHT = 14, TOP = 300, BOTTOM = 424; // of the curve
-
-  function svg(tag, attributes, text = "") {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.textContent = text;
-    return element;
-  }
 
   /** A pair of numbers turned by an angle, against the clock. */
   const turn = ([x, y], angle) => [

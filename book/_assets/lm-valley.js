@@ -1,24 +1,9 @@
 /* An optimizer on its way down a valley: choose it, its rate and the valley's shape. */
 (() => {
   "use strict";
-  const { h, choices } = lm;
-  const SVG = "http://www.w3.org/2000/svg";
+  const { h, svg, choices, spoken } = lm;
   const WIDTH = 430, HEIGHT = 300, SCALE = 95; // pixels to a unit; the origin is in the middle
   const LEVELS = [0.1, 0.5, 1.2, 2.2, 3.5, 5.1];
-
-  function svg(tag, attributes) {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    return element;
-  }
-
-  /** Two digits, never "0.0": 0.0012, 45, or 3 × 10⁻⁹. */
-  function spoken(value) {
-    if (value === 0) return "0";
-    if (value >= 0.001 && value < 10000) return Number(value.toPrecision(2)).toString();
-    const [digits, power] = value.toExponential(0).split("e");
-    return `${digits} × 10${[...String(Number(power))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
-  }
 
   customElements.define(
     "lm-valley",

@@ -15,6 +15,7 @@ from course_pkg.widgets.guess_letter import guess_letter
 from course_pkg.widgets.ngram_sampler import ngram_sampler
 from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.rotation import rotation_explorer
+from course_pkg.widgets.schedule import rate_schedule
 from course_pkg.widgets.tables import Markup, table
 from course_pkg.widgets.transformer import transformer_sizes
 from course_pkg.widgets.valley import optimizer_valley

@@ -1,4 +1,4 @@
-"""The chapter on training transformers: its worked numbers, its records, and the valley."""
+"""The chapter on training transformers: its worked numbers, its records, and its figures."""
 
 import math
 import re
@@ -11,6 +11,7 @@ from course_pkg import widgets
 from course_pkg.results import benchmark, chapter_results
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.training import optim
+from course_pkg.widgets.schedule import noise_step
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "training_transformers.md").read_text(encoding="utf-8")
@@ -72,17 +73,49 @@ def test_valley_rejects_what_is_none(changes, message):
         valley(**changes)
 
 
+def schedule(**changes) -> widgets.Widget:
+    arguments = {"peak": 0.012, "n_warmup": 100, "n_steps": 1000, "alt": "a schedule"}
+    return widgets.rate_schedule(**(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"peak": 0.2}, "peak is 0.2; it must be from 0.00001 to 0.1"),
+        ({"n_steps": 10}, "n_steps is 10; it must be from 100"),
+        ({"n_warmup": 501}, "n_warmup is 501; it must be from 0 to half of 1000"),
+    ],
+)
+def test_schedule_rejects_what_its_sliders_cannot_reach(changes, message):
+    with pytest.raises(ValueError, match=message):
+        schedule(**changes)
+
+
+def test_noise_moves_weights_as_the_schedule_says_matches_torch():
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.zeros(20_000, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([weights], lr=1.0, betas=(0.9, 0.9999), eps=0.0)
+    moved = []
+    for _ in range(30):
+        before = weights.detach().clone()
+        weights.grad = torch.randn(20_000, generator=generator, dtype=torch.float64)
+        optimizer.step()
+        moved.append((weights.detach() - before).square().mean().sqrt().item())
+    # root mean squares of 20,000 draws
+    assert moved == pytest.approx([noise_step(s) for s in range(1, 31)], rel=0.02)
+
+
 @pytest.fixture
 def page(browser, tmp_path):
-    """The figure alone on a page, with the book's scripts and style."""
+    """The two figures alone on a page, with the book's scripts and style."""
     assets = ROOT / "book" / "_assets"
     head = f"<title>Valley</title><link rel=stylesheet href={(assets / 'coursebook.css').as_uri()}>"
-    for name in ("lm-base.js", "lm-valley.js"):
+    for name in ("lm-base.js", "lm-valley.js", "lm-schedule.js"):
         head += f"<script defer src={(assets / name).as_uri()}></script>"
     file = tmp_path / "valley.html"
     file.write_text(
         f'<!doctype html><html lang=en data-theme="light"><meta charset=utf-8>{head}'
-        f"<main><h1>Valley</h1>{valley().to_html()}</main>",
+        f"<main><h1>Valley</h1>{valley().to_html()}{schedule().to_html()}</main>",
         encoding="utf-8",
     )
     browser.get_log("browser")
@@ -90,8 +123,8 @@ def page(browser, tmp_path):
     return browser
 
 
-def find(browser, selector):
-    return browser.find_elements("css selector", f"lm-valley {selector}")
+def find(browser, selector, figure="lm-valley"):
+    return browser.find_elements("css selector", f"{figure} {selector}")
 
 
 @pytest.mark.slow
@@ -129,13 +162,49 @@ def test_valley_makes_its_point_at_rest_and_follows_the_keyboard(page):
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_valley_is_accessible_and_silent(page):
+@pytest.mark.parametrize("n_warmup", [0, 70])
+def test_schedule_draws_the_rates_of_the_package(page, n_warmup):
+    peak, n_steps = 0.004, 700
+    expected = {
+        "cosine": optim.cosine_schedule(peak, n_warmup=n_warmup, n_steps=n_steps),
+        "inverse root": optim.inverse_sqrt_schedule(
+            1, n_warmup=max(n_warmup, 1), factor=peak * max(n_warmup, 1) ** 0.5
+        ),
+        "constant": optim.constant_schedule(peak, n_warmup=n_warmup),
+    }
+    for kind, rate in expected.items():
+        for s in (1, 2, 69, 70, 71, 72, 350, 700):
+            shown = page.execute_script(
+                "return document.querySelector('lm-schedule').rate(...arguments)[0]",
+                *(kind, s, peak, n_warmup, n_steps),
+            )
+            assert shown == pytest.approx(rate(s - 1), rel=1e-9), (kind, s)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_schedule_follows_the_keyboard_and_says_its_formula(page):
+    status = find(page, ".lm-status", "lm-schedule")[0]
+    assert status.text.startswith("Update 20: the rate is 0.012 · 20 / 100 = 0.0024. Adam moves")
+    warmup, update = find(page, "input[type=range]", "lm-schedule")[2:]
+    warmup.send_keys("\ue011")  # home: no warm-up
+    assert "0.012 · (0.1 + 0.9 · (1 + cos 0.02π) / 2) = 0.012" in status.text
+    assert warmup.get_attribute("aria-valuetext") == "No warm-up"
+    update.send_keys("\ue010")  # end
+    assert status.text.startswith("Update 1,000") and "= 0.0012." in status.text
+    find(page, "input[value=constant]", "lm-schedule")[0].send_keys(" ")
+    assert "the rate is its peak = 0.012" in status.text
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_figures_are_accessible_and_silent(page):
     # Before axe-core runs: it asks for the style sheet in a way that file:// refuses.
     assert [entry for entry in page.get_log("browser") if entry["level"] != "INFO"] == []
     page.execute_script(AXE)
     found = page.execute_async_script(
         "const done = arguments[0];"
-        "axe.run('lm-valley').then((result) => done(result.violations.map((v) => v.id)));"
+        "axe.run('main').then((result) => done(result.violations.map((v) => v.id)));"
     )
     assert found == []
 
@@ -173,15 +242,10 @@ def test_memory_in_the_exercise_is_right():
     assert 7e9 * 16 == 112e9
 
 
-def test_recorded_row_stands_where_the_page_says():
-    (row,) = chapter_results("training_transformers")
-    lstm = next(
-        r for r in chapter_results("recurrent") if (r.model, r.corpus) == ("LSTM", "stories")
-    )
-    rotary = next(r for r in chapter_results("positions") if r.corpus == "stories")
-    # the order that the page states
-    assert rotary.perplexity < row.perplexity < lstm.perplexity
-    assert row.perplexity > StoryGrammar().floor_perplexity()
+def test_recorded_rows_stand_where_the_page_says():
+    plain, recipe = chapter_results("training_transformers")
+    assert (plain.model, recipe.model) == ("Transformer, plain Adam", "Transformer, trained well")
+    assert StoryGrammar().floor_perplexity() < recipe.perplexity < plain.perplexity
 
 
 def test_recorded_recipes_are_tuned_and_what_the_page_says():

@@ -15,6 +15,7 @@ from course_pkg.models.bert import bert_base
 from course_pkg.models.gpt import gpt1, llama_like_small
 from course_pkg.models.transformer import count_parameters, original_transformer_base
 from course_pkg.results import RECORDED, benchmark, chapter_results
+from course_pkg.text.stories.grammar import StoryGrammar
 from tests.book.solutions import code_cells
 
 ROOT = Path(__file__).parents[2]
@@ -121,15 +122,22 @@ def test_recorded_rows_are_those_of_the_benchmark(corpus):
 
 def test_rows_on_stories_stand_as_the_page_says():
     (on_stories,) = (r for r in chapter_results("transformer") if r.corpus == "stories")
-    (lstm,) = (
-        r for r in chapter_results("recurrent") if (r.model, r.corpus) == ("LSTM", "stories")
-    )
-    assert on_stories.perplexity < lstm.perplexity
-    for chapter in ("self_attention", "positions"):
+    for chapter in ("recurrent", "self_attention", "positions"):
         for row in chapter_results(chapter):
             if row.corpus == "stories":
-                assert row.perplexity < on_stories.perplexity
-                assert 2.5 < on_stories.n_parameters / row.n_parameters < 4
+                assert on_stories.perplexity < row.perplexity
+    assert on_stories.perplexity > StoryGrammar().floor_perplexity()
+
+
+@pytest.mark.parametrize("name", ["arms", "stories"])
+def test_recorded_arms_are_tuned_and_have_three_seeds(name):
+    recorded = benchmark(f"transformer_{name}")
+    assert {"date", "machine", "versions", "command", "cpu_seconds"} <= recorded.keys()
+    for arm in recorded["arms"].values():
+        assert len(arm["test_nats"]) == len(arm["curves"]) == len(recorded["seeds"]) == 3
+        tried = {float(rate): nats for rate, nats in arm["valid_nats_by_rate"].items()}
+        assert min(tried, key=tried.__getitem__) == arm["lr"]
+        assert min(tried) < arm["lr"] < max(tried)  # a rate on both sides was tried
 
 
 def figure() -> widgets.Widget:

@@ -84,7 +84,7 @@ def build_model(
 
 
 def save_model(
-    folder: Path,
+    folder: str | Path,
     model: nn.Module,
     tokenizer: Any,
     *,
@@ -99,6 +99,7 @@ def save_model(
         dtype: of the weights in the file; float16 halves it. Loaded, they are float32 again.
             Default: as the model has them.
     """
+    folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_pkg.evaluation import perplexity, token_log_probs
+from course_pkg.layers.inputs import check_documents
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
 from course_pkg.models.inference import inference
@@ -51,6 +52,7 @@ def pseudo_log_probs(
     Raises:
         ValueError: an empty document, or one longer than the context.
     """
+    check_documents(documents)
     longest = model.context_length - 2
     for number, document in enumerate(documents):
         if not 1 <= len(document) <= longest:

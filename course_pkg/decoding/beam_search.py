@@ -119,6 +119,7 @@ def sample_texts(
     Returns:
         for each row a hypothesis; its log_prob is the model's own, whatever the temperature.
     """
+    _check_max_length(max_length)
     texts, ids = start, first_ids
     log_prob = torch.zeros(len(first_ids), dtype=torch.float64)
     is_done = torch.zeros(len(first_ids), dtype=torch.bool)
@@ -173,6 +174,7 @@ def beam_search(
     Returns:
         for each row at most `n_beams` hypotheses, the best score first.
     """
+    _check_max_length(max_length)
     if n_beams < 1:
         raise ValueError(f"n_beams is {n_beams}; it must be at least 1")
     if alpha < 0:
@@ -210,3 +212,8 @@ def beam_search(
         if not live.isfinite().any():
             break
     return finished
+
+
+def _check_max_length(max_length: int) -> None:
+    if max_length < 1:
+        raise ValueError(f"max_length is {max_length}; it must be at least 1")

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from course_pkg.decoding.samplers import choose, choose_unchecked
 from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache
+from course_pkg.layers.inputs import check_rows
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
@@ -61,10 +62,15 @@ def generate(
         The prompts with their continuations; shorter when all rows finished early.
 
     Raises:
-        ValueError: if an argument is out of its range, or no token is possible.
+        ValueError: if an argument is out of its range, the model cannot predict a next token, or no
+            token is possible.
     """
-    if ids.shape[1] == 0:
-        raise ValueError("ids has no position; begin a text with eos_id")
+    if not hasattr(model, "next_log_probs"):
+        raise ValueError(
+            f"model is {type(model).__name__}, which has no next_log_probs; it must predict the "
+            "next token: models that read a source have `decoding.beam_search`"
+        )
+    check_rows(ids)
     if n_tokens < 0:
         raise ValueError(f"n_tokens is {n_tokens}; it must be at least 0")
     with inference(model):

@@ -105,6 +105,8 @@ def _wide(scores: Tensor) -> Tensor:
 def _check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
     if log_probs.device.type != "cpu":  # n-gram tables answer there; a GPU would have to be awaited
         return
+    if bool(log_probs.isnan().any()):
+        raise ValueError("a log-probability is nan; is a weight of the model nan or infinite?")
     impossible = (log_probs == -torch.inf).all(dim=-1)
     if bool(impossible.any()):
         row = int(impossible.nonzero()[0])

@@ -3,6 +3,8 @@
 Values are looked at on the CPU only: to look at a GPU's, the CPU would have to wait for it.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -31,12 +33,28 @@ class TokenEmbedding(nn.Embedding):
             ) from error
 
 
+def check_documents(documents: Sequence[Sequence[int]]) -> None:
+    """Refuse what is not lists of ids: a string, say, or one list in place of several.
+
+    Raises:
+        ValueError: naming the document.
+    """
+    for number, document in enumerate(documents):
+        if isinstance(document, str | int) or getattr(document, "ndim", 1) == 0:
+            raise ValueError(
+                f"document {number} is {document!r:.20}; it must be a list of ids, as a "
+                "tokenizer's encode makes of a text"
+            )
+
+
 def check_rows(ids: Int[Tensor, "B T"]) -> None:
     """Refuse what is not rows of ids, by shape and type alone.
 
     Raises:
         ValueError: naming the shape or type.
     """
+    if not isinstance(ids, Tensor):
+        raise ValueError(f"ids is {type(ids).__name__}; it must be a tensor of ids")
     if ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(f"ids is {ids.dtype}; it must be int64, as torch.tensor makes of a list")
     if ids.dim() != 2 or ids.shape[1] == 0:

@@ -61,7 +61,7 @@ class Trainer:
         batches: BatchSource,
         config: TrainerConfig,
         *,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         evaluate: Evaluate | None = None,
         device: torch.device | str = "cpu",
         full_speed: float | None = None,
@@ -79,6 +79,7 @@ class Trainer:
         self.optimizer = optimizer or config.make_optimizer(model)
         self.learning_rate = learning_rate or config.learning_rates()
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=config.precision == "float16")
+        folder = None if folder is None else Path(folder)
         self.run = Run(model, batches, config, self.optimizer, self.scaler, self.device, folder)
         self.log = Log(folder, full_speed)
 

@@ -12,6 +12,8 @@ import torch
 from torch import nn
 
 from course_pkg import metrics
+from course_pkg.decoding.beam_search import beam_search, greedy_search
+from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
 from course_pkg.layers.attention import MultiHeadAttention, attend, causal_mask, masked_softmax
 from course_pkg.layers.blocks import FeedForward
@@ -23,6 +25,7 @@ from course_pkg.models.adaptation import LoRALinear, TextClassifier, TokenTagger
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.loss import nats_per_target
+from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import (
     BidirectionalEncoder,
     RecurrentLM,
@@ -34,6 +37,9 @@ from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.pretrained import load_gpt2, load_pretrained
 from course_pkg.recipes import Recipe
+from course_pkg.scoring import pseudo_perplexity
+from course_pkg.text.batches import stream_batches, window_batches
+from course_pkg.text.tokenizers import BytePairTokenizer, CharTokenizer, WordTokenizer
 from course_pkg.training.objectives import reply_targets
 from course_pkg.training.optim import make_optimizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
@@ -71,6 +77,12 @@ def attention(**options):
 
 def lengths(*numbers):
     return torch.tensor(numbers)
+
+
+def broken():
+    model = gpt()
+    model.embedding.weight.data[1] = torch.nan
+    return model
 
 
 def frozen():
@@ -271,6 +283,83 @@ CASES = {
         lambda: Recipe.of("gpt", "stories", "tiny", heads=3),
         "a recipe has no setting 'heads'",
     ),
+    **{
+        f"tokenizer: one string for {cls.__name__}": (
+            lambda cls=cls, sizes=sizes: cls.train("a cat", **sizes),
+            "texts is 'a cat', one string; it must be a list of documents",
+        )
+        for cls, sizes in (
+            (WordTokenizer, {}),
+            (CharTokenizer, {}),
+            (BytePairTokenizer, {"vocab_size": 300}),
+        )
+    },
+    **{
+        f"{name}: documents that are {what}": (
+            lambda act=act, documents=documents: act(documents),
+            rf"document 0 is {shown}; it must be a list of ids, as a tokenizer's encode",
+        )
+        for name, act in (
+            ("evaluate", lambda documents: evaluate(gpt(), documents, eos_id=0)),
+            ("n-gram", lambda documents: NGram.fit(documents, 2, vocab_size=V, eos_id=0)),
+            (
+                "pseudo-perplexity",
+                lambda documents: pseudo_perplexity(
+                    BERT(bert_tiny(V, CONTEXT)), documents, mask_id=1, first_id=2, last_id=3
+                ),
+            ),
+        )
+        for what, documents, shown in (
+            ("one string", "cat", "'c'"),
+            ("strings", ["a cat"], "'a cat'"),
+            ("one list of ids", [3, 1, 4], "3"),
+        )
+    },
+    "generate: a BERT": (
+        lambda: generate(BERT(bert_tiny(V, CONTEXT)), IDS, 3),
+        "model is BERT, which has no next_log_probs; it must predict the next token",
+    ),
+    "generate: a translator": (
+        lambda: generate(translator(), IDS, 3),
+        "model is EncoderDecoder, which has no next_log_probs; .*beam_search",
+    ),
+    "generate: one row without a batch": (
+        lambda: generate(gpt(), IDS[0], 3),
+        r"ids has shape \(5,\); it must be \(batch, positions\)",
+    ),
+    "generate: a text": (
+        lambda: generate(gpt(), "cat", 3),
+        "ids is str; it must be a tensor of ids",
+    ),
+    **{
+        f"generate: weights that are nan, temperature {temperature}": (
+            lambda temperature=temperature: generate(broken(), IDS, 3, temperature=temperature),
+            "a log-probability is nan; is a weight of the model nan or infinite",
+        )
+        for temperature in (0, 1)
+    },
+    "greedy search: no length": (
+        lambda: greedy_search(seq2seq().eval().start(IDS), IDS[:, 0], eos_id=0, max_length=0),
+        "max_length is 0; it must be at least 1",
+    ),
+    "beam search: no length": (
+        lambda: beam_search(
+            seq2seq().eval().start(IDS), IDS[:, 0], eos_id=0, max_length=0, n_beams=2
+        ),
+        "max_length is 0; it must be at least 1",
+    ),
+    "windows: a list of ids": (
+        lambda: window_batches([3, 1, 4, 1], 2, 1, seed=0),
+        "ids is list; it must be one tensor of ids, as pack_documents makes",
+    ),
+    "streams: a list of ids": (
+        lambda: stream_batches([3, 1, 4, 1], 2, 1),
+        "ids is list; it must be one tensor of ids, as pack_documents makes",
+    ),
+    "config: disentangled positions with grouped heads": (
+        lambda: replace(gpt_tiny(V), positions="disentangled", n_kv_heads=2),
+        "n_kv_heads is 2; with disentangled positions it must be n_heads, 4",
+    ),
     "bleu: one string": (
         lambda: metrics.bleu("a cat", "a dog"),
         "'a cat' is one string; it must be a list",
@@ -316,6 +405,20 @@ def test_damaged_published_weights_are_named(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"\0" * 20)
     with pytest.raises(ValueError, match=r"model\.safetensors cannot be read as weights"):
         load_gpt2(tmp_path)
+
+
+def test_paths_may_be_strings(tmp_path):
+    class Tokenizer:
+        def save(self, path):
+            path.write_text("{}")
+
+    structure = vars(gpt_tiny(V, CONTEXT))
+    folder = str(tmp_path / "m")
+    save_model(folder, gpt(), Tokenizer(), kind="gpt", structure=structure, card="")
+    assert (tmp_path / "m" / "config.json").exists()
+    batches = window_batches(IDS.flatten(), 4, 2, seed=0)
+    Trainer(gpt(), batches, TrainerConfig(n_steps=1), folder=str(tmp_path / "run")).train()
+    assert (tmp_path / "run" / "log.jsonl").exists()
 
 
 def test_whole_numbers_of_32_bits_are_as_good_as_those_of_64():

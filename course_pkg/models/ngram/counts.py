@@ -13,6 +13,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from course_pkg.layers.inputs import check_documents
+
 IntArray = npt.NDArray[np.int64]
 
 UNSEEN = -1
@@ -23,10 +25,12 @@ def document_stream(documents: Sequence[Sequence[int]], vocab_size: int, eos_id:
     """Join documents to `eos w w w eos w w eos`: each eos ends one document and starts the next.
 
     Raises:
-        ValueError: if there is no document, one contains eos_id, or an id is not in [0, V).
+        ValueError: if there is no document, one is no list of ids or contains eos_id, or an id is
+            not in [0, V).
     """
     if not 0 <= eos_id < vocab_size:
         raise ValueError(f"eos_id is {eos_id}; it must be at least 0 and below {vocab_size}")
+    check_documents(documents)
     if len(documents) == 0:
         raise ValueError("documents is empty; counting needs at least one document")
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))

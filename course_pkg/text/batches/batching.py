@@ -123,6 +123,14 @@ def _generator(*numbers: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def _require_stream(ids: object) -> None:
+    if not isinstance(ids, Tensor | TokenFile):
+        raise ValueError(
+            f"ids is {type(ids).__name__}; it must be one tensor of ids, as pack_documents makes "
+            "of documents"
+        )
+
+
 def _require_positive(**numbers: int) -> None:
     for name, number in numbers.items():
         if number < 1:
@@ -146,6 +154,7 @@ def window_batches(
         >>> window_batches(torch.tensor([5, 3, 8, 1]), 3, batch_size=2, seed=0).next_batch()
         {'ids': tensor([[5, 3, 8]]), 'targets': tensor([[3, 8, 1]])}
     """
+    _require_stream(ids)
     _require_positive(n_targets=len(ids) - 1, context_length=context_length, batch_size=batch_size)
     n_targets = len(ids) - 1
     length = min(context_length, n_targets)
@@ -206,6 +215,7 @@ def stream_batches(
         >>> batch["ids"].tolist(), batch["targets"].tolist()
         ([[5, 3], [8, 1]], [[3, 8], [1, 6]])
     """
+    _require_stream(ids)
     n_targets = len(ids) - 1
     _require_positive(length=length)
     if not 1 <= batch_size <= n_targets:

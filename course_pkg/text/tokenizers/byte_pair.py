@@ -21,7 +21,7 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
-from course_pkg.text.tokenizers.vocabulary import EOS, load_fields, save_fields
+from course_pkg.text.tokenizers.vocabulary import EOS, count_tokens, load_fields, save_fields
 
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """Where GPT-2 cuts: an English ending, letters, digits or signs, each with the space before it."""
@@ -126,9 +126,7 @@ class BytePairTokenizer:
         if min_count < 1:
             raise ValueError(f"min_count is {min_count}; it must be at least 1")
         split = regex.compile(pattern)
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(match.group() for match in split.finditer(text))
+        counts = count_tokens(texts, lambda text: (match[0] for match in split.finditer(text)))
         words = Counter({_utf8(word): n for word, n in counts.items()})
         tokens, merges = learn_merges(words, vocab_size - n_fixed + 256, min_count)
         return cls([*tokens, EOS, *special_tokens], merges, pattern=pattern)

@@ -9,7 +9,7 @@ Chapter: tokenization.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +20,20 @@ EOS = "<eos>"
 
 UNK = "<unk>"
 """The token that stands for every word or character that the vocabulary lacks."""
+
+
+def count_tokens(texts: Iterable[str], cut: Callable[[str], Iterable[str]]) -> Counter[str]:
+    """Count what `cut` makes of the texts.
+
+    Raises:
+        ValueError: one string where several are meant, which would be read letter by letter.
+    """
+    if isinstance(texts, str):
+        raise ValueError(f"texts is {texts[:20]!r}, one string; it must be a list of documents")
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(cut(text))
+    return counts
 
 
 @runtime_checkable

@@ -4,11 +4,17 @@ Chapter: tokenization.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course_pkg.text.tokenizers.vocabulary import EOS, UNK, Vocabulary, load_fields, save_fields
+from course_pkg.text.tokenizers.vocabulary import (
+    EOS,
+    UNK,
+    Vocabulary,
+    count_tokens,
+    load_fields,
+    save_fields,
+)
 
 WORD_PATTERN = r"\w+(?:['’]\w+)*|[^\w\s]"
 """A word with its inner apostrophes, or a single mark of punctuation."""
@@ -103,9 +109,7 @@ class WordTokenizer(_VocabularyTokenizer):
             ValueError: the texts contain no word.
         """
         reader = cls(Vocabulary([], unk=unk), pattern=pattern, lowercase=lowercase)
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(reader.words(text))
+        counts = count_tokens(texts, reader.words)
         if not counts:
             raise ValueError("texts contain no word; there is nothing to number")
         vocabulary = Vocabulary.from_counts(
@@ -179,9 +183,7 @@ class CharTokenizer(_VocabularyTokenizer):
         Raises:
             ValueError: the texts contain no character.
         """
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(text)
+        counts = count_tokens(texts, iter)
         if not counts:
             raise ValueError("texts contain no character; there is nothing to number")
         return cls(

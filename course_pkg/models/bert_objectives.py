@@ -41,9 +41,8 @@ class SpanBoundaryLoss(nn.Module):
             *(nn.Linear(3 * D, D), nn.GELU(), nn.LayerNorm(D)),
             *(nn.Linear(D, D), nn.GELU(), nn.LayerNorm(D)),
         )
-        for name, weight in self.named_parameters():
-            if not name.startswith("model.") and weight.dim() > 1:
-                nn.init.normal_(weight, std=0.02, generator=generator)
+        _draw(self.place_embedding, generator)
+        _draw(self.boundary_head, generator)
 
     def forward(
         self,
@@ -62,6 +61,15 @@ class SpanBoundaryLoss(nn.Module):
         logits = F.linear(self.boundary_head(edges), self.model.output_table)
         masked_lm = nats_per_target(self.model.token_logits(x[hidden]), targets[hidden])
         return logits, masked_lm + nats_per_target(logits, targets[hidden])
+
+
+def _draw(layers: nn.Module, generator: torch.Generator | None) -> None:
+    """Draw new matrices as BERT's own; biases are zero."""
+    for name, weight in layers.named_parameters():
+        if weight.dim() > 1:
+            nn.init.normal_(weight, std=0.02, generator=generator)
+        elif name.endswith("bias"):
+            nn.init.zeros_(weight)
 
 
 def span_edges(hidden: Bool[Tensor, "B T"]) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
@@ -111,11 +119,8 @@ class ReplacedTokenLoss(nn.Module):
             )
         self.model, self.masked_lm, self.weight = model, MaskedLMLoss(masked_lm), weight
         D = model.config.d_model
-        hidden, out = nn.Linear(D, D), nn.Linear(D, 1)
-        self.detector_head = nn.Sequential(hidden, nn.GELU(), out)
-        for layer in (hidden, out):
-            nn.init.normal_(layer.weight, std=0.02, generator=generator)
-            nn.init.zeros_(layer.bias)
+        self.detector_head = nn.Sequential(nn.Linear(D, D), nn.GELU(), nn.Linear(D, 1))
+        _draw(self.detector_head, generator)
 
     def forward(
         self,
@@ -171,7 +176,8 @@ class PermutationLoss(nn.Module):
     def __init__(self, model: BERT, *, mask_id: int) -> None:
         super().__init__()
         block: Any = model.stack.blocks[0]
-        if block.attention.positions.changes_scores:
+        self.positions = block.attention.positions
+        if self.positions.changes_scores:
             raise ValueError(
                 f"positions is {model.config.positions!r}; it counts distances along the row, in "
                 "which two streams stand one after the other"
@@ -206,8 +212,9 @@ class PermutationLoss(nn.Module):
         if mask is not None:
             sees = sees & mask.unsqueeze(1)
         sees = F.pad(sees, (0, T))  # (B, 2 T, 2 T): nobody looks at a query
-        rotation = model.stack.rotation(T, None, ids.device)
-        both = None if rotation is None else torch.cat([rotation, rotation], dim=1)
-        queries = model.stack(x, mask=sees, rotation=both)[:, T:]
+        rotation = self.positions.rotation(T, device=ids.device)
+        if rotation is not None:
+            rotation = torch.cat([rotation, rotation], dim=1)
+        queries = model.stack(x, mask=sees, rotation=rotation)[:, T:]
         logits = model.token_logits(queries)
         return logits, None if targets is None else nats_per_target(logits, targets)

@@ -77,15 +77,6 @@ class Stack(nn.Module):
         """Return an empty cache for each layer, to be passed to `forward` step after step."""
         return [BlockCache() for _ in range(self.n_layers)]
 
-    def rotation(
-        self, T: int, cache: list[BlockCache] | None, device: torch.device
-    ) -> Float[Tensor, "2 T half"] | None:
-        """Return what the scheme of positions needs, once for all layers; None if nothing."""
-        offset = 0 if cache is None else cache[0].attention.length
-        first: Any = self.blocks[0]
-        rotation: Tensor | None = first.attention.positions.rotation(T, offset, device)
-        return rotation
-
     def forward(
         self,
         x: Float[Tensor, "B T D"],
@@ -103,8 +94,10 @@ class Stack(nn.Module):
         """
         if trace is not None:
             trace.hidden_states.append(x)
-        if rotation is None:
-            rotation = self.rotation(x.shape[1], cache, x.device)
+        if rotation is None:  # what depends on positions alone serves all layers
+            offset = 0 if cache is None else cache[0].attention.length
+            first: Any = self.blocks[0]
+            rotation = first.attention.positions.rotation(x.shape[1], offset, x.device)
         for layer in range(self.n_layers):
             x = self.blocks[layer % len(self.blocks)](  # one block, again and again, if shared
                 x,

@@ -66,7 +66,7 @@ def _continued(model: Any, ids: list[int]) -> list[int]:
     for _ in range(N_TOKENS):
         if not model.next_log_probs(torch.tensor([ids])).isfinite().any():
             break  # a history that was never seen: relative frequencies have no next token
-        (ids,) = generate(model, torch.tensor([ids]), 1, generator=generator).tolist()
+        (ids,) = generate(model, torch.tensor([ids]), 1, generator=generator).tolist()  # type: ignore[arg-type]
         if ids[-1] == model.eos_id:
             break
     return ids[1:]

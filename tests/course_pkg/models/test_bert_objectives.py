@@ -245,14 +245,19 @@ class TestPermutation:
             PermutationLoss(small_bert(rng, positions="alibi"), mask_id=MASK_ID)
 
 
-@pytest.mark.parametrize(("kind", "n_steps"), [("spans", 90), ("permuted", 90), ("replaced", 150)])
-def test_objective_learns_ten_sentences(rng, kind, n_steps):
+@pytest.mark.parametrize(
+    ("kind", "n_sentences", "n_steps"),
+    [("spans", 10, 90), ("permuted", 10, 90), ("replaced", 3, 100)],
+)
+def test_objective_learns_a_few_sentences(rng, kind, n_sentences, n_steps):
     """Two tokens of each sentence in turn; the rest of the sentence gives them away."""
     config = replace(bert_tiny(V + 2, T + 2), d_model=32, d_ff=64, is_pre_norm=True)
     model = BERT(config, generator=rng)
-    text = F.pad(torch.randint(V - 1, (10, T), generator=rng), (1, 1), value=V)
+    text = F.pad(torch.randint(V - 1, (n_sentences, T), generator=rng), (1, 1), value=V)
     hidden = torch.eye(T + 2, dtype=torch.bool)[1:T]
-    hidden = (hidden | hidden.roll(1, dims=1)).repeat(10, 1)  # each pair of places of each sentence
+    hidden = (hidden | hidden.roll(1, dims=1)).repeat(
+        n_sentences, 1
+    )  # each pair of places of each sentence
     truth = text.repeat_interleave(T - 1, dim=0)
     batch = {"ids": truth.masked_fill(hidden, MASK_ID), "targets": truth.where(hidden, IGNORE)}
     if kind == "spans":
@@ -274,7 +279,8 @@ def test_objective_learns_ten_sentences(rng, kind, n_steps):
     if kind == "replaced":
         fake = text.clone()
         fake[:, 4] = (fake[:, 4] + 1) % (V - 1)
-        is_right = (training.detect(fake) > 0) == (fake != text)
+        found = training.detect(fake)
+        assert found[fake != text].mean() > 1 and found[fake == text].mean() < -1
     else:
-        is_right = (logits if kind == "spans" else logits[hidden]).argmax(dim=-1) == truth[hidden]
-    assert is_right.float().mean() > 0.95
+        found = (logits if kind == "spans" else logits[hidden]).argmax(dim=-1)
+        assert (found == truth[hidden]).float().mean() > 0.95

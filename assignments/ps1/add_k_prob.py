@@ -25,7 +25,6 @@ from .inputs import (
     draw_counts,
     estimate,
     estimate_and_keep,
-    estimate_everything,
     sums_to_one,
 )
 
@@ -68,7 +67,7 @@ PARTS = (
         "unseen",
         "After every history, seen or not, the probabilities of all tokens sum to 1.",
         draw_add_k_unseen,
-        estimate_everything,
+        estimate,
         judge=sums_to_one,
         weight=3,
     ),

@@ -3,8 +3,9 @@
 Four items estimate a probability from counts, and share their probes: `tables` are the counts of
 one order or of several, `settings` the keyword arguments.
 
-Sizes are small, odd and different, so that a swapped number cannot pass by luck. Tokens are words,
-numbers or pairs; among the numbers is 0, which an `if token` takes for nothing.
+Sizes are small, odd and different, so that a swapped number cannot pass by luck; hard cases are the
+same for every student. Tokens are words, numbers or pairs; among them are 0 and the empty word,
+which an `if token` overlooks.
 """
 
 import math
@@ -26,24 +27,38 @@ Counts = Mapping[History, Mapping[Token, int]]
 Generator = np.random.Generator
 
 
-NEVER = {"words": "never", "numbers": 99, "pairs": ("never", 9)}
+NEVER = {"words": "never", "numbers": 99, "ids": 98, "pairs": ("never", 9)}
 """A token that occurs in no drawn text, though the vocabulary has it."""
+
+_WORDS = ("w", "", "ww", "w w", "<eos", "e", "ws", "<", "0")
 
 
 def alphabet(kind: str, size: int) -> tuple[list[Token], Token]:
-    """Return `size` tokens of one kind and the eos that goes with them."""
+    """Return `size` tokens of one kind and the eos that goes with them.
+
+    Among words is the empty one, and words that stand inside others; among numbers is 0, which is
+    a token or the eos.
+    """
     if kind == "words":
-        return [f"w{i}" for i in range(size)], "<eos>"
+        return list(_WORDS[:size]), "<eos>"
     if kind == "numbers":
         return list(range(size)), size
+    if kind == "ids":
+        return list(range(1, size + 1)), 0
     return [("w", i) for i in range(size)], ("eos", 0)
 
 
 def text(rng: Generator, tokens: Sequence[Token], lengths: Sequence[int]) -> list[list[Token]]:
-    """Draw documents in which, as in real text, few tokens are frequent and many are rare."""
+    """Draw documents in which, as in real text, few tokens are frequent and many are rare.
+
+    The longest begins with one token three times in a row.
+    """
     shares = 1 / np.arange(1, len(tokens) + 1)
     places = [rng.choice(len(tokens), size=n, p=shares / shares.sum()) for n in lengths]
-    return [[tokens[place] for place in document] for document in places]
+    documents = [[tokens[place] for place in document] for document in places]
+    if max(lengths) > 4:
+        documents[int(np.argmax(lengths))][:3] = [tokens[0]] * 3
+    return documents
 
 
 def count(documents: Sequence[Sequence[Token]], order: int, eos: Token) -> Counts:
@@ -72,49 +87,45 @@ def continuations(documents: Sequence[Sequence[Token]], order: int, eos: Token) 
     return result
 
 
-def _questions(
-    rng: Generator, counts: Counts, tokens: Sequence[Token], number: int
-) -> list[tuple[tuple[Token, ...], Token]]:
-    """Ask for tokens, seen and not, after histories that were seen."""
-    histories = list(counts)
-    asked = [histories[i] for i in rng.permutation(len(histories))[:number]]
-    seen = [(history, next(iter(counts[history]))) for history in asked]
-    return seen + [(history, tokens[rng.integers(len(tokens))]) for history in asked]
-
-
 def _inputs(
-    tables: Sequence[Counts], questions: object, everything: object, settings: dict[str, Any]
+    tables: Sequence[Counts],
+    histories: Sequence[History],
+    everything: Sequence[Token],
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
+    """Ask for every token after each history."""
     return {
         "tables": tables,
         "several_orders": "weights" in settings or "discounts" in settings,
-        "questions": questions,
+        "histories": histories,
         "everything": everything,
         "settings": settings,
     }
 
 
 def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
-    """Draw counts of one order, and questions about histories that they contain, or lack."""
+    """Draw counts of one order, and histories that they contain, or lack."""
     cases = []
-    for kind, order, lengths in [
-        ("words", 2, (7, 5)),
-        ("numbers", 3, (11, 6, 9)),
-        ("pairs", 1, (5, 8)),
-        ("numbers", 2, (17, 13)),
+    for kind, order, lengths, k in [
+        ("words", 2, (7, 5), 0.25),
+        ("numbers", 3, (11, 6, 9), 2.0),
+        ("pairs", 1, (5, 8), 0.1),
+        ("ids", 2, (17, 13), 1),
+        ("numbers", 2, (600,), 1e-6),
     ]:
         tokens, eos = alphabet(kind, 5)
         never, everything = NEVER[kind], [*tokens, eos, NEVER[kind]]
         counts = count(text(rng, tokens, lengths), order, eos)
-        questions = _questions(rng, counts, everything, 4)
-        size = f"order {order}, tokens that are {kind}"
+        histories = list(counts)[:12]
+        label = f"order {order}, tokens that are {kind}"
+        if max(lengths) > 99:
+            label += ", hundreds of them"
         if unseen:
             strange = [(never,) * max(order - 1, 1), (tokens[0],) * (order + 1)]
-            questions = questions[:2] + [(h, t) for h in strange for t in (tokens[0], never)]
-            size += ", a history never seen"
-        k = float(rng.choice([0.1, 0.25, 0.5, 2.0]))
+            histories = [*histories[:2], *strange]
+            label += ", a history never seen"
         settings = {"k": k, "vocab_size": len(everything)} if smoothed else {}
-        cases.append(Case(size, _inputs([counts], questions, everything, settings)))
+        cases.append(Case(label, _inputs([counts], histories, everything, settings)))
     return cases
 
 
@@ -127,7 +138,7 @@ ORDERS: Sizes = [("words", 2, (7, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 4, 
 def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool) -> list[Case]:
     """Draw counts of all orders up to one, and questions to a model that mixes them."""
     cases = []
-    for kind, order, lengths in sizes:
+    for kind, order, lengths in [*sizes, ("ids", 3, (300, 200))]:
         tokens, eos = alphabet(kind, 4)
         never, everything = NEVER[kind], [*tokens, eos, NEVER[kind]]
         documents = text(rng, tokens, lengths)
@@ -135,20 +146,19 @@ def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool)
         settings: dict[str, Any] = {"vocab_size": len(everything)}
         if kneser_ney:
             tables[:-1] = [continuations(documents, n, eos) for n in range(1, order)]
-            settings["discounts"] = rng.uniform(0.2, 0.9, order).tolist()
+            # No two alike, and the first far from the last.
+            settings["discounts"] = (0.2 + 0.7 * rng.permutation(order) / order).tolist()
         else:
-            shares = 0.9 * rng.dirichlet(np.ones(order + 1)) + 0.1 / (order + 1)
-            settings["weights"] = shares.tolist()
+            shares = np.arange(1, order + 2) + rng.uniform(0, 0.5, order + 1)
+            settings["weights"] = (shares / shares.sum()).tolist()
         long = [document for document in documents if len(document) > 3]
         # Long enough for every order; shorter histories are asked about apart.
-        prefixes = [(eos, *d[:n]) for d in long for n in (order - 1, len(d) - 1, len(d))]
-        questions = [(h, t) for h in prefixes for t in (everything[rng.integers(6)], tokens[0])]
+        histories = [(eos, *d[:n]) for d in long for n in (order - 1, len(d) - 1, len(d))]
         if unseen:
             strange = [(never,), (tokens[0], never), (never, tokens[0]), (tokens[-1],) * 3]
-            strange += [(), (eos,), (eos, *long[0][:1])]
-            questions = questions[:2] + [(history, never) for history in strange]
-        size = f"order {order}, tokens that are {kind}"
-        cases.append(Case(size, _inputs(tables, questions, everything, settings)))
+            histories = [histories[0], *strange, (), (eos,), (eos, *long[0][:1])]
+        label = f"order {order}, tokens that are {kind}"
+        cases.append(Case(label, _inputs(tables, histories, everything, settings)))
     return cases
 
 
@@ -156,19 +166,7 @@ def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool)
 
 
 def estimate(implementation, inputs):
-    """Return one probability a question."""
-    from collections import Counter
-
-    tables = [{h: Counter(row) for h, row in table.items()} for table in inputs["tables"]]
-    counts = tables if inputs["several_orders"] else tables[0]
-    return [
-        float(implementation(counts, *question, **inputs["settings"]))
-        for question in inputs["questions"]
-    ]
-
-
-def estimate_everything(implementation, inputs):
-    """Return the whole distribution after each history that is asked about."""
+    """Return the whole distribution after each history."""
     from collections import Counter
 
     tables = [{h: Counter(row) for h, row in table.items()} for table in inputs["tables"]]
@@ -178,25 +176,30 @@ def estimate_everything(implementation, inputs):
             float(implementation(counts, history, token, **inputs["settings"]))
             for token in inputs["everything"]
         ]
-        for history in dict.fromkeys(history for history, _ in inputs["questions"])
+        for history in inputs["histories"]
     ]
 
 
 def estimate_and_keep(implementation, inputs):
-    """Return the probabilities and the arguments after them; the counts are defaultdicts."""
+    """Return the probabilities and the arguments after them, for dicts and for defaultdicts."""
     from collections import Counter, defaultdict
 
-    tables = [
-        defaultdict(Counter, {h: Counter(row) for h, row in table.items()})
-        for table in inputs["tables"]
-    ]
-    counts = tables if inputs["several_orders"] else tables[0]
-    probs = [
-        float(implementation(counts, *question, **inputs["settings"]))
-        for question in inputs["questions"]
-    ]
-    after = [{history: dict(row) for history, row in table.items()} for table in tables]
-    return probs, after, inputs["settings"]
+    kept = []
+    for kind in ({}, defaultdict(Counter)):
+        tables = [kind.copy() for _ in inputs["tables"]]
+        for table, given in zip(tables, inputs["tables"], strict=True):
+            table.update({history: Counter(row) for history, row in given.items()})
+        counts = tables if inputs["several_orders"] else tables[0]
+        probs = []
+        for history in inputs["histories"]:
+            for token in inputs["everything"]:
+                try:
+                    prob = implementation(counts, history, token, **inputs["settings"])
+                    probs.append(float(prob))
+                except Exception:
+                    probs.append(None)  # whether there is a result is the business of other parts
+        kept.append([{history: dict(row) for history, row in table.items()} for table in tables])
+    return probs, kept, inputs["settings"]
 
 
 # -- reference versions ----------------------------------------------------------------------------

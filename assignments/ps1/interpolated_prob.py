@@ -27,7 +27,6 @@ from .inputs import (
     draw_orders,
     estimate,
     estimate_and_keep,
-    estimate_everything,
     sums_to_one,
 )
 
@@ -77,7 +76,7 @@ PARTS = (
         "unseen",
         "Orders without an opinion are left out, and the probabilities still sum to 1.",
         draw_interpolated_unseen,
-        estimate_everything,
+        estimate,
         judge=sums_to_one,
         weight=3,
     ),

@@ -27,7 +27,6 @@ from .inputs import (
     draw_orders,
     estimate,
     estimate_and_keep,
-    estimate_everything,
     sums_to_one,
 )
 
@@ -91,7 +90,7 @@ PARTS = (
         "unseen",
         "After histories never seen, or too short, the probabilities still sum to 1.",
         draw_kneser_ney_unseen,
-        estimate_everything,
+        estimate,
         judge=sums_to_one,
         weight=3,
     ),

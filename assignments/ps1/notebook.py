@@ -83,6 +83,18 @@ def toy_bigrams():
     }
 
 
+def toy_trigrams():
+    """The counts of SENTENCES at order 3, those after two words only."""
+    return {
+        (EOS, "the"): Counter({"cat": 2, "dog": 1}),
+        ("the", "cat"): Counter({"sat": 1, "ran": 1}),
+        ("the", "dog"): Counter({"sat": 1}),
+        ("cat", "sat"): Counter({EOS: 1}),
+        ("cat", "ran"): Counter({EOS: 1}),
+        ("dog", "sat"): Counter({EOS: 1}),
+    }
+
+
 # %% [markdown]
 # The three `SENTENCES` above are our training text. They are small enough to count by hand, and we use them in every example.
 #
@@ -97,7 +109,7 @@ def toy_bigrams():
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `documents` | list of lists of tokens | at least one document; a document may be empty; none contains `eos` |
+# | `documents` | list of lists of tokens | at least one document; a document may be empty, and documents may be equal; none contains `eos` |
 # | `order` | `int`, at least 1 | length of the n-grams: the history and the token after it |
 # | `eos` | a token | stands before the first and after the last token of each document |
 # | **returns** | `dict[tuple, Counter]` | `counts[history][token]` says how often `token` followed `history` |
@@ -163,6 +175,9 @@ assert (EOS,) in trigrams, "at order 3 the first word still has the history (EOS
 assert trigrams.get((EOS, "the")) == {"cat": 2, "dog": 1}, "at order 3 histories have two tokens"
 assert ("sat", EOS) not in trigrams, "a history never reaches into the sentence before"
 assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has one target: EOS"
+twice = count_ngrams([[0, 0, 0], [0, 0, 0]], 2, 9)
+assert twice == {(9,): {0: 2}, (0,): {0: 4, 9: 2}}, f"equal documents all count; you gave {twice}"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 2. From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
@@ -175,7 +190,7 @@ assert count_ngrams([[]], 2, EOS) == {(EOS,): {EOS: 1}}, "an empty document has 
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams`; it may be a `defaultdict` |
+# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams`, so every count in it is at least 1; it may be a `defaultdict` |
 # | `history` | `tuple` | looked up as it is |
 # | `token` | a token | may be one that was never seen |
 # | **returns** | `float` | the estimate; 0.0 if `history` was never seen |
@@ -208,6 +223,11 @@ assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p:.6g}: divide by wha
 assert mle_prob(counts, ("the",), "ran") == 0, "'ran' never followed 'the': 0"
 assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen gives 0"
 assert counts == toy_bigrams(), "looking up must not add keys to counts"
+counts = defaultdict(Counter, toy_bigrams())
+assert mle_prob(counts, ("bird",), "cat") == 0 and ("bird",) not in counts, (
+    "looking up must not add keys, to a defaultdict either"
+)
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 3. What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
@@ -262,6 +282,10 @@ assert seen == (EOS, "the"), f"nothing from before the last EOS, but EOS itself;
 seen = context_of(["ran", EOS, "the"], 1, EOS)
 assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
 assert context_of(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
+seen = context_of((EOS, "the", "cat", "sat"), 3, EOS)
+assert seen == ("cat", "sat"), f"a tuple of tokens will do as well; you gave {seen}"
+assert context_of([], 3, EOS) == (), "nothing in sight: the empty tuple"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 4. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
@@ -278,7 +302,7 @@ assert context_of(["the"], 4, EOS) == ("the",), "return what there is if the tex
 #
 # - The pieces lie on the line in the order of the dictionary.
 # - A piece owns its left end, but not its right end. So the answer is the first token for which the sum of the probabilities up to it, its own included, is *greater* than `u`.
-# - A token of probability 0 is never drawn.
+# - A token of probability 0 is never drawn, even if it stands at an end of the line.
 # - Rounding may leave the whole sum a little below 1, and `u` may lie beyond it. Then return the last token whose probability is not 0.
 # - `u` is the only chance in this function. Do not use a random generator.
 #
@@ -319,6 +343,10 @@ assert sample(line, 0.0) == "sat", "0.0 is the left end of the first piece"
 assert sample(line, 0.5) == "ran", "a right end belongs to the next token: 0.5 draws 'ran'"
 assert sample(line, 0.99) == EOS, "0.99 lies in the last piece"
 assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0 is never drawn"
+tenths = {number: 0.1 for number in range(10)} | {"never": 0.0}  # the sum is a little below 1
+drawn = sample(tenths, 1 - 2**-53)
+assert drawn == 9, f"beyond the sum the last possible token is drawn, not {drawn!r}"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 5. Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
@@ -332,9 +360,11 @@ assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0
 # | argument | type | meaning |
 # |---|---|---|
 # | `log_probs` | list, tuple or NumPy array of `float` | natural logarithms of the probabilities of the $N \geq 1$ targets; `-inf` for probability 0 |
-# | **returns** | `float` | the perplexity; `inf` if any target had probability 0 |
+# | **returns** | `float` | the perplexity; `inf` if any target had probability 0, or if the perplexity is beyond every float |
 #
-# It must also work for a text of a hundred thousand tokens.
+# - It must also work for a text of a hundred thousand tokens.
+# - The logarithm of 0 is minus infinity. Python's `math.log(0)` raises an error, so the caller writes `-math.inf`; you only have to add it up.
+# - `math.exp(1000)` raises an `OverflowError`, as the result is beyond every float. Your answer is `math.inf` then.
 #
 # **By hand.** A model gives three tokens the probabilities 1/2, 1/4 and 1/8. Their product is 1/64, and its third root is 1/4. So the perplexity is 4.
 #
@@ -349,7 +379,11 @@ assert sample({"cat": 0.0, "dog": 1.0}, 0.0) == "dog", "a token of probability 0
 def perplexity(log_probs):
     """Return the exponential of the mean negative log-probability."""
     ### BEGIN SOLUTION
-    return math.exp(-math.fsum(log_probs) / len(log_probs))
+    mean = math.fsum(log_probs) / len(log_probs)
+    try:
+        return math.exp(-mean)
+    except OverflowError:
+        return math.inf
     ### END SOLUTION
 
 
@@ -363,6 +397,14 @@ assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
     "a long text must not run out of digits"
 )
 assert perplexity([math.log(1 / 2), -math.inf]) == math.inf, "one impossible token: infinity"
+assert perplexity([-1000.0]) == math.inf, "e to the 1000 is beyond every float: infinity"
+assert abs(perplexity([-1000.0] + [0.0] * 999) - math.e) < 1e-9, (
+    "one token below every float among a thousand: the mean is -1, and the perplexity e"
+)
+for values in (tuple(halves), np.array(halves)):
+    value = perplexity(values)
+    assert abs(value - 4) < 1e-9, f"a {type(values).__name__} has the same perplexity as a list"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 6. Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
@@ -412,6 +454,10 @@ p = add_k_prob(toy_bigrams(), ("bird",), "cat", k=1, vocab_size=7)
 assert abs(p - 1 / 7) < 1e-12, f"after an unseen history all 7 tokens get 1/7, not {p:.6g}"
 total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in VOCABULARY)
 assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total:.6g}"
+counts = defaultdict(Counter, toy_bigrams())
+add_k_prob(counts, ("bird",), "cat", k=1, vocab_size=7)
+assert counts == toy_bigrams(), "looking up must not add keys, to a defaultdict either"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
@@ -424,7 +470,7 @@ assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1,
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts_by_order` | list of `dict[tuple, Counter]` | `count_ngrams` of order 1, 2, ..., N, in this order |
+# | `counts_by_order` | list of `dict[tuple, Counter]` | `count_ngrams` of order 1, 2, ..., N, in this order; no count is 0 |
 # | `history` | `tuple` | any length: longer than order N needs, or shorter |
 # | `token` | a token | |
 # | `weights` | list of N + 1 `float` | $\lambda_0$ of the uniform, then one per order; positive, summing to 1 |
@@ -492,6 +538,17 @@ assert abs(p - 0.1607142857142857) < 1e-12, (
 for history in [("the",), ("bird",), ()]:
     total = sum(mixed(history, token) for token in VOCABULARY)
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
+p = interpolated_prob(
+    [toy_unigrams(), toy_bigrams(), toy_trigrams()],
+    (EOS, "the"),
+    "cat",
+    weights=[0.1, 0.2, 0.3, 0.4],
+    vocab_size=7,
+)
+assert abs(p - (0.1 / 7 + 0.2 * 2 / 12 + 0.3 * 2 / 3 + 0.4 * 2 / 3)) < 1e-12, (
+    f"with three orders, order 3 looks at the last two tokens; you gave {p:.6g}"
+)
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 8. Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
@@ -554,12 +611,12 @@ assert contexts[()]["sat"] == 2, "'sat' was seen after cat and after dog"
 assert contexts[()] == {"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2}, "see the table"
 assert counts == toy_bigrams(), "the old counts must not change"
 
-toy_trigrams = {
+made_up = {
     (EOS,): Counter({"the": 3}),
     (EOS, "the"): Counter({"cat": 2, "dog": 1}),
     ("and", "the"): Counter({"cat": 4}),
 }
-contexts = continuation_counts(toy_trigrams, 2)
+contexts = continuation_counts(made_up, 2)
 assert ("the",) in contexts, "the first token of a history is the one before; the rest remains"
 assert contexts.get(("the",)) == {"cat": 2, "dog": 1}, (
     "'the cat' was seen after EOS and after 'and'"
@@ -567,6 +624,9 @@ assert contexts.get(("the",)) == {"cat": 2, "dog": 1}, (
 assert contexts.get((EOS,)) == {"the": 3}, (
     "nothing stands before the start EOS: its counts stay as is"
 )
+contexts[(EOS,)]["dog"] = 1
+assert made_up[(EOS,)] == {"the": 3}, "return new counters: a later change must not reach the old"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 9. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
@@ -581,7 +641,7 @@ assert contexts.get((EOS,)) == {"the": 3}, (
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts_by_order` | list of `dict[tuple, Counter]` | the $c_n$ of order 1, 2, ..., N, in this order |
+# | `counts_by_order` | list of `dict[tuple, Counter]` | the $c_n$ of order 1, 2, ..., N, in this order; no count is 0 |
 # | `history` | `tuple` | any length; order $n$ uses its last $n - 1$ tokens |
 # | `token` | a token | seen or not |
 # | `discounts` | list of N `float` | $D_1, \dots, D_N$, each above 0 and below 1 |
@@ -625,21 +685,18 @@ def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps1_kneser_ney_prob", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-def smoothed(history, token, orders=2):
+def smoothed(history, token, discounts=(0.5, 0.5)):
     contexts = {(): Counter({"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2})}
+    counts_by_order = [contexts, toy_bigrams(), toy_trigrams()][: len(discounts)]
     return kneser_ney_prob(
-        [contexts, toy_bigrams()][:orders],
-        history,
-        token,
-        discounts=[0.5] * orders,
-        vocab_size=len(VOCABULARY),
+        counts_by_order, history, token, discounts=list(discounts), vocab_size=len(VOCABULARY)
     )
 
 
-p = smoothed((), "cat", orders=1)
+p = smoothed((), "cat", [0.5])
 assert p is not None, "kneser_ney_prob returned None: is there a return?"
 assert abs(p - 13 / 112) < 1e-12, f"P1(cat) is 0.5/8 + 3/56, not {p:.6g}: is 1/V below order 1?"
-p = smoothed((), "bird", orders=1)
+p = smoothed((), "bird", [0.5])
 assert abs(p - 3 / 56) < 1e-12, (
     f"P1(bird) is 3/56, not {p:.6g}: a count of 0 has nothing to give up"
 )
@@ -649,9 +706,19 @@ p = smoothed(("sat", "the"), "cat")
 assert abs(p - (0.5 + 13 / 336)) < 1e-12, f"order 2 looks at the last token only; you gave {p:.6g}"
 p = smoothed(("bird",), "cat")
 assert abs(p - 13 / 112) < 1e-12, f"after an unseen history P2 is P1, not {p:.6g}"
-for history in [("the",), ("cat",), ("bird",), ()]:
-    total = sum(smoothed(history, token) for token in VOCABULARY)
-    assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
+p = smoothed(("the",), "cat", [0.5, 0.2])
+assert abs(p - (1.8 / 3 + (0.2 * 2 / 3) * 13 / 112)) < 1e-12, (
+    f"each order has its own discount: with 0.5 and 0.2, 1.8/3 + (0.4/3) * 13/112, not {p:.6g}"
+)
+p = smoothed((EOS, "the"), "cat", [0.5, 0.2, 0.8])
+assert abs(p - (1.2 / 3 + (0.8 * 2 / 3) * (1.8 / 3 + (0.2 * 2 / 3) * 13 / 112))) < 1e-12, (
+    f"with three orders, order 3 falls back on order 2, and order 2 on order 1; you gave {p:.6g}"
+)
+for history in [("the",), ("cat",), ("bird",), (), (EOS, "the")]:
+    for discounts in [(0.5, 0.5), (0.5, 0.2, 0.8)]:
+        total = sum(smoothed(history, token, discounts) for token in VOCABULARY)
+        assert abs(total - 1) < 1e-12, f"after {history} they sum to {total:.6g}, not to 1"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 10. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

@@ -1,6 +1,7 @@
 """The task "perplexity"."""
 
 import math
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,12 +28,13 @@ from .inputs import (
 
 
 def draw_log_probs(rng: Generator) -> list[Case]:
-    """Short texts, as a list, a tuple and an array."""
+    """Short texts, each as a list, a tuple and an array; all equally likely, and a sure one."""
     cases = []
-    for size, make in [(1, list), (3, tuple), (7, list), (12, np.array)]:
+    for size in (1, 3, 7, 12):
         values = np.log(rng.uniform(0.01, 0.9, size)).tolist()
-        cases.append(Case(counted(size, "target"), {"log_probs": make(values)}))
-    return cases
+        cases.append(Case(counted(size, "target"), {"log_probs": values}))
+    cases.append(Case("5 targets, all alike", {"log_probs": [-1.25] * 5}))
+    return [*cases, Case("2 targets, both certain", {"log_probs": [0.0, 0.0]})]
 
 
 def draw_long_log_probs(rng: Generator) -> list[Case]:
@@ -40,21 +42,54 @@ def draw_long_log_probs(rng: Generator) -> list[Case]:
     long = [np.log(rng.uniform(1e-6, 0.5, size)).tolist() for size in (3001, 30011)]
     impossible = [-1.0, -float("inf"), -2.0]
     cases = [Case(f"{len(values)} targets", {"log_probs": values}) for values in long]
+    cases += [
+        Case("2 targets near the smallest float", {"log_probs": [-700.0, -705.0]}),
+        Case("one target below every float", {"log_probs": [-900.0] + [-1.5] * 9}),
+    ]
     return [*cases, Case("3 targets, one impossible", {"log_probs": impossible})]
+
+
+def draw_infinite(rng: Generator) -> list[Case]:
+    """Impossible tokens first, last and alone; a perplexity that no float can hold."""
+    infinity = float("inf")
+    return [
+        Case("only an impossible target", {"log_probs": [-infinity]}),
+        Case("an impossible target first", {"log_probs": [-infinity, -0.5]}),
+        Case("an impossible target last", {"log_probs": [-3.0, 0.0, -infinity]}),
+        Case("a perplexity beyond all floats", {"log_probs": [-1000.0, -2000.0]}),
+    ]
+
+
+def draw_all(rng: Generator) -> list[Case]:
+    """Take some of each kind."""
+    return [*draw_log_probs(rng), *draw_long_log_probs(rng)[2:], *draw_infinite(rng)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
 
 
 def score(implementation, inputs):
-    """Return the perplexity as a float."""
-    return float(implementation(inputs["log_probs"]))
+    """Return the perplexity of a list, a tuple, an array, and arrays of other kinds."""
+    import numpy as np
+
+    values = inputs["log_probs"]
+    strided, fixed = np.repeat(np.array(values), 2)[::2], np.array(values)
+    fixed.flags.writeable = False
+    return [float(implementation(x)) for x in (values, tuple(values), fixed, strided)]
 
 
 def score_and_keep(implementation, inputs):
-    """Return the perplexity of a list, and the list after it."""
-    values = list(inputs["log_probs"])
-    return float(implementation(values)), values
+    """Return the perplexity of a list and an array, and both after it."""
+    import numpy as np
+
+    results, after = [], []
+    for values in (list(inputs["log_probs"]), np.array(inputs["log_probs"])):
+        try:
+            results.append(float(implementation(values)))
+        except Exception:
+            results.append(None)  # whether there is a result is the business of other parts
+        after.append(values)
+    return results, after
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -77,12 +112,18 @@ PARTS = (
     ),
     Part(
         "long texts",
-        "Long texts do not run out of digits, and one impossible token gives infinity.",
+        "Texts of any length do not run out of digits, however unlikely they are.",
         draw_long_log_probs,
         score,
-        weight=3,
+        weight=2,
     ),
-    nothing_else_changes(KEEPS, draw_log_probs, score_and_keep),
+    Part(
+        "infinity",
+        "The perplexity is infinite if a token is impossible, or if no float could hold it.",
+        draw_infinite,
+        score,
+    ),
+    nothing_else_changes(KEEPS, draw_all, score_and_keep),
 )
 
 
@@ -92,14 +133,14 @@ PARTS = (
 def right_answer(log_probs):
     """The answer that the mistakes start from."""
     mean = sum(log_probs) / len(log_probs)
-    return math.exp(-mean)
+    return math.exp(-mean) if mean > -709 else math.inf
 
 
 MISTAKES = mistakes(
     right_answer,
     mistake(
         "The sum is taken instead of the mean.",
-        replace={" / len(log_probs)": ""},
+        replace={"sum(log_probs) / len(log_probs)": "sum(log_probs)"},
         hint="A longer text should not look worse only because it is longer. Look at what you do "
         "with the sum before the exponential.",
     ),
@@ -112,12 +153,25 @@ MISTAKES = mistakes(
     mistake(
         "The probabilities are multiplied, and a long product is 0.",
         replace={
-            "mean = sum(log_probs) / len(log_probs)": "product = math.prod(map(math.exp, log_probs)"
-            ")",
-            "math.exp(-mean)": "product ** (-1 / len(log_probs)) if product else math.inf",
+            "mean = sum(log_probs) / len(log_probs)": """
+                product = math.prod(map(math.exp, log_probs))
+                mean = math.log(product) / len(log_probs) if product else -math.inf
+            """,
         },
         hint="This is right on paper. On a computer the product of some hundred probabilities is "
         "0. Stay with sums of logarithms to the end.",
+    ),
+    mistake(
+        "A perplexity beyond every float raises an error.",
+        replace={" if mean > -709 else math.inf": ""},
+        hint="For a very unlikely text your function fails with an OverflowError. Its perplexity "
+        "is beyond every float: catch the error, and return infinity.",
+    ),
+    mistake(
+        "Tokens below the smallest float make the perplexity infinite.",
+        replace={"mean > -709": "min(log_probs) > -709"},
+        hint="One very unlikely token does not make the perplexity infinite: the mean over the "
+        "text is what counts. Only a probability of exactly 0 does.",
     ),
     mistake(
         "The minus sign is missing.",
@@ -140,8 +194,7 @@ MISTAKES = mistakes(
     mistake(
         "Impossible tokens are left out.",
         replace={
-            "sum(log_probs) / len(log_probs)": "float(np.mean([x for x in log_probs if x > -math."
-            "inf]))",
+            "sum(log_probs)": "sum(x for x in log_probs if x > -math.inf)",
         },
         hint="A token of probability 0 is the worst mistake a model can make. You leave it out; "
         "the perplexity should be infinite.",
@@ -164,7 +217,8 @@ MISTAKES = mistakes(
 
 def by_numpy(log_probs):
     """Takes the mean with NumPy."""
-    return np.exp(-np.mean(log_probs))
+    with np.errstate(over="ignore"):
+        return np.exp(-np.mean(log_probs))
 
 
 def by_running_mean(log_probs):
@@ -174,28 +228,30 @@ def by_running_mean(log_probs):
         if log_prob == -math.inf:
             return math.inf
         mean += (log_prob - mean) / n
-    return math.exp(-mean)
+    try:
+        return math.exp(-mean)
+    except OverflowError:
+        return math.inf
 
 
 def by_statistics(log_probs):
     """Uses the standard library's mean."""
     from statistics import fmean
 
-    return math.exp(fmean(-log_prob for log_prob in log_probs))
+    nats = fmean(-float(log_prob) for log_prob in log_probs)
+    return math.inf if nats > math.log(sys.float_info.max) else math.exp(nats)
 
 
 def by_bits(log_probs):
     """Goes by way of bits."""
-    bits = -sum(log_prob / math.log(2) for log_prob in log_probs)
-    return 2 ** (bits / len(log_probs))
+    bits = -sum(log_prob / math.log(2) for log_prob in log_probs) / len(log_probs)
+    return float(2**bits) if bits < 1024 else math.inf
 
 
-def by_roots(log_probs):
-    """Multiplies roots, which stay near 1."""
-    product = 1.0
-    for log_prob in log_probs:
-        product *= math.exp(-log_prob / len(log_probs))
-    return product
+def by_torch(log_probs):
+    """Adds in the logarithm with NumPy, and asks torch for the exponential."""
+    total = torch.tensor(-np.sum(np.asarray(log_probs, dtype=float)) / len(log_probs))
+    return total.exp().item()
 
 
 CHECK = Check(
@@ -205,6 +261,6 @@ CHECK = Check(
     reference=perplexity,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_numpy, by_running_mean, by_statistics, by_bits, by_roots),
+    alternatives=alternatives(by_numpy, by_running_mean, by_statistics, by_bits, by_torch),
     seconds=5.0,
 )

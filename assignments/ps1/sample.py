@@ -28,7 +28,7 @@ from .inputs import (
 def draw_lines(rng: Generator) -> list[Case]:
     """Distributions, and places well inside their pieces."""
     cases = []
-    for kind, size in [("words", 2), ("numbers", 5), ("pairs", 9)]:
+    for kind, size in [("words", 2), ("numbers", 5), ("pairs", 9), ("ids", 60)]:
         tokens, eos = alphabet(kind, size - 1)
         shares = rng.dirichlet(np.ones(size)).tolist()
         ends = np.cumsum(shares)
@@ -39,7 +39,9 @@ def draw_lines(rng: Generator) -> list[Case]:
         order = rng.permutation(size).tolist()
         inputs = {"probs": probs, "us": [us[i] for i in order]}
         cases.append(Case(f"{counted(size, 'token')} that are {kind}", inputs))
-    return cases
+    equal = [(token, 0.25) for token in [*alphabet("words", 3)[0], "<eos>"]]
+    cases.append(Case("equal probabilities", {"probs": equal, "us": [0.1, 0.3, 0.6, 0.9]}))
+    return [*cases, Case("a single token", {"probs": [(0, 1.0)], "us": [0.5, 0.0, 1 - 2**-53]})]
 
 
 def draw_boundary_lines(rng: Generator) -> list[Case]:
@@ -52,7 +54,10 @@ def draw_boundary_lines(rng: Generator) -> list[Case]:
         us = [0.0, *(np.cumsum(shares)[np.cumsum(shares) < 1].tolist())]
         inputs = {"probs": list(zip(tokens, shares, strict=True)), "us": [0.97, *us]}
         cases.append(Case(f"{len(eighths)} tokens, u at the end of a piece", inputs))
-    return cases
+    # The smallest float that there is owns the place 0, and nothing else.
+    tiny = [("none", 0.0), ("tiny", 5e-324), ("half", 0.5), ("rest", 0.5), ("last", 0.0)]
+    us = [0.0, 1e-300, 0.25, 0.5, 1 - 2**-53]
+    return [*cases, Case("a piece of the smallest length", {"probs": tiny, "us": us})]
 
 
 def draw_uneven_lines(rng: Generator) -> list[Case]:
@@ -67,6 +72,11 @@ def draw_uneven_lines(rng: Generator) -> list[Case]:
         inputs = {"probs": probs, "us": [1 - 1e-13, *middles]}
         cases.append(Case(f"{size + 1} tokens, u beyond the sum", inputs))
     return cases
+
+
+def draw_all_lines(rng: Generator) -> list[Case]:
+    """Lines of all kinds."""
+    return [*draw_lines(rng), *draw_boundary_lines(rng), *draw_uneven_lines(rng)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -85,11 +95,15 @@ def draw_alone(implementation, inputs):
 
     import numpy as np
 
-    probs = dict(inputs["probs"])
+    probs, plain = dict(inputs["probs"]), []
     random.seed(5)
     np.random.seed(5)
-    drawn = [implementation(probs, u) for u in inputs["us"] * 2]
-    plain = [getattr(token, "item", lambda token=token: token)() for token in drawn]
+    for u in inputs["us"] * 2:
+        try:
+            token = implementation(probs, u)
+            plain.append(getattr(token, "item", lambda token=token: token)())
+        except Exception:
+            plain.append(None)  # whether there is a result is the business of other parts
     next_numbers = random.random(), float(np.random.random())
     random.seed(5)
     np.random.seed(5)
@@ -132,7 +146,7 @@ PARTS = (
     ),
     nothing_else_changes(
         "The answer depends on the arguments only; no random generator is asked.",
-        draw_lines,
+        draw_all_lines,
         draw_alone,
     ),
 )

@@ -50,13 +50,19 @@ def draw_measured(rng: Generator) -> list[Case]:
         _measured(rng, "one text", [one]),
         Case("one text of one token", {"texts": ["abc"], "ids": {"abc": [4]}}),
         _measured(rng, "3 texts of different length", [two + ".", three, one]),
+        _measured(rng, "equal texts", [one, two, one, one]),
+        _measured(rng, "spaces at the ends and in a row", ["  a  b  ", " \n\n c\t"]),
     ]
 
 
 def draw_measured_characters(rng: Generator) -> list[Case]:
     """Texts whose characters take more than one byte."""
-    texts = [HOSTILE[i] * 3 for i in rng.permutation(6)[:3]]
-    return [_measured(rng, "texts with accents and signs", ["naïve Ärger", *texts])]
+    accents = [HOSTILE[i] * 3 for i in rng.permutation(len(HOSTILE))]
+    return [
+        _measured(rng, "texts with accents and signs", ["naïve Ärger", *accents[:3]]),
+        _measured(rng, "more of them", accents[3:]),
+        _measured(rng, "line ends of both kinds", ["a b\r\nc\n\r\n\td  e ", "é\r\n\u2028x"]),
+    ]
 
 
 def draw_nothing_to_measure(rng: Generator) -> list[Case]:
@@ -66,7 +72,14 @@ def draw_nothing_to_measure(rng: Generator) -> list[Case]:
         _measured(rng, "an empty text among others", ["", text]),
         _measured(rng, "empty texts only", ["", ""]),
         _measured(rng, "no texts", []),
+        Case("a text that gives no token", {"texts": ["abc"], "ids": {"abc": []}}),
     ]
+
+
+def draw_all(rng: Generator) -> list[Case]:
+    """Texts of all kinds."""
+    kinds = (draw_measured, draw_measured_characters, draw_nothing_to_measure)
+    return [case for draw in kinds for case in draw(rng)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -102,7 +115,11 @@ def measure_and_keep(implementation, inputs):
         def encode(self, text):
             return inputs["ids"][text]
 
-    return float(implementation(Tokenizer(), inputs["texts"])), inputs["texts"], inputs["ids"]
+    try:
+        value = float(implementation(Tokenizer(), inputs["texts"]))
+    except Exception:
+        value = None  # whether there is a result is the business of other parts
+    return value, inputs["texts"], inputs["ids"]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -157,7 +174,7 @@ PARTS = (
     ),
     nothing_else_changes(
         "The texts, and the ids that the tokenizer returns, stay as they were.",
-        draw_measured,
+        draw_all,
         measure_and_keep,
     ),
 )

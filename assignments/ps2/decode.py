@@ -47,14 +47,12 @@ def draw_ids(rng: Generator) -> list[Case]:
 
 def draw_characters(rng: Generator) -> list[Case]:
     """Characters of which every byte is a token of its own, among merges."""
-    strange = [HOSTILE[i] for i in rng.permutation(5)]
     learned = trained([" ".join(draw_nonsense(rng, 9))], 9, SPLIT)
-    lists = [[*text.encode(), *_ids(rng, learned, 3)] for text in strange]
+    lists = [[*text.encode(), *_ids(rng, learned, 3)] for text in HOSTILE]
+    lists += [[*"\r\n\t é\n".encode(), 10], [0, 127, *"ÿ\U0010ffff".encode()] * 30]
     return [
-        Case(
-            f"{len(ids)} ids, some of them parts of a character", {"lists": [ids], **_only(learned)}
-        )
-        for ids in sorted(lists, key=len)
+        Case(f"{len(ids)} ids, parts of {text!r}", {"lists": [ids], **_only(learned)})
+        for text, ids in zip([*HOSTILE, "line ends", "both ends"], lists, strict=True)
     ]
 
 
@@ -63,9 +61,11 @@ def draw_broken(rng: Generator) -> list[Case]:
     learned = trained([" ".join(draw_nonsense(rng, 9))], 9, SPLIT)
     plain = _ids(rng, learned, 3)
     cut = [*plain, *"日".encode()[:2], *plain]
+    surrogate, long_form = [*plain, 0xED, 0xA0, 0x80], [0xC0, 0x80, *plain, 0xF5]
     return [
         Case("a loose byte", {"lists": [[*plain, int(rng.integers(128, 192))]], **_only(learned)}),
         Case("half a character", {"lists": [cut, [255, *cut], [*cut, 240]], **_only(learned)}),
+        Case("bytes that UTF-8 rules out", {"lists": [surrogate, long_form], **_only(learned)}),
     ]
 
 
@@ -76,11 +76,20 @@ def draw_other_ids(rng: Generator) -> list[Case]:
     size, plain = len(vocabulary), _ids(rng, learned, 5)
     lists = {
         "a special token": [[*plain, size - 2, *plain, size - 1]],
+        "special tokens at both ends": [[size - 2, *plain, size - 1, size - 1], [size - 1]],
+        "a special token inside a character": [[195, size - 2, 169], [0xE6, 0x97, size - 1, 0xA5]],
         "no ids": [plain, []],
         "an id that is too large": [plain, [*plain, size]],
+        "an id that is far too large": [[10**6], [10**20, *plain]],
         "an id below 0": [plain, [-1, *plain], [*plain, -size]],
+        "an id far below 0": [[-size - 1], [*plain, -(10**6)]],
     }
     return [Case(name, {"lists": ids, "vocabulary": vocabulary}) for name, ids in lists.items()]
+
+
+def draw_all(rng: Generator) -> list[Case]:
+    """Ids of all kinds."""
+    return [*draw_ids(rng), *draw_characters(rng), *draw_broken(rng), *draw_other_ids(rng)]
 
 
 def _only(learned: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +117,12 @@ def decode_or_refuse(implementation, inputs):
 
 def decode_and_keep(implementation, inputs):
     """Return the texts, and the arguments after them."""
-    texts = [implementation(ids, inputs["vocabulary"]) for ids in inputs["lists"]]
+    texts = []
+    for ids in inputs["lists"]:
+        try:
+            texts.append(implementation(ids, inputs["vocabulary"]))
+        except Exception:
+            texts.append(None)  # whether there is a result is the business of other parts
     return texts, inputs["lists"], inputs["vocabulary"]
 
 
@@ -153,7 +167,7 @@ PARTS = (
     ),
     nothing_else_changes(
         "The ids and the vocabulary stay as they were.",
-        draw_ids,
+        draw_all,
         decode_and_keep,
     ),
 )

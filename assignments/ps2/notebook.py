@@ -138,6 +138,7 @@ assert count_pairs([[1, 2], [3, 4]], [1, 1]) == {(1, 2): 1, (3, 4): 1}, (
 )
 assert count_pairs([[1, 2], [1, 2]], [5, 6]) == {(1, 2): 11}, "add up over all words"
 assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 2. Merge a pair  (12 points, 20 minutes, difficulty 2 of 5)
@@ -154,7 +155,7 @@ assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair
 # | **returns** | `list` | a new list, in which every occurrence of the pair has become `merged` |
 #
 # - Go from left to right. An id that has been merged is used up: `[7, 7, 7]` has room for one merge of `(7, 7)`, not two.
-# - Do not rely on numbers: only ask whether two ids are equal. In task 4 you may pass `bytes` objects instead.
+# - Do not rely on numbers: only ask whether two ids are equal. In task 4 you may pass `bytes` objects instead. `merged` may even be an id that the list holds already.
 #
 # **By hand.** `pair = (7, 7)`, `merged = 9`:
 #
@@ -206,6 +207,7 @@ assert merge_pair([2, 1, 2], (1, 2), 9) == [2, 9], "(2, 1) is another pair than 
 assert merge_pair([1, 3, 2], (1, 2), 9) == [1, 3, 2], "1 and 2 are no neighbours in [1, 3, 2]"
 assert merge_pair([], (1, 2), 9) == [], "nothing in, nothing out"
 assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects can be merged too"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 3. Learn the merges  (24 points, 45 minutes, difficulty 4 of 5)
@@ -216,7 +218,7 @@ assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects 
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `words` | `dict` from `bytes` to `int` | how often each word occurs |
+# | `words` | `dict` from `bytes` to `int`, at least 1 | how often each word occurs; a word may be empty |
 # | `n_tokens` | `int`, at least 256 | stop at so many tokens, the 256 bytes included |
 # | `min_count` | `int`, at least 1 | stop when no pair occurs as often as this |
 # | **returns** | `(tokens, merges)` | the tokens by id, a list of `bytes`; the merged pairs in order, a list of `(bytes, bytes)` |
@@ -291,6 +293,7 @@ assert learn_merges({b"aaaa": 1, b"bc": 2}, 257, 1)[1] == [(b"a", b"a")], (
     "(a, a) occurs 3 times in 'aaaa', as pairs may overlap"
 )
 assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the bytes only"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 4. Encode a word  (16 points, 30 minutes, difficulty 3 of 5)
@@ -301,7 +304,7 @@ assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the byte
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `word` | `bytes` | may be empty |
+# | `word` | `bytes` | may be empty; it is the UTF-8 of some text |
 # | `vocabulary` | list | the tokens by id: `bytes`; special tokens, at the end, are strings |
 # | `merges` | list of `(bytes, bytes)` | the pairs to merge, the first learned first |
 # | **returns** | list of `int` | the ids |
@@ -359,6 +362,7 @@ assert ids == [116, 256], (
     f"the smallest rank comes first: 'the' is t + he, so [116, 256], not {ids}"
 )
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 5. Encode a text  (12 points, 20 minutes, difficulty 3 of 5)
@@ -376,7 +380,7 @@ assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function change
 #
 # - No merge crosses the border between two pieces, even if `merges` has the pair.
 # - Nothing gets lost: spaces at the start, at the end, and in a row have ids as well.
-# - Bytes means UTF-8.
+# - Bytes means UTF-8. No text that you are given has lone surrogates, such as `"\ud800"`, which have no UTF-8.
 # - The text `"<eos>"` is ordinary text. A special token never comes out of a text, because whoever wrote the text must not be able to end the document.
 #
 # **By hand.** `SPLIT` cuts `"low  lowest!"` into `"low"`, `" "`, `" lowest"`, `"!"`. The second space goes with the word, the first is left alone. The ids are 259 for low; 32 for the space; 32, 259, 257 for the space, low, est; and 33 for the sign.
@@ -412,6 +416,8 @@ assert ids.count(32) == 2, f"both spaces have an id; you gave {ids}"
 assert ids == [259, 32, 32, 259, 257, 33], f"see the example; you gave {ids}"
 assert encode(" low ", vocabulary, merges, SPLIT) == [32, 259, 32], "spaces at both ends survive"
 assert encode("", vocabulary, merges, SPLIT) == [], "an empty text has no ids"
+ids = encode("low\r\nlow", vocabulary, merges, SPLIT)
+assert ids == [259, 13, 10, 259], f"line ends of both kinds survive; you gave {ids}"
 crossing = [(b"w", b" "), (b"o", b"w")]
 ids = encode("low low", toy_vocabulary(crossing), crossing, SPLIT)
 assert ids == [108, 257, 32, 108, 257], f"no merge crosses the border of two pieces; you gave {ids}"
@@ -420,6 +426,7 @@ assert encode("é", vocabulary, merges, SPLIT) == [195, 169], "'é' is two bytes
 ids = encode(EOS, vocabulary, merges, SPLIT)
 assert len(vocabulary) - 1 not in ids, "the text '<eos>' is five ordinary characters"
 assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function changes its arguments"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 6. Decode  (10 points, 20 minutes, difficulty 2 of 5)
@@ -434,7 +441,7 @@ assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function change
 # | `vocabulary` | list | the tokens by id: `bytes`, or strings for special tokens |
 # | **returns** | `str` | the text |
 #
-# - Special tokens are left out.
+# - Special tokens are left out, inside a character too: `[195, 261, 169]` is "é", where 261 is `"<eos>"`.
 # - A character may lie in several tokens. Bytes that are no UTF-8 become U+FFFD, "�", as Python does it if you ask for `errors="replace"`.
 # - An id that is below 0, or not below the size of the vocabulary, raises a `ValueError`.
 #
@@ -483,11 +490,14 @@ text = decode([195, 259], vocabulary)
 assert text == "\ufffdlow", f"half an 'é' becomes U+FFFD; you gave {text!r}"
 text = decode([259, len(vocabulary) - 1, 259], vocabulary)
 assert text == "lowlow", f"special tokens are left out; you gave {text!r}"
+text = decode([195, len(vocabulary) - 1, 169], vocabulary)
+assert text == "é", f"the bytes around a special token meet, here as 'é'; you gave {text!r}"
 assert decode([], vocabulary) == "", "no ids, no text"
 for outside in (-1, len(vocabulary)):
     error = decoding_error([259, outside])
     assert error is ValueError, f"the id {outside} should raise a ValueError; you gave {error}"
 assert vocabulary == toy_vocabulary(), "your function changes the vocabulary"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Bytes per token  (8 points, 10 minutes, difficulty 1 of 5)
@@ -554,6 +564,7 @@ assert bytes_per_token(WordCutter(), texts) == 2, "6 bytes, 3 tokens: 2 bytes pe
 error = measuring_error(["", ""])
 assert error is ValueError, f"texts without a token should raise a ValueError; you gave {error}"
 assert texts == ["a bc", "é"], "your function changes the texts that it was given"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 8. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

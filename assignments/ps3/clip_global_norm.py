@@ -9,19 +9,16 @@ from torch import Tensor, nn
 from autograder.authoring.checks import (
     Case,
     Check,
+    Part,
     alternatives,
     counted,
     mistake,
     mistakes,
+    nothing_else_changes,
 )
 from course_pkg.training import optim
 
-from .inputs import (
-    Generator,
-    keeps,
-    near_part,
-    normal,
-)
+from ..tensors import Generator, exactly, near_part, normal
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -36,8 +33,7 @@ _SHAPES = [
 def _draw_gradients(rng: Generator, shares: Sequence[float]) -> list[Case]:
     """Draw gradients of which `max_norm` is the given share of the joint norm."""
     cases = []
-    for (shapes, dtype), share in zip(_SHAPES, shares, strict=True):
-        scale = float(rng.choice([0.3, 4.0]))
+    for (shapes, dtype), share, scale in zip(_SHAPES, shares, (0.3, 4.0, 0.3, 4.0), strict=True):
         # Some tensors are much longer than others, so that clipping each alone shows.
         gradients = [
             normal(rng, dtype, *shape, scale=scale * (1 + 2 * place))
@@ -79,6 +75,22 @@ def draw_missing_gradients(rng: Generator) -> list[Case]:
     return [*(Case(f"{case.label}, {name}", case.inputs) for case, name in cases), none]
 
 
+def draw_extreme_gradients(rng: Generator) -> list[Case]:
+    """Tiny and huge gradients, hundreds of tensors, and a norm that is max_norm exactly."""
+    cases = []
+    for label, numbers, share in [
+        ("tensors near 1e-6", [normal(rng, "float64", 3, scale=1e-6) for _ in range(2)], 0.5),
+        ("tensors near 1e12", [normal(rng, "float32", 2, 3, scale=1e12) for _ in range(2)], 0.5),
+        ("300 tensors", [normal(rng, "float64", 2) for _ in range(300)], 0.25),
+        ("a norm of exactly max_norm", [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])], 1.0),
+    ]:
+        norm = sum(float(gradient.double().square().sum()) for gradient in numbers) ** 0.5
+        dtype = str(numbers[0].dtype).removeprefix("torch.")
+        inputs = {"dtype": dtype, "gradients": numbers, "max_norm": share * norm, "forbidden": []}
+        cases.append(Case(label, inputs))
+    return cases
+
+
 # -- probes ----------------------------------------------------------------------------------------
 
 
@@ -102,24 +114,45 @@ def clip_and_measure(implementation, inputs):
     return norm, handed_in, [gradient is None for gradient in gradients]
 
 
+def clip_views(implementation, inputs):
+    """Return what became of tensors with gaps in memory, and of what stands in the gaps."""
+    import torch
+
+    wholes = [torch.stack([g, torch.full_like(g, 7.0)], dim=-1) for g in inputs["gradients"]]
+    implementation([pair[..., 0].mT if pair.dim() > 2 else pair[..., 0] for pair in wholes], 1e-3)
+    return wholes
+
+
 def clip_elsewhere(implementation, inputs):
-    """Return norm and tensors, and whether the list still holds the same ones; other dtype."""
+    """Return norm and tensors where torch makes tensors of another dtype by default."""
+    import torch
+
+    handed_in = list(inputs["gradients"])
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
+    try:
+        norm = float(implementation(inputs["gradients"], inputs["max_norm"]))
+    finally:
+        torch.set_default_dtype(before)
+    return norm, handed_in
+
+
+def clip_and_keep(implementation, inputs):
+    """Return the tensors, whether the list holds them still, and what torch's settings are."""
     import torch
 
     gradients = inputs["gradients"]
     handed_in = list(gradients)
-    before = torch.get_default_dtype()
-    other = torch.float32 if inputs["dtype"] == "float64" else torch.float64
-    state = torch.get_rng_state()
-    torch.set_default_dtype(other)
+    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
     try:
-        norm = float(implementation(gradients, inputs["max_norm"]))
-    finally:
-        torch.set_default_dtype(before)
-    same = len(gradients) == len(handed_in) and all(
-        now is then for now, then in zip(gradients, handed_in, strict=True)
+        implementation(gradients, inputs["max_norm"])
+    except Exception:
+        handed_in = []  # whether there is a result is the business of other parts
+    same = len(gradients) == len(inputs["gradients"]) and not any(
+        now is not then for now, then in zip(gradients, handed_in, strict=False)
     )
-    return (norm, handed_in), same, torch.equal(state, torch.get_rng_state())
+    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
+    return handed_in, same, settings, torch.equal(state, torch.get_rng_state())
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -166,10 +199,32 @@ PARTS = (
         clip_and_measure,
         1,
     ),
-    keeps(
+    near_part(
+        "extremes",
+        "Gradients may be tiny or huge, many, or exactly as long as allowed.",
+        draw_extreme_gradients,
+        clip_and_measure,
+        0.5,
+    ),
+    near_part(
+        "layout",
+        "Gradients may be views with gaps in memory, of which nothing else changes.",
+        draw_long_gradients,
+        clip_views,
+        0.5,
+    ),
+    Part(
+        "dtype",
+        "Norm and gradients are as accurate as their dtype, whatever torch's default dtype is.",
         draw_any_gradients,
         clip_elsewhere,
+        judge=exactly(),
+        weight=0.5,
+    ),
+    nothing_else_changes(
         "The list holds the same tensors as before; nothing else changes.",
+        draw_missing_gradients,
+        clip_and_keep,
     ),
 )
 

@@ -15,16 +15,12 @@ from autograder.authoring.checks import (
     mistakes,
 )
 
+from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
 from .inputs import (
-    FLOWS,
-    Generator,
-    call,
-    differentiate,
     draw_extremes,
+    draw_hard_losses,
     draw_ignored,
     draw_losses,
-    keeps,
-    near_part,
     package_cross_entropy,
 )
 
@@ -33,7 +29,7 @@ from .inputs import (
 
 def draw_all_losses(rng: Generator) -> list[Case]:
     """A few of each kind."""
-    return [*draw_losses(rng)[1:3], *draw_ignored(rng)[:3], *draw_extremes(rng)[-3:]]
+    return [*draw_losses(rng)[1:3], *draw_ignored(rng)[:5], *draw_extremes(rng)[-3:]]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -74,7 +70,8 @@ PARTS = (
         2,
     ),
     near_part("gradients", FLOWS, draw_all_losses, differentiate, 1),
-    keeps(draw_ignored),
+    any_layout(draw_losses, 0.5),
+    *keeps(draw_losses, draw_hard_losses),
 )
 
 

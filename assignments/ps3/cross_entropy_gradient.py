@@ -11,12 +11,12 @@ from autograder.authoring.checks import (
     mistakes,
 )
 
+from ..tensors import keeps, near_part
 from .inputs import (
     draw_extremes,
+    draw_hard_losses,
     draw_ignored,
     draw_losses,
-    keeps,
-    near_part,
     package_cross_entropy,
 )
 
@@ -32,7 +32,8 @@ def derive(implementation, inputs):
     class Watch(torch.overrides.TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             used.append(getattr(function, "__name__", ""))
-            if any(repr(arg).startswith("GradTracking") for arg in args):
+            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+            if any(map(torch._C._functorch.is_gradtrackingtensor, tensors)):
                 used.append("autograd")
             return function(*args, **(kwargs or {}))
 
@@ -43,19 +44,39 @@ def derive(implementation, inputs):
 
 
 def derive_elsewhere(implementation, inputs):
-    """Do as `derive` where torch makes tensors of another dtype; look at everything else too."""
+    """Do as `derive` where torch makes tensors of another dtype by default."""
     import torch
 
     before = torch.get_default_dtype()
-    other = torch.float32 if inputs["dtype"] == "float64" else torch.float64
-    state = torch.get_rng_state()
-    torch.set_default_dtype(other)
+    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
     try:
         with torch.inference_mode():
-            result = implementation(*inputs["arguments"]).clone()
+            return implementation(*inputs["arguments"]).clone()
+    except Exception:
+        if "hard" not in inputs:
+            raise
+        return None  # what is wrong in a hard case is the business of another part
     finally:
         torch.set_default_dtype(before)
-    return result, inputs["arguments"], torch.equal(state, torch.get_rng_state())
+
+
+def derive_twice(implementation, inputs):
+    """Return the gradient, whether a second call gives the same, and all else that may change."""
+    import torch
+
+    def ask():
+        try:
+            with torch.inference_mode():
+                return implementation(*inputs["arguments"]).clone()
+        except Exception:
+            return None  # whether there is a result is the business of other parts
+
+    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
+    result, again = ask(), ask()
+    same = result is None or again is None or result.nan_to_num().equal(again.nan_to_num())
+    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
+    untouched = torch.equal(state, torch.get_rng_state())
+    return result, same, inputs["arguments"], settings, untouched
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -95,7 +116,7 @@ PARTS = (
         derive,
         1,
     ),
-    keeps(draw_ignored, derive_elsewhere),
+    *keeps(draw_losses, draw_hard_losses, probes=(derive_elsewhere, derive_twice)),
 )
 
 

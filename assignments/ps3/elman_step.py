@@ -13,17 +13,8 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.recurrent import ElmanCell
 
-from .inputs import (
-    CELLS,
-    FLOWS,
-    Generator,
-    call,
-    differentiate,
-    draw_cells,
-    keeps,
-    near_part,
-    package_step,
-)
+from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
+from .inputs import CELLS, draw_cells, draw_saturated_cells, package_step
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -31,6 +22,11 @@ from .inputs import (
 def draw_elman(rng: Generator) -> list[Case]:
     """One step of an Elman network."""
     return draw_cells(rng, 1, CELLS)
+
+
+def draw_saturated(rng: Generator) -> list[Case]:
+    """One step of which every sum is near 1000 or -1000."""
+    return draw_saturated_cells(rng, 1, CELLS)
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -58,8 +54,16 @@ PARTS = (
         call,
         6,
     ),
-    near_part("gradients", FLOWS, draw_elman, differentiate, 1.5),
-    keeps(draw_elman),
+    near_part(
+        "saturation",
+        "Sums near 1000 and -1000 give states of 1 and -1.",
+        draw_saturated,
+        call,
+        0.5,
+    ),
+    near_part("gradients", FLOWS, draw_elman, differentiate, 1),
+    any_layout(draw_elman, 0.5),
+    *keeps(draw_elman, draw_saturated),
 )
 
 

@@ -13,17 +13,8 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.recurrent import LSTMCell, State
 
-from .inputs import (
-    CELLS,
-    FLOWS,
-    Generator,
-    call,
-    differentiate,
-    draw_cells,
-    keeps,
-    near_part,
-    package_step,
-)
+from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
+from .inputs import CELLS, draw_cells, draw_saturated_cells, package_step
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -31,6 +22,11 @@ from .inputs import (
 def draw_lstm(rng: Generator) -> list[Case]:
     """One step of an LSTM."""
     return draw_cells(rng, 4, CELLS)
+
+
+def draw_saturated(rng: Generator) -> list[Case]:
+    """One step of which every sum is near 1000 or -1000."""
+    return draw_saturated_cells(rng, 4, CELLS)
 
 
 def draw_lstm_memory(rng: Generator) -> list[Case]:
@@ -75,8 +71,16 @@ PARTS = (
         call,
         3,
     ),
+    near_part(
+        "saturation",
+        "Gates that are wide open or shut give finite and right results.",
+        draw_saturated,
+        call,
+        0.5,
+    ),
     near_part("gradients", FLOWS, draw_lstm, differentiate, 1),
-    keeps(draw_lstm),
+    any_layout(draw_lstm, 0.5),
+    *keeps(draw_lstm, draw_saturated),
 )
 
 

@@ -32,6 +32,7 @@
 #
 # - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself. Do not import `course_pkg`.
 # - Do not change your arguments, except where a contract says so. The caller still needs them.
+# - A tensor may be a view with gaps in memory, as it is after a transpose. So write `reshape` where `view` would fail.
 # - A result has the dtype of the tensors that you were given. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - Keep the names of the functions and of their arguments.
 
@@ -152,6 +153,7 @@ assert len(stream_pieces(ids, 1, 99)) == 1, "a row that is shorter than a piece 
 pieces = stream_pieces(ids, 3, 3)
 assert [inputs.shape for inputs, _ in pieces] == [(3, 3)], "3 rows of 3 steps; one id is left over"
 assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 2. The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
@@ -245,6 +247,7 @@ double = {name: weight.double() for name, weight in weights.items()}
 assert window_logits(ids, 2, 0, double).dtype == torch.float64, "float64 in, float64 out"
 two_rows = window_logits(torch.tensor([[1, 2], [2, 2]]), 2, 0, weights)
 assert close(two_rows[0], logits[0]), "a second row must not change the first"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 3. Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
@@ -261,7 +264,7 @@ assert close(two_rows[0], logits[0]), "a second row must not change the first"
 # | **returns** | a tensor of shape `()` | the mean surprise over the rows *that count*, in nats |
 #
 # - If no row counts, the loss is 0, and not 0 / 0.
-# - Scores may be very large, very small, and far apart.
+# - Scores may be very large, very small, and far apart: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
 # - `backward` must work through your loss. So stay with tensors: no `.item()`, no NumPy.
 # - Not allowed: torch's own `cross_entropy`, `nll_loss`, `log_softmax`, `logsumexp`, and classes that call them.
 #
@@ -326,6 +329,7 @@ assert cross_entropy(logits.double(), targets, -100).dtype == torch.float64, (
     "float64 in, float64 out"
 )
 assert targets.tolist() == [1, 0], "your function changes the targets"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 4. The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
@@ -394,6 +398,7 @@ with torch.inference_mode():
 assert gradient.dtype == torch.float64, "float64 in, float64 out"
 assert close(logits, [row, row]), "your function changes the logits"
 assert targets.tolist() == [1, 0], "your function changes the targets"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 5. One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
@@ -453,6 +458,7 @@ assert after.dtype == torch.float64, "float64 in, float64 out"
 assert close(after, cell(inputs, hidden).detach()), (
     "with the weights of torch's nn.RNNCell the states differ from torch's: are all transposed?"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 6. One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
@@ -529,6 +535,7 @@ after = lstm_step(inputs, state, *own)
 for name, mine, theirs in zip(("hidden state", "memory"), after, cell(inputs, state), strict=True):
     assert mine.dtype == torch.float64, "float64 in, float64 out"
     assert close(mine, theirs.detach()), f"with the weights of torch's nn.LSTMCell the {name} differs"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
@@ -639,6 +646,7 @@ losses, _, _, _ = linear_training([(ones, ones)], hidden=4.0)
 assert losses == [2.75], f"start from the state that is given: from 4 the loss is 2.75, not {losses}"
 losses, _, _, _ = linear_training([(ones, ones), (ones, ones)], rate=1.0)
 assert losses == [1.25, 1.0], f"after the update the weight is 0: 1.25, 1.0, not {losses}"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 8. Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
@@ -655,7 +663,7 @@ assert losses == [1.25, 1.0], f"after the update the weight is 0: 1.25, 1.0, not
 #
 # - The joint norm is the square root of the sum of the squares of *all* numbers in *all* tensors.
 # - If it is above `max_norm`, multiply every tensor **in place** by `max_norm / norm`. If not, change nothing: clipping never makes a gradient longer.
-# - Pass over `None`. Without any gradient the norm is 0.
+# - Pass over `None`. Without any gradient the norm is 0. Norms from 0.000001 to a thousand billions occur.
 # - Not allowed: `nn.utils.clip_grad_norm_`. (It would not help: it adds a small number to the norm, and so its results differ.)
 #
 # **By hand.** `[3, 0]` and `[0, 4]` have the joint norm 5. With `max_norm = 1` they become `[0.6, 0]` and `[0, 0.8]`. With `max_norm = 10` they stay. Both times 5 is returned.
@@ -702,6 +710,7 @@ assert clip_global_norm([], 1.0) == 0, "without any gradient the norm is 0"
 gradients = [torch.zeros(2)]
 clip_global_norm(gradients, 1.0)
 assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divided by 0"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 9. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

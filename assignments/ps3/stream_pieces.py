@@ -17,17 +17,15 @@ from autograder.authoring.checks import (
 from autograder.authoring.compare import agree
 from course_pkg.text.batches import stream_batches
 
-from .inputs import (
-    Generator,
-    whole,
-)
+from ..tensors import Generator
+from .inputs import whole
 
 # -- inputs ----------------------------------------------------------------------------------------
 
 
 def _draw_streams(rng: Generator, sizes: Sequence[tuple[str, int, int, int]]) -> list[Case]:
     return [
-        Case(size, {"arguments": [whole(rng, 90, n_ids), batch_size, length]})
+        Case(size, {"arguments": [whole(rng, 90, n_ids), batch_size, length], "has_gaps": False})
         for size, n_ids, batch_size, length in sizes
     ]
 
@@ -39,6 +37,7 @@ def draw_streams(rng: Generator) -> list[Case]:
         ("2 streams, 2 pieces of 3", 13, 2, 3),
         ("3 streams, 4 pieces of 5", 61, 3, 5),
         ("5 streams, 3 pieces of 2", 31, 5, 2),
+        ("4 streams, 4 pieces of 4", 65, 4, 4),
     ]
     return _draw_streams(rng, sizes)
 
@@ -52,8 +51,23 @@ def draw_uneven_streams(rng: Generator) -> list[Case]:
         ("2 streams, 1 id left over, the last piece shorter", 2 * 8 + 2, 2, 5),
         ("4 streams of 3 steps in pieces of 9", 4 * 3 + 2, 4, 9),
         ("5 streams of 1 step in pieces of 1", 6, 5, 1),
+        ("1 stream of 1 step in pieces of 99", 2, 1, 99),
+        ("3 streams of 7 steps in pieces of 1", 3 * 7 + 1, 3, 1),
     ]
     return _draw_streams(rng, sizes)
+
+
+def draw_repeated_ids(rng: Generator) -> list[Case]:
+    """Ids that occur many times, in a row and far apart, so that no value says where it stood."""
+    cases = []
+    for n_ids, batch_size, length in [(23, 2, 4), (40, 3, 5)]:
+        ids = whole(rng, 2, n_ids)
+        ids[5:9], ids[11:15] = 0, 1
+        label = f"{n_ids} ids of two kinds, {batch_size} streams"
+        inputs = {"arguments": [ids, batch_size, length], "has_gaps": False}
+        cases += [Case(label, inputs)]
+        cases += [Case(f"{label}, every other id of a tensor", {**inputs, "has_gaps": True})]
+    return cases
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -71,7 +85,12 @@ def cut_targets(implementation, inputs):
 
 def cut(implementation, inputs):
     """Return all pieces."""
-    return [tuple(piece) for piece in implementation(*inputs["arguments"])]
+    import torch
+
+    ids, batch_size, length = inputs["arguments"]
+    if inputs["has_gaps"]:
+        ids = torch.stack([ids, torch.full_like(ids, 7)], dim=1)[:, 0]
+    return [tuple(piece) for piece in implementation(ids, batch_size, length)]
 
 
 def cut_and_keep(implementation, inputs):
@@ -118,6 +137,12 @@ PARTS = (
         draw_uneven_streams,
         cut,
         weight=3,
+    ),
+    Part(
+        "repeated ids",
+        "Ids may repeat, and may stand with gaps in memory.",
+        draw_repeated_ids,
+        cut,
     ),
     nothing_else_changes(
         "The ids stay as they were, and a second call leaves the first answer alone.",
@@ -246,8 +271,8 @@ MISTAKES = mistakes(
 def by_split(ids, batch_size, length):
     """Lets torch split both tensors."""
     n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].view(batch_size, -1).split(length, dim=1)
-    targets = ids[1 : n_steps * batch_size + 1].view(batch_size, -1).split(length, dim=1)
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, -1).split(length, dim=1)
+    targets = ids[1 : n_steps * batch_size + 1].reshape(batch_size, -1).split(length, dim=1)
     return list(zip(inputs, targets, strict=True))
 
 

@@ -17,55 +17,96 @@ from autograder.authoring.checks import (
 )
 from course_pkg.models.window import FixedWindowLM
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     Generator,
+    any_layout,
     call,
+    cost_case,
+    costs,
     differentiate,
     keeps,
     near_part,
     normal,
     tensor_case,
-    whole,
 )
+from .inputs import whole
 
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-def _draw_windows(rng: Generator, sizes: Sequence[tuple[int, int, int, str]]) -> list[Case]:
+Size = tuple[int, int, int, tuple[int, int, int], int, str]
+
+
+def _draw_windows(rng: Generator, sizes: Sequence[Size]) -> list[Case]:
     cases = []
-    for batch_size, n_positions, window, dtype in sizes:
-        vocab_size, d_embedding, d_hidden = rng.permutation([11, 4, 7])
-        weights = {
-            "embedding": normal(rng, dtype, vocab_size, d_embedding),
-            "hidden": normal(rng, dtype, d_hidden, window * d_embedding, scale=0.4),
-            "hidden_bias": normal(rng, dtype, d_hidden),
-            "output": normal(rng, dtype, vocab_size, d_hidden),
-            "output_bias": normal(rng, dtype, vocab_size),
-        }
-        ids = whole(rng, vocab_size, batch_size, n_positions)
-        eos_id = int(rng.integers(1, vocab_size))
-        size = f"{counted(batch_size, 'row')} of {counted(n_positions, 'id')}, a window of {window}"
-        cases.append(tensor_case(size, dtype, [ids, window, eos_id, weights]))
+    for batch_size, n_positions, window, widths, eos_id, dtype in sizes:
+        weights = _weights(rng, dtype, window, widths)
+        ids = whole(rng, widths[0], batch_size, n_positions)
+        label = f"{counted(batch_size, 'row')} of {counted(n_positions, 'id')}"
+        label += f", a window of {window}, eos_id {eos_id}"
+        cases.append(tensor_case(label, dtype, ids, window, eos_id, weights))
     return cases
 
 
+def _weights(
+    rng: Generator, dtype: str, window: int, widths: tuple[int, int, int]
+) -> dict[str, Tensor]:
+    vocab_size, d_embedding, d_hidden = widths
+    return {
+        "embedding": normal(rng, dtype, vocab_size, d_embedding),
+        "hidden": normal(rng, dtype, d_hidden, window * d_embedding, scale=0.4),
+        "hidden_bias": normal(rng, dtype, d_hidden),
+        "output": normal(rng, dtype, vocab_size, d_hidden),
+        "output_bias": normal(rng, dtype, vocab_size),
+    }
+
+
 def draw_windows(rng: Generator) -> list[Case]:
-    """Texts that are longer than the window."""
-    sizes = [(1, 3, 1, "float64"), (1, 4, 2, "float64"), (2, 8, 3, "float32"), (3, 9, 5, "float64")]
-    return _draw_windows(rng, sizes)
+    """Texts that are longer than the window; a window of 1; all sizes equal."""
+    return _draw_windows(
+        rng,
+        [
+            (1, 3, 1, (4, 3, 5), 2, "float64"),
+            (1, 4, 2, (11, 4, 7), 10, "float64"),
+            (2, 8, 3, (4, 7, 11), 1, "float32"),
+            (3, 9, 5, (7, 11, 4), 3, "float64"),
+            (3, 3, 3, (3, 3, 3), 1, "float64"),
+            (2, 5, 2, (7, 1, 1), 6, "float32"),
+        ],
+    )
 
 
 def draw_starts(rng: Generator) -> list[Case]:
-    """Texts and windows of more than one id, so that some context is missing."""
-    sizes = [(1, 4, 2, "float64"), (2, 7, 3, "float32"), (3, 6, 5, "float64")]
-    return _draw_windows(rng, sizes)
+    """Texts and windows of more than one id, so that some context is missing; any eos_id."""
+    return _draw_windows(
+        rng,
+        [
+            (1, 4, 2, (4, 11, 7), 3, "float64"),
+            (2, 7, 3, (7, 4, 11), 1, "float32"),
+            (3, 6, 5, (11, 7, 4), 0, "float64"),
+            (4, 4, 4, (4, 4, 4), 2, "float64"),
+        ],
+    )
 
 
 def draw_short_texts(rng: Generator) -> list[Case]:
     """Texts that are shorter than the window."""
-    sizes = [(1, 1, 2, "float64"), (2, 3, 5, "float32"), (3, 1, 4, "float64")]
-    return _draw_windows(rng, sizes)
+    return _draw_windows(
+        rng,
+        [
+            (1, 1, 2, (4, 7, 11), 1, "float64"),
+            (2, 3, 5, (7, 11, 4), 6, "float32"),
+            (3, 1, 4, (11, 4, 7), 5, "float64"),
+        ],
+    )
+
+
+def draw_long(rng: Generator) -> list[Case]:
+    """A short text and one of 400 ids more."""
+    rest = [3, 1, _weights(rng, "float64", 3, (5, 2, 4))]
+    short, long = whole(rng, 5, 2, 6), whole(rng, 5, 2, 406)
+    return [cost_case("texts of 6 and 406 ids", [short, *rest], [long, *rest], 400)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -127,7 +168,9 @@ PARTS = (
         1,
     ),
     near_part("gradients", FLOWS, draw_windows, differentiate, 1),
-    keeps(draw_starts),
+    any_layout(draw_windows, 0.5),
+    *keeps(draw_windows, draw_short_texts),
+    costs(draw_long, 0.5),
 )
 
 

@@ -18,7 +18,7 @@ from autograder.authoring.checks import (
 )
 from autograder.authoring.compare import agree
 
-from .inputs import Generator
+from ..tensors import Generator
 
 # -- inputs ----------------------------------------------------------------------------------------
 # All weights are multiples of 1/64, so that ties and thresholds are exact in every dtype.

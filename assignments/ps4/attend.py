@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
 from course_pkg.layers import attention
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     Generator,
     any_layout,
@@ -18,9 +18,9 @@ from .inputs import (
     keeps,
     near_part,
     normal,
-    some_allowed,
     tensor_case,
 )
+from .inputs import some_allowed
 
 # -- inputs ----------------------------------------------------------------------------------------
 

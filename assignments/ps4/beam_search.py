@@ -21,7 +21,7 @@ from autograder.authoring.checks import (
 from autograder.authoring.compare import agree
 from course_pkg.decoding.beam_search import length_penalty
 
-from .inputs import Generator
+from ..tensors import Generator
 
 Found = list[tuple[float, tuple[int, ...]]]
 

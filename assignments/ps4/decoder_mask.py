@@ -16,7 +16,7 @@ from autograder.authoring.checks import (
 from autograder.authoring.compare import agree
 from course_pkg.layers import attention
 
-from .inputs import Generator
+from ..tensors import Generator
 
 # -- inputs ----------------------------------------------------------------------------------------
 

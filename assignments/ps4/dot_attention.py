@@ -18,7 +18,7 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.attention import DotScore, masked_softmax
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     Generator,
     any_layout,

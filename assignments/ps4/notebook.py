@@ -159,6 +159,7 @@ assert [part.shape for part in one] == [(1, 1), (1, 1), (1, 2)], (
     f"one text and one place: no axis is lost; the shapes are {[tuple(p.shape) for p in one]}"
 )
 assert close(one[2], values[:1, 0]), "the only place has the weight 1"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 2. Alignment  (8 points, 20 minutes, difficulty 2 of 5)
@@ -224,6 +225,7 @@ assert pairs == [(0, 1), (2, 0)], f"see the table; you gave {pairs}"
 assert align(weights, 0.75) == [], "with a high threshold there may be no pair at all"
 assert align(torch.zeros(0, 3), 0.5) == [], "a table without rows has no pairs"
 assert align(weights.requires_grad_(), 0.5) == [(0, 1), (2, 0)], "the weights may carry a graph"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 3. Beam search  (16 points, 45 minutes, difficulty 4 of 5)
@@ -352,6 +354,7 @@ assert beam_search(lambda ids: some, 3, 0, 4, 1.0) == [(0.0, (0,))], (
 even = torch.tensor([-1.0, -1.0, -2.0])
 found = beam_search(lambda ids: even, 1, 2, 2, 0.0)
 assert found == [(-2.0, (0, 0))], f"of equal sums, the ids that sort first win; you gave {found}"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 4. Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
@@ -447,6 +450,7 @@ assert close(out, F.scaled_dot_product_attention(query, key, value, attn_mask=ma
 assert close(attend(query[0, 0], key[0, 0], value[0, 0], mask[0, 0]), out[0, 0]), (
     "each text and each head is computed on its own, with its own mask"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 5. The causal mask  (6 points, 10 minutes, difficulty 1 of 5)
@@ -510,6 +514,7 @@ assert causal_mask(1, 3).all(), "a single query, the newest, sees everything"
 mask = causal_mask(2, 2)
 mask[0, 1] = True
 assert not causal_mask(2, 2)[0, 1], "each call makes a new mask"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 6. Padding and order in one mask  (8 points, 15 minutes, difficulty 2 of 5)
@@ -573,6 +578,7 @@ assert mask[1, 0].tolist() == [[True, False], [True, False]], "each text has its
 assert mask[2, 0].tolist() == [[False, False], [False, True]], "padding may stand on the left"
 mask = decoder_mask(torch.tensor([[4, 0]]), 0)
 assert mask[0, 0].tolist() == [[True, False], [True, False]], "padding may have the id 0"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Split into heads  (5 points, 10 minutes, difficulty 2 of 5)
@@ -634,6 +640,7 @@ assert close(split_heads(x[0], 3), heads[0]), "a single text has no leading axis
 assert close(split_heads(x[None], 3), heads[None]), "there may be several leading axes"
 assert close(split_heads(x.mT.contiguous().mT, 3), heads), "x may stand in memory as it likes"
 assert close(split_heads(x, 1), x[:, None]), "one head has everything"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 8. Join the heads  (5 points, 10 minutes, difficulty 2 of 5)
@@ -684,6 +691,7 @@ assert x.shape == (2, 5, 12), f"3 heads of 4: (2, 5, 12), not {tuple(x.shape)}"
 assert close(x[1, :, 8:], heads[1, 2]), "the last head's numbers come last"
 assert close(merge_heads(heads[0]), x[0]), "a single text has no leading axis"
 assert close(merge_heads(heads[None]), x[None]), "there may be several leading axes"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 9. Multi-head attention  (14 points, 35 minutes, difficulty 3 of 5)
@@ -772,6 +780,7 @@ other[1, 3:] = 100.0
 assert close(multi_head_attention(other, weights, 3, padded)[1, :3], out[1, :3]), (
     "what stands in the padding must not change what is real"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 10. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

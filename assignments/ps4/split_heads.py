@@ -5,7 +5,7 @@ from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     Generator,
     any_layout,

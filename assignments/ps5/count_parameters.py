@@ -20,7 +20,7 @@ from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer import count_parameters as count
 from course_pkg.models.transformer_config import TransformerConfig
 
-from .inputs import Generator, near_part
+from ..tensors import Generator, near_part
 
 # -- inputs ----------------------------------------------------------------------------------------
 

@@ -15,8 +15,7 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.attention import MultiHeadAttention
 
-from .inputs import (
-    ATTENTION,
+from ..tensors import (
     Generator,
     call,
     cost_case,
@@ -28,6 +27,7 @@ from .inputs import (
     normal,
     tensor_case,
 )
+from .inputs import ATTENTION
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -58,7 +58,6 @@ def _case(
     what: str = "",
     scale: float = 0.8,
     layout: str = "plain",
-    ordinary: bool = True,
 ) -> Case:
     """Draw a case of sizes B, T, S, D and the width of the memory; by default all is real."""
     batch_size, T, S, width, d_memory = sizes
@@ -72,9 +71,7 @@ def _case(
     ]
     heads = f"{n_heads} head{'s' * (n_heads > 1)}"
     label = f"B, T, S, D = {batch_size}, {T}, {S}, {width}, memory {d_memory} wide, {heads}{what}"
-    return tensor_case(
-        label, dtype, arguments, forbidden=ATTENTION, layout=layout, ordinary=ordinary
-    )
+    return tensor_case(label, dtype, *arguments, forbidden=ATTENTION, layout=layout)
 
 
 def draw_one_head(rng: Generator) -> list[Case]:
@@ -177,15 +174,14 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
     ]
 
 
-def draw_all(rng: Generator) -> list[Case]:
-    """Ordinary ones, then hard ones."""
-    empty = draw_layouts(rng)[0]
-    hard = [*draw_padded(rng), *draw_blind(rng), *draw_extremes(rng), empty]
-    return [
-        *draw_one_head(rng)[1:],
-        *draw_many_heads(rng),
-        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_ordinary(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy."""
+    return [*draw_one_head(rng)[1:], *draw_many_heads(rng)]
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_padded(rng), *draw_blind(rng), *draw_extremes(rng), draw_layouts(rng)[0]]
 
 
 def draw_long(rng: Generator) -> list[Case]:
@@ -326,7 +322,7 @@ PARTS = (
         differentiate,
         1,
     ),
-    keeps(draw_all, 0.5),
+    *keeps(draw_ordinary, draw_hard_cases),
     costs(draw_long, 0.5),
 )
 

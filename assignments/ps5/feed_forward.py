@@ -15,7 +15,7 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.blocks import FeedForward
 
-from .inputs import (
+from ..tensors import (
     Generator,
     call,
     cost_case,
@@ -25,9 +25,9 @@ from .inputs import (
     keeps,
     near_part,
     normal,
-    shape_text,
     tensor_case,
 )
+from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -49,11 +49,10 @@ def _case(
     scale: float = 1.0,
     what: str = "",
     layout: str = "plain",
-    ordinary: bool = True,
 ) -> Case:
     arguments = [normal(rng, dtype, *shape, scale=scale), _weights(rng, dtype, shape[-1], d_ff)]
     label = f"x of shape {shape_text(shape)}{what}, d_ff {d_ff}"
-    return tensor_case(label, dtype, arguments, layout=layout, ordinary=ordinary)
+    return tensor_case(label, dtype, *arguments, layout=layout)
 
 
 def draw_positions(rng: Generator) -> list[Case]:
@@ -75,7 +74,7 @@ def draw_extremes(rng: Generator) -> list[Case]:
         x = torch.tensor([[1.0, -1.0], [-1.0, 1.0], [0.5, 0.25]], dtype=getattr(torch, dtype))
         weights = _weights(rng, dtype, 2, 3)
         weights["expand"] = weights["expand"].new_tensor([[500, -500], [-60, 60], [-400, -20]])
-        cases.append(tensor_case("units near 1000 and near -1000", dtype, [x, weights]))
+        cases.append(tensor_case("units near 1000 and near -1000", dtype, x, weights))
     return cases
 
 
@@ -111,13 +110,9 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
     return [*draw_positions(rng)[1:5], draw_extremes(rng)[0]]
 
 
-def draw_all(rng: Generator) -> list[Case]:
-    """Ordinary ones, then hard ones."""
-    hard = [*draw_extremes(rng), *draw_layouts(rng)[:-1]]
-    return [
-        *draw_positions(rng),
-        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_extremes(rng), *draw_layouts(rng)[:-1]]
 
 
 def draw_long(rng: Generator) -> list[Case]:
@@ -202,7 +197,7 @@ PARTS = (
         differentiate,
         1,
     ),
-    keeps(draw_all, 0.5),
+    *keeps(draw_positions, draw_hard_cases),
     costs(draw_long, 0.5),
 )
 

@@ -14,9 +14,8 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.blocks import LayerNorm
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
-    NORMS,
     Generator,
     call,
     cost_case,
@@ -26,9 +25,9 @@ from .inputs import (
     keeps,
     near_part,
     normal,
-    shape_text,
     tensor_case,
 )
+from .inputs import NORMS, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -41,7 +40,6 @@ def _case(
     *,
     is_learned: bool = False,
     layout: str = "plain",
-    ordinary: bool = True,
 ) -> Case:
     """Make a case with the weight and bias of a new layer, or with learned ones."""
     dtype = str(x.dtype).removeprefix("torch.")
@@ -50,9 +48,7 @@ def _case(
     if is_learned:  # far from 1 and from 0, so that it shows if either is forgotten
         weight, bias = weight + 1 + normal(rng, dtype, width), bias - 3 + normal(rng, dtype, width)
     label = f"x of shape {shape_text(x.shape)}{what}, eps {eps:g}"
-    return tensor_case(
-        label, dtype, [x, weight, bias, eps], forbidden=NORMS, layout=layout, ordinary=ordinary
-    )
+    return tensor_case(label, dtype, x, weight, bias, eps, forbidden=NORMS, layout=layout)
 
 
 def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case]:
@@ -149,13 +145,14 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
     return draw_learned(rng)[1:5]
 
 
-def draw_all(rng: Generator) -> list[Case]:
-    """Ordinary ones, then hard ones."""
-    hard = [*draw_constants(rng), *draw_eps(rng), *draw_extremes(rng), *draw_layouts(rng)[:-1]]
-    return [
-        *_draw_shapes(rng, 2e4, is_learned=False),
-        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_ordinary(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy."""
+    return _draw_shapes(rng, 2e4, is_learned=False)
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_constants(rng), *draw_eps(rng), *draw_extremes(rng), *draw_layouts(rng)[:-1]]
 
 
 def draw_long(rng: Generator) -> list[Case]:
@@ -233,7 +230,7 @@ PARTS = (
         differentiate,
         0.5,
     ),
-    keeps(draw_all, 0.5),
+    *keeps(draw_ordinary, draw_hard_cases),
     costs(draw_long, 1),
 )
 

@@ -142,6 +142,7 @@ late = sinusoidal_positions(torch.tensor([9999]), 2)
 assert torch.allclose(late, torch.tensor([[0.6360, -0.7717]]), atol=1e-2), (
     f"position 9999 of width 2 is sin 9999, cos 9999; you gave {late}"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 2. Rotary positions  (14 points, 35 minutes, difficulty 3 of 5)
@@ -223,6 +224,7 @@ assert rough.dtype == torch.bfloat16, f"bfloat16 in, bfloat16 out, not {rough.dt
 assert torch.allclose(rough.double(), exact, atol=0.1), (
     "compute the angles in float32: bfloat16 cannot tell 257 from 256"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 3. LayerNorm  (12 points, 25 minutes, difficulty 2 of 5)
@@ -302,6 +304,7 @@ layer_norm(leaf, one, zero, 1e-5)[0, 0].backward()
 assert leaf.grad is not None and leaf.grad.isfinite().all(), (
     "the gradient of a vector whose entries are all alike must be finite"
 )
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 4. RMSNorm  (8 points, 15 minutes, difficulty 2 of 5)
@@ -365,6 +368,7 @@ layer = nn.RMSNorm(6, eps=1e-5, dtype=torch.float64)
 mine = rms_norm(x, layer.weight.detach(), 1e-5)
 assert mine.dtype == torch.float64, "float64 in, float64 out"
 assert close(mine, layer(x).detach()), "on random numbers your result differs from torch's"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 5. The feed-forward layer  (10 points, 20 minutes, difficulty 2 of 5)
@@ -439,6 +443,7 @@ assert added.shape == (2, 3, 4), f"the shape stays (2, 3, 4); you gave {tuple(ad
 assert added.dtype == torch.float64, "float64 in, float64 out"
 assert close(feed_forward(x[:, 1], wide), added[:, 1]), "each position is transformed by itself"
 assert sorted(wide) == ["contract", "expand", "gate"], "your function changes the dict"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 6. The pre-norm block  (12 points, 20 minutes, difficulty 2 of 5)
@@ -538,6 +543,7 @@ other = torch.cat([texts[:, :2], random_tensor(2, 1, 4, seed=1)], dim=1)
 after_other = pre_norm_block(other, causal, average, torch.tanh, F.silu, F.silu)
 assert close(after[:, :2], after_other[:, :2]), "hand on the mask: no position sees a later one"
 assert not close(after[:, 2], after_other[:, 2]), "the last position has changed, its result not"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Cross-attention  (16 points, 50 minutes, difficulty 4 of 5)
@@ -646,6 +652,7 @@ assert real.sum() == 8, "your function changes the mask"
 leaf = memory.clone().requires_grad_()
 cross_attention(x, leaf, torch.zeros_like(real), weights, 3).sum().backward()
 assert leaf.grad is not None and not leaf.grad.isnan().any(), "no gradient may be nan"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 8. Count the parameters  (10 points, 30 minutes, difficulty 3 of 5)
@@ -775,6 +782,7 @@ assert n == 7_241_732_096, (
     f"Mistral 7B has 8 heads for keys and values: 7,241,732,096; you gave {n:,}"
 )
 assert len(mistral) == 12 and mistral["n_kv_heads"] == 8, "your function changes the config"
+print("All visible tests passed.")
 
 # %% [markdown]
 # ## 9. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

@@ -17,14 +17,8 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.blocks import PreNormBlock
 
-from .inputs import (
-    Generator,
-    judge_by,
-    keeps,
-    near_part,
-    normal,
-    shape_text,
-)
+from ..tensors import Generator, judge_by, keeps, near_part, normal
+from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -36,7 +30,6 @@ def _case(
     dtype: str = "float64",
     *,
     shares_norm: bool = True,
-    ordinary: bool = True,
 ) -> Case:
     """Draw a block: its probes build sublayers and norms of these weights."""
     batch_size, n, width = shape
@@ -55,7 +48,6 @@ def _case(
         "norms": [first, first.clone() if shares_norm else normal(rng, dtype, 2, width) - 2],
         "dtype": dtype,
         "forbidden": [],
-        "ordinary": ordinary,
     }
     norms = "" if shares_norm else ", two norms"
     words = {"none": "no mask", "causal": "a causal mask", "padded": "the last position hidden"}
@@ -91,13 +83,14 @@ def draw_masked(rng: Generator) -> list[Case]:
     ]
 
 
-def draw_empty(rng: Generator) -> list[Case]:
-    """Ordinary ones, then an empty batch."""
-    hard = [*draw_two_norms(rng), *draw_masked(rng), _case(rng, (0, 2, 3), "causal")]
-    return [
-        *draw_blocks(rng)[1:],
-        *(Case(f"{case.label}, again", {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_ordinary(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy."""
+    return draw_blocks(rng)[1:]
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_two_norms(rng), *draw_masked(rng), _case(rng, (0, 2, 3), "causal")]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -244,36 +237,46 @@ def differentiate_block(implementation, inputs):
 
 
 def run_elsewhere(implementation, inputs):
-    """Run where torch makes tensors of another dtype; return what else may have changed too."""
+    """Return the result where torch makes tensors of another dtype by default."""
     import torch
 
-    def attention(x, mask):
+    def mix(x, mask):
         return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
 
-    def feed_forward(x):
-        return torch.tanh(x @ inputs["inside"]) @ inputs["outside"]
-
-    def norm_1(x):
-        return x * inputs["norms"][0][0]
-
-    def norm_2(x):
-        return x * inputs["norms"][1][0]
-
+    functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
     before = torch.get_default_dtype()
-    other = torch.float32 if inputs["dtype"] == "float64" else torch.float64
-    arguments = [inputs["x"], inputs["mask"]]
-    state = torch.get_rng_state()
-    torch.set_default_dtype(other)
+    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
     try:
-        result = implementation(*arguments, attention, feed_forward, norm_1, norm_2)
+        return implementation(inputs["x"], inputs["mask"], *functions)
     except Exception:
-        if inputs["ordinary"]:
+        if "hard" not in inputs:
             raise
-        result = None
+        return None  # what is wrong in a hard case is the business of another part
     finally:
-        kept = torch.get_default_dtype() == other and torch.is_grad_enabled()
         torch.set_default_dtype(before)
-    return result, arguments, kept, torch.equal(state, torch.get_rng_state())
+
+
+def run_twice(implementation, inputs):
+    """Return the result, whether a second call gives the same, and all else that may change."""
+    import torch
+
+    def mix(x, mask):
+        return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
+
+    def ask():
+        functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
+        try:
+            return implementation(inputs["x"], inputs["mask"], *functions)
+        except Exception:
+            return None  # whether there is a result is the business of other parts
+
+    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
+    result, again = ask(), ask()
+    is_tensor = isinstance(result, torch.Tensor) and isinstance(again, torch.Tensor)
+    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
+    arguments = [inputs["x"], inputs["mask"]]
+    same = not is_tensor or result.equal(again)
+    return result, same, arguments, settings, torch.equal(state, torch.get_rng_state())
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -363,7 +366,7 @@ PARTS = (
         differentiate_block,
         1,
     ),
-    keeps(draw_empty, 1, probe=run_elsewhere),
+    *keeps(draw_ordinary, draw_hard_cases, probes=(run_elsewhere, run_twice)),
 )
 
 

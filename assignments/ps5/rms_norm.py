@@ -13,10 +13,9 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.blocks import RMSNorm
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     HALF,
-    NORMS,
     Generator,
     call,
     cost_case,
@@ -26,9 +25,9 @@ from .inputs import (
     keeps,
     near_part,
     normal,
-    shape_text,
     tensor_case,
 )
+from .inputs import NORMS, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -41,7 +40,6 @@ def _case(
     *,
     is_learned: bool = False,
     layout: str = "plain",
-    ordinary: bool = True,
 ) -> Case:
     """Make a case with the weight of a new layer, or with a learned one."""
     dtype = str(x.dtype).removeprefix("torch.")
@@ -49,9 +47,7 @@ def _case(
     if is_learned:
         weight = weight + 1 + normal(rng, dtype, len(weight))
     label = f"x of shape {shape_text(x.shape)}{what}, eps {eps:g}"
-    return tensor_case(
-        label, dtype, [x, weight, eps], forbidden=NORMS, layout=layout, ordinary=ordinary
-    )
+    return tensor_case(label, dtype, x, weight, eps, forbidden=NORMS, layout=layout)
 
 
 def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case]:
@@ -133,13 +129,14 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
     return draw_learned(rng)[1:5]
 
 
-def draw_all(rng: Generator) -> list[Case]:
-    """Ordinary ones, then hard ones."""
-    hard = [*draw_hard(rng), *draw_eps(rng), *draw_layouts(rng)[:-1], *draw_half(rng)]
-    return [
-        *_draw_shapes(rng, 2e4, is_learned=False),
-        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_ordinary(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy."""
+    return _draw_shapes(rng, 2e4, is_learned=False)
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_hard(rng), *draw_eps(rng), *draw_layouts(rng)[:-1], *draw_half(rng)]
 
 
 def draw_long(rng: Generator) -> list[Case]:
@@ -207,7 +204,7 @@ PARTS = (
         0.5,
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 0.5),
-    keeps(draw_all, 0.5),
+    *keeps(draw_ordinary, draw_hard_cases),
     costs(draw_long, 0.5),
 )
 

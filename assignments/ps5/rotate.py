@@ -12,7 +12,7 @@ from autograder.authoring.checks import (
 )
 from course_pkg.layers.positions import RotaryPositions
 
-from .inputs import (
+from ..tensors import (
     FLOWS,
     Generator,
     call,
@@ -23,9 +23,9 @@ from .inputs import (
     keeps,
     near_part,
     normal,
-    shape_text,
     tensor_case,
 )
+from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -39,11 +39,10 @@ def _case(
     base: float = 10_000.0,
     what: str = "",
     layout: str = "plain",
-    ordinary: bool = True,
 ) -> Case:
     arguments = [normal(rng, dtype, *shape), positions, base]
     label = f"x of shape {shape_text(shape)}{what}, base {base:g}"
-    return tensor_case(label, dtype, arguments, layout=layout, ordinary=ordinary)
+    return tensor_case(label, dtype, *arguments, layout=layout)
 
 
 def draw_turns(rng: Generator) -> list[Case]:
@@ -95,13 +94,14 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
     return draw_turns(rng)[1:4]
 
 
-def draw_all(rng: Generator) -> list[Case]:
-    """Ordinary ones, then hard ones."""
-    hard = [*draw_bases(rng), *draw_any_positions(rng)[:-1], *draw_late_positions(rng)]
-    return [
-        *draw_turns(rng)[1:],
-        *(Case(case.label, {**case.inputs, "ordinary": False}) for case in hard),
-    ]
+def draw_ordinary(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy."""
+    return draw_turns(rng)[1:]
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_bases(rng), *draw_any_positions(rng)[:-1], *draw_late_positions(rng)]
 
 
 def draw_distances(rng: Generator) -> list[Case]:
@@ -218,8 +218,13 @@ PARTS = (
         _half,
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1, _early),
-    keeps(draw_all, 1, double={"rtol": 0, "atol": 1e-5}, single={"rtol": 0, "atol": 1e-4}),
-    costs(draw_long, 1, judge=_early),
+    *keeps(
+        draw_ordinary,
+        draw_hard_cases,
+        double={"rtol": 0, "atol": 1e-5},
+        single={"rtol": 0, "atol": 1e-4},
+    ),
+    costs(draw_long, 1),
 )
 
 

@@ -1,0 +1,338 @@
+"""Inputs, probes, judges and parts of items whose answers are functions of tensors.
+
+The hard cases are the same in every draw, and only the numbers in them are drawn: one mistake costs
+every student the same. A part on values forgives whatever float32 cannot promise; dtype and
+accuracy have a part of their own, and so has all that a call may change besides its result.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.authoring.checks import Case, Inputs, Judge, Part, nothing_else_changes
+from autograder.authoring.compare import agree
+
+Generator = np.random.Generator
+Draw = Callable[[Generator], Sequence[Case]]
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def normal(rng: Generator, dtype: str, *shape: int, scale: float = 1.0) -> Tensor:
+    """Draw a tensor of normal numbers."""
+    numbers = torch.from_numpy(np.asarray(scale * rng.standard_normal(shape)))
+    return numbers.to(getattr(torch, dtype))
+
+
+def tensor_case(
+    label: str,
+    dtype: str,
+    *arguments: Any,
+    forbidden: Sequence[str] = (),
+    layout: str = "plain",
+    take: int | None = None,
+) -> Case:
+    """Make a case of a function of tensors.
+
+    Args:
+        dtype: of the result.
+        forbidden: torch's functions that the answer may not call.
+        layout: how float tensors lie in memory: "plain", or "gaps", every other number of another
+            tensor, with two axes swapped, so that `view` fails.
+        take: picks one of several results.
+    """
+    inputs = {
+        "dtype": dtype,
+        "arguments": list(arguments),
+        "forbidden": list(forbidden),
+        "layout": layout,
+        "take": take,
+    }
+    note = ", tensors with gaps in memory" if layout == "gaps" else ""
+    return Case(f"{label}, {dtype}{note}", inputs)
+
+
+def cost_case(label: str, arguments: Sequence[Any], long: Sequence[Any], n_more: int) -> Case:
+    """Make a case of `costs`: two inputs, of which one is longer by `n_more` positions."""
+    inputs = {"arguments": list(arguments), "long": list(long), "n_more": n_more, "forbidden": []}
+    return Case(label, inputs)
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def call(implementation, inputs):
+    """Return the result, or the first function that it calls though the task forbids it."""
+    import contextlib
+
+    import torch
+
+    used = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.append(getattr(function, "__name__", ""))
+            return function(*args, **(kwargs or {}))
+
+    def lay_out(argument):
+        if isinstance(argument, dict):
+            return {key: lay_out(value) for key, value in argument.items()}
+        if isinstance(argument, tuple):
+            return tuple(map(lay_out, argument))
+        is_float = isinstance(argument, torch.Tensor) and argument.is_floating_point()
+        if not is_float or argument.dim() == 0 or inputs["layout"] == "plain":
+            return argument
+        swapped = argument.transpose(0, min(1, argument.dim() - 1))
+        gaps = torch.stack([swapped, torch.full_like(swapped, 7.0)], dim=-1)[..., 0]
+        return gaps.transpose(0, min(1, argument.dim() - 1))
+
+    arguments = list(map(lay_out, inputs["arguments"]))
+    with Watch() if inputs["forbidden"] else contextlib.nullcontext():
+        result = implementation(*arguments)
+    forbidden = [name for name in used if name in inputs["forbidden"]]
+    if forbidden:
+        return forbidden[0]
+    if inputs["take"] is not None:
+        return result[inputs["take"]]
+    return tuple(result) if isinstance(result, tuple) else result  # a named one is right too
+
+
+def differentiate(implementation, inputs):
+    """Return the gradient of a weighted sum of the results, for every argument that has one."""
+    import contextlib
+
+    import torch
+
+    leaves, used = [], []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.append(getattr(function, "__name__", ""))
+            return function(*args, **(kwargs or {}))
+
+    def prepare(argument):
+        if isinstance(argument, dict):
+            return {key: prepare(value) for key, value in argument.items()}
+        if isinstance(argument, tuple):
+            return tuple(map(prepare, argument))
+        if isinstance(argument, torch.Tensor) and argument.is_floating_point():
+            leaves.append(argument.clone().requires_grad_())
+            return leaves[-1]
+        return argument
+
+    arguments = list(map(prepare, inputs["arguments"]))
+    with Watch() if inputs["forbidden"] else contextlib.nullcontext():
+        result = implementation(*arguments)
+    forbidden = [name for name in used if name in inputs["forbidden"]]
+    if forbidden:
+        return forbidden[0]
+    parts = result if isinstance(result, tuple) else (result,)
+    total = sum(
+        (part * torch.linspace(0.5, 1.5, part.numel(), dtype=part.dtype).view_as(part)).sum()
+        for part in parts
+    )
+    if not total.requires_grad:
+        return "no gradient"
+    return list(torch.autograd.grad(total, leaves, materialize_grads=True))
+
+
+def call_elsewhere(implementation, inputs):
+    """Return the result where torch makes tensors of another dtype by default."""
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
+    try:
+        result = implementation(*inputs["arguments"])
+    except Exception:
+        if "hard" not in inputs:
+            raise
+        return None  # what is wrong in a hard case is the business of another part
+    finally:
+        torch.set_default_dtype(before)
+    return tuple(result) if isinstance(result, tuple) else result
+
+
+def call_twice(implementation, inputs):
+    """Return the result, whether a second call gives the same, and all else that may change."""
+    import torch
+
+    arguments = inputs["arguments"]
+    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
+
+    def ask():
+        try:
+            return implementation(*arguments)
+        except Exception:
+            return None  # whether there is a result is the business of other parts
+
+    def numbers(result):
+        parts = result if isinstance(result, tuple) else (result,)
+        return [p.detach().clone().nan_to_num() for p in parts if isinstance(p, torch.Tensor)]
+
+    result = ask()
+    at_first, again, afterwards = numbers(result), numbers(ask()), numbers(result)
+    same = all(
+        a.equal(b) and a.equal(c) for a, b, c in zip(at_first, again, afterwards, strict=True)
+    )
+    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
+    return result, same, arguments, settings, torch.equal(state, torch.get_rng_state())
+
+
+def count_calls(implementation, inputs):
+    """Return the result for a short input, and whether a long one takes many calls more."""
+    import sys
+
+    import torch
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    def count(arguments):
+        n_calls = 0
+
+        def see(frame, event, argument):
+            nonlocal n_calls
+            n_calls += event in ("call", "c_call")
+
+        with Watch():  # so that an operation of torch is a call, too
+            before = sys.getprofile()
+            sys.setprofile(see)
+            try:
+                implementation(*arguments)
+            finally:
+                sys.setprofile(before)
+        return n_calls
+
+    def copied(argument):
+        if isinstance(argument, dict):
+            return dict(argument)
+        return argument.clone() if isinstance(argument, torch.Tensor) else argument
+
+    result = implementation(*map(copied, inputs["arguments"]))
+    # The first call of all may import something.
+    n_long, n_short = (
+        count([*map(copied, inputs["long"])]),
+        count([*map(copied, inputs["arguments"])]),
+    )
+    return result, n_long - n_short > inputs["n_more"] / 2
+
+
+# -- judges and parts ------------------------------------------------------------------------------
+
+# What float32 is sure of after sums of some dozens of terms in any order, and float64: a thousand
+# times the rounding of one term, or more.
+SINGLE = {"rtol": 1e-4, "atol": 1e-5}
+DOUBLE = {"rtol": 1e-10, "atol": 1e-11}
+HALF = {"rtol": 1e-2, "atol": 1e-2}
+
+DTYPE = "The result has the arguments' dtype and accuracy, whatever torch's default dtype is."
+KEEPS = "A call leaves arguments and torch's settings alone, and gives the same a second time."
+FLOWS = "Gradients flow from the result to every argument, and are right."
+LAYOUT = "Tensors may stand in memory in any order, as they do after a transpose."
+COST = "A longer input takes no more calls: there is no loop over positions."
+
+
+def judge_by(**tolerance: float) -> Judge:
+    """Return a judge that knows what is forbidden and what it means to lose the gradient."""
+    same = agree(**tolerance)
+
+    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        if type(observed) is str and observed in inputs["forbidden"]:
+            return f"it calls torch's own `{observed}`, which this task asks you to write out"
+        if type(observed) is str and observed == "no gradient":
+            return "no gradient reaches the arguments"
+        return same(observed, expected, inputs)
+
+    return judge
+
+
+near = judge_by(**SINGLE)
+
+
+def near_part(
+    name: str, requirement: str, inputs: Draw, probe: Any, weight: float, judge: Judge = near
+) -> Part:
+    """Make a part that forgives rounding."""
+    return Part(name, requirement, inputs, probe, judge=judge, weight=weight)
+
+
+def any_layout(inputs: Draw, weight: float) -> Part:
+    """Make the part that asks for tensors which are no contiguous block."""
+
+    def draw(rng: Generator) -> list[Case]:
+        return [Case(case.label, {**case.inputs, "layout": "gaps"}) for case in inputs(rng)]
+
+    return near_part("layout", LAYOUT, draw, call, weight)
+
+
+def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE) -> Judge:
+    """Return a judge of dtype and accuracy; in a hard case, of dtype alone."""
+    judges = {
+        "float64": agree(**double, exact_dtype=True),
+        "float32": agree(**single, exact_dtype=True),
+        "float16": agree(**HALF, exact_dtype=True),
+        "bfloat16": agree(rtol=0.05, atol=0.1, exact_dtype=True),
+    }
+
+    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        if "hard" not in inputs:
+            return judges[inputs["dtype"]](observed, expected, inputs)
+        if isinstance(observed, Tensor) and observed.dtype != expected.dtype:
+            found, right = (str(x.dtype).removeprefix("torch.") for x in (observed, expected))
+            return f"the result is of dtype {found} where {right} is expected"
+        return None
+
+    return judge
+
+
+def keeps(
+    ordinary: Draw,
+    hard: Draw | None = None,
+    *,
+    weight: float = 0.5,
+    double: dict[str, float] = DOUBLE,
+    single: dict[str, float] = SINGLE,
+    requirement: str = DTYPE,
+    probes: tuple[Any, Any] = (call_elsewhere, call_twice),
+) -> tuple[Part, Part]:
+    """Make the part that does not forgive a change of dtype, and that for all else that changes.
+
+    Args:
+        ordinary: draws the cases in which a wrong value is a wrong accuracy.
+        hard: draws others, in which the dtype alone is looked at.
+        weight: of the first part.
+        double: tolerance for float64; `single` is that for float32.
+        requirement: of the first part.
+        probes: of both parts.
+    """
+
+    def draw(rng: Generator) -> list[Case]:
+        others = hard(rng) if hard else ()
+        marked = [Case(case.label, {**case.inputs, "hard": True}) for case in others]
+        return [*ordinary(rng), *marked]
+
+    unchanged = agree(rtol=0, atol=0, exact_dtype=True)
+    dtype = Part(
+        "dtype", requirement, draw, probes[0], judge=exactly(double, single), weight=weight
+    )
+    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged)
+
+
+def costs(inputs: Draw, weight: float, requirement: str = COST) -> Part:
+    """Make the part on cost, in calls: cases are made by `cost_case`.
+
+    The answer is not judged: doing nothing costs nothing, so the part earns its share only where
+    another one holds.
+    """
+
+    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        if type(observed) is not tuple or observed[1]:
+            return f"{inputs['n_more']} positions more take at least half as many calls more"
+        return None
+
+    return Part("cost", requirement, inputs, count_calls, judge, weight, earns_alone=False)

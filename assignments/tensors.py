@@ -31,7 +31,6 @@ def tensor_case(
     label: str,
     dtype: str,
     *arguments: Any,
-    forbidden: Sequence[str] = (),
     layout: str = "plain",
     take: int | None = None,
 ) -> Case:
@@ -39,7 +38,6 @@ def tensor_case(
 
     Args:
         dtype: of the result.
-        forbidden: torch's functions that the answer may not call.
         layout: how float tensors lie in memory: "plain", or "gaps", every other number of another
             tensor, with two axes swapped, so that `view` fails.
         take: picks one of several results.
@@ -47,7 +45,6 @@ def tensor_case(
     inputs = {
         "dtype": dtype,
         "arguments": list(arguments),
-        "forbidden": list(forbidden),
         "layout": layout,
         "take": take,
     }
@@ -56,8 +53,8 @@ def tensor_case(
 
 
 def cost_case(label: str, arguments: Sequence[Any], long: Sequence[Any], n_more: int) -> Case:
-    """Make a case of `costs`: two inputs, of which one is longer by `n_more` positions."""
-    inputs = {"arguments": list(arguments), "long": list(long), "n_more": n_more, "forbidden": []}
+    """Make a case for a rule against loops: two inputs, one longer by `n_more` positions."""
+    inputs = {"arguments": list(arguments), "long": list(long), "n_more": n_more}
     return Case(label, inputs)
 
 
@@ -65,17 +62,8 @@ def cost_case(label: str, arguments: Sequence[Any], long: Sequence[Any], n_more:
 
 
 def call(implementation, inputs):
-    """Return the result, or the first function that it calls though the task forbids it."""
-    import contextlib
-
+    """Return the result."""
     import torch
-
-    used = []
-
-    class Watch(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            used.append(getattr(function, "__name__", ""))
-            return function(*args, **(kwargs or {}))
 
     def lay_out(argument):
         if isinstance(argument, dict):
@@ -89,12 +77,7 @@ def call(implementation, inputs):
         gaps = torch.stack([swapped, torch.full_like(swapped, 7.0)], dim=-1)[..., 0]
         return gaps.transpose(0, min(1, argument.dim() - 1))
 
-    arguments = list(map(lay_out, inputs["arguments"]))
-    with Watch() if inputs["forbidden"] else contextlib.nullcontext():
-        result = implementation(*arguments)
-    forbidden = [name for name in used if name in inputs["forbidden"]]
-    if forbidden:
-        return forbidden[0]
+    result = implementation(*map(lay_out, inputs["arguments"]))
     if inputs["take"] is not None:
         return result[inputs["take"]]
     return tuple(result) if isinstance(result, tuple) else result  # a named one is right too
@@ -102,16 +85,9 @@ def call(implementation, inputs):
 
 def differentiate(implementation, inputs):
     """Return the gradient of a weighted sum of the results, for every argument that has one."""
-    import contextlib
-
     import torch
 
-    leaves, used = [], []
-
-    class Watch(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            used.append(getattr(function, "__name__", ""))
-            return function(*args, **(kwargs or {}))
+    leaves = []
 
     def prepare(argument):
         if isinstance(argument, dict):
@@ -123,12 +99,7 @@ def differentiate(implementation, inputs):
             return leaves[-1]
         return argument
 
-    arguments = list(map(prepare, inputs["arguments"]))
-    with Watch() if inputs["forbidden"] else contextlib.nullcontext():
-        result = implementation(*arguments)
-    forbidden = [name for name in used if name in inputs["forbidden"]]
-    if forbidden:
-        return forbidden[0]
+    result = implementation(*map(prepare, inputs["arguments"]))
     parts = result if isinstance(result, tuple) else (result,)
     total = sum(
         (part * torch.linspace(0.5, 1.5, part.numel(), dtype=part.dtype).view_as(part)).sum()
@@ -182,46 +153,6 @@ def call_twice(implementation, inputs):
     return result, same, arguments, settings, torch.equal(state, torch.get_rng_state())
 
 
-def count_calls(implementation, inputs):
-    """Return the result for a short input, and whether a long one takes many calls more."""
-    import sys
-
-    import torch
-
-    class Watch(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            return function(*args, **(kwargs or {}))
-
-    def count(arguments):
-        n_calls = 0
-
-        def see(frame, event, argument):
-            nonlocal n_calls
-            n_calls += event in ("call", "c_call")
-
-        with Watch():  # so that an operation of torch is a call, too
-            before = sys.getprofile()
-            sys.setprofile(see)
-            try:
-                implementation(*arguments)
-            finally:
-                sys.setprofile(before)
-        return n_calls
-
-    def copied(argument):
-        if isinstance(argument, dict):
-            return dict(argument)
-        return argument.clone() if isinstance(argument, torch.Tensor) else argument
-
-    result = implementation(*map(copied, inputs["arguments"]))
-    # The first call of all may import something.
-    n_long, n_short = (
-        count([*map(copied, inputs["long"])]),
-        count([*map(copied, inputs["arguments"])]),
-    )
-    return result, n_long - n_short > inputs["n_more"] / 2
-
-
 # -- judges and parts ------------------------------------------------------------------------------
 
 # What float32 is sure of after sums of some dozens of terms in any order, and float64: a thousand
@@ -234,16 +165,13 @@ DTYPE = "The result has the arguments' dtype and accuracy, whatever torch's defa
 KEEPS = "A call leaves arguments and torch's settings alone, and gives the same a second time."
 FLOWS = "Gradients flow from the result to every argument, and are right."
 LAYOUT = "Tensors may stand in memory in any order, as they do after a transpose."
-COST = "A longer input takes no more calls: there is no loop over positions."
 
 
 def judge_by(**tolerance: float) -> Judge:
-    """Return a judge that knows what is forbidden and what it means to lose the gradient."""
+    """Return a judge that knows what it means to lose the gradient."""
     same = agree(**tolerance)
 
     def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-        if type(observed) is str and observed in inputs["forbidden"]:
-            return f"it calls torch's own `{observed}`, which this task asks you to write out"
         if type(observed) is str and observed == "no gradient":
             return "no gradient reaches the arguments"
         return same(observed, expected, inputs)
@@ -321,18 +249,3 @@ def keeps(
         "dtype", requirement, draw, probes[0], judge=exactly(double, single), weight=weight
     )
     return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged)
-
-
-def costs(inputs: Draw, weight: float, requirement: str = COST) -> Part:
-    """Make the part on cost, in calls: cases are made by `cost_case`.
-
-    The answer is not judged: doing nothing costs nothing, so the part earns its share only where
-    another one holds.
-    """
-
-    def judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-        if type(observed) is not tuple or observed[1]:
-            return f"{inputs['n_more']} positions more take at least half as many calls more"
-        return None
-
-    return Part("cost", requirement, inputs, count_calls, judge, weight, earns_alone=False)

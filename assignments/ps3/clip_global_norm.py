@@ -42,7 +42,7 @@ def _draw_gradients(rng: Generator, shares: Sequence[float]) -> list[Case]:
         norm = sum(float(gradient.double().square().sum()) for gradient in gradients) ** 0.5
         size = f"{counted(len(shapes), 'tensor')}, {dtype}, max_norm at {share:g} of the norm"
         inputs = {"dtype": dtype, "gradients": gradients, "max_norm": share * norm}
-        cases.append(Case(size, {**inputs, "forbidden": []}))
+        cases.append(Case(size, inputs))
     return cases
 
 
@@ -86,7 +86,7 @@ def draw_extreme_gradients(rng: Generator) -> list[Case]:
     ]:
         norm = sum(float(gradient.double().square().sum()) for gradient in numbers) ** 0.5
         dtype = str(numbers[0].dtype).removeprefix("torch.")
-        inputs = {"dtype": dtype, "gradients": numbers, "max_norm": share * norm, "forbidden": []}
+        inputs = {"dtype": dtype, "gradients": numbers, "max_norm": share * norm}
         cases.append(Case(label, inputs))
     return cases
 

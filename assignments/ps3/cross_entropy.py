@@ -14,9 +14,11 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
 from .inputs import (
+    LOSSES,
     draw_extremes,
     draw_hard_losses,
     draw_ignored,
@@ -72,6 +74,7 @@ PARTS = (
     near_part("gradients", FLOWS, draw_all_losses, differentiate, 1),
     any_layout(draw_losses, 0.5),
     *keeps(draw_losses, draw_hard_losses),
+    not_allowed(LOSSES, draw_losses),
 )
 
 

@@ -10,8 +10,9 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 
-from ..tensors import keeps, near_part
+from ..tensors import call, keeps, near_part
 from .inputs import (
     draw_extremes,
     draw_hard_losses,
@@ -19,65 +20,6 @@ from .inputs import (
     draw_losses,
     package_cross_entropy,
 )
-
-# -- probes ----------------------------------------------------------------------------------------
-
-
-def derive(implementation, inputs):
-    """Return a gradient made without autograd, which does not run here, nor torch.func."""
-    import torch
-
-    used = []
-
-    class Watch(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            used.append(getattr(function, "__name__", ""))
-            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
-            if any(map(torch._C._functorch.is_gradtrackingtensor, tensors)):
-                used.append("autograd")
-            return function(*args, **(kwargs or {}))
-
-    with torch.inference_mode(), Watch():
-        result = implementation(*inputs["arguments"]).clone()
-    forbidden = [name for name in used if name in ("cross_entropy", "nll_loss", "autograd")]
-    return forbidden[0] if forbidden else result
-
-
-def derive_elsewhere(implementation, inputs):
-    """Do as `derive` where torch makes tensors of another dtype by default."""
-    import torch
-
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
-    try:
-        with torch.inference_mode():
-            return implementation(*inputs["arguments"]).clone()
-    except Exception:
-        if "hard" not in inputs:
-            raise
-        return None  # what is wrong in a hard case is the business of another part
-    finally:
-        torch.set_default_dtype(before)
-
-
-def derive_twice(implementation, inputs):
-    """Return the gradient, whether a second call gives the same, and all else that may change."""
-    import torch
-
-    def ask():
-        try:
-            with torch.inference_mode():
-                return implementation(*inputs["arguments"]).clone()
-        except Exception:
-            return None  # whether there is a result is the business of other parts
-
-    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
-    result, again = ask(), ask()
-    same = result is None or again is None or result.nan_to_num().equal(again.nan_to_num())
-    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
-    untouched = torch.equal(state, torch.get_rng_state())
-    return result, same, inputs["arguments"], settings, untouched
-
 
 # -- the reference version -------------------------------------------------------------------------
 
@@ -99,24 +41,25 @@ PARTS = (
         "values",
         "The gradient is that of the mean loss, in every logit.",
         draw_losses,
-        derive,
+        call,
         6,
     ),
     near_part(
         "ignored",
         "Ignored rows have a gradient of 0, and do not count in the mean.",
         draw_ignored,
-        derive,
+        call,
         2,
     ),
     near_part(
         "extremes",
         "Logits far from 0, or far from each other, give a finite and right gradient.",
         draw_extremes,
-        derive,
+        call,
         1,
     ),
-    *keeps(draw_losses, draw_hard_losses, probes=(derive_elsewhere, derive_twice)),
+    *keeps(draw_losses, draw_hard_losses),
+    not_allowed(("cross_entropy", "nll_loss"), draw_losses, autograd=False),
 )
 
 

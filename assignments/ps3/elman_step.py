@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.recurrent import ElmanCell
 
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
@@ -21,12 +22,12 @@ from .inputs import CELLS, draw_cells, draw_saturated_cells, package_step
 
 def draw_elman(rng: Generator) -> list[Case]:
     """One step of an Elman network."""
-    return draw_cells(rng, 1, CELLS)
+    return draw_cells(rng, 1)
 
 
 def draw_saturated(rng: Generator) -> list[Case]:
     """One step of which every sum is near 1000 or -1000."""
-    return draw_saturated_cells(rng, 1, CELLS)
+    return draw_saturated_cells(rng, 1)
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -64,6 +65,7 @@ PARTS = (
     near_part("gradients", FLOWS, draw_elman, differentiate, 1),
     any_layout(draw_elman, 0.5),
     *keeps(draw_elman, draw_saturated),
+    not_allowed(CELLS, draw_elman),
 )
 
 

@@ -22,7 +22,7 @@ from ..tensors import Generator, normal, tensor_case
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-LOSSES = ("cross_entropy", "nll_loss", "log_softmax", "logsumexp", "autograd")
+LOSSES = ("cross_entropy", "nll_loss", "log_softmax", "logsumexp")
 LOSSES += ("special_log_softmax", "special_logsumexp")
 CELLS = ("rnn_tanh_cell", "rnn_tanh", "lstm_cell", "lstm")
 """What the tasks on the loss and on the cells ask to write out, by torch's names."""
@@ -40,7 +40,7 @@ def _loss_case(logits: Tensor, targets: Tensor, ignore_index: int, what: str = "
     n_rows, vocab_size = logits.shape
     dtype = str(logits.dtype).removeprefix("torch.")
     label = f"{counted(n_rows, 'row')} of {counted(vocab_size, 'logit')}{what}"
-    return tensor_case(label, dtype, logits, targets, ignore_index, forbidden=LOSSES)
+    return tensor_case(label, dtype, logits, targets, ignore_index)
 
 
 def draw_losses(rng: Generator) -> list[Case]:
@@ -116,7 +116,6 @@ def _cell_case(
     sizes: tuple[int, int, int],
     n_gates: int,
     dtype: str,
-    forbidden: Sequence[str],
     take: int | None,
     bias: Tensor | None = None,
 ) -> Case:
@@ -132,15 +131,13 @@ def _cell_case(
         normal(rng, dtype, rows),
     ]
     label = f"{counted(batch_size, 'row')}, d_input {d_input}, d_hidden {d_hidden}"
-    return tensor_case(label, dtype, *arguments, forbidden=forbidden, take=take)
+    return tensor_case(label, dtype, *arguments, take=take)
 
 
-def draw_cells(
-    rng: Generator, n_gates: int, forbidden: Sequence[str], take: int | None = None
-) -> list[Case]:
+def draw_cells(rng: Generator, n_gates: int, take: int | None = None) -> list[Case]:
     """Draw one step of a recurrent cell with one gate or with several."""
     return [
-        _cell_case(rng, sizes, n_gates, dtype, forbidden, take)
+        _cell_case(rng, sizes, n_gates, dtype, take)
         for sizes, dtype in [
             ((1, 2, 1), "float64"),
             ((2, 5, 3), "float64"),
@@ -151,13 +148,13 @@ def draw_cells(
     ]
 
 
-def draw_saturated_cells(rng: Generator, n_gates: int, forbidden: Sequence[str]) -> list[Case]:
+def draw_saturated_cells(rng: Generator, n_gates: int) -> list[Case]:
     """Draw steps whose sums are near 1000 and -1000, in all combinations of the gates."""
     d_hidden = 2**n_gates  # one number for each combination
     signs = torch.tensor([[(n >> gate) & 1 for n in range(d_hidden)] for gate in range(n_gates)])
     bias = 1000.0 * (2 * signs.flatten() - 1)
     return [
-        _cell_case(rng, (2, 3, d_hidden), n_gates, dtype, forbidden, None, bias)
+        _cell_case(rng, (2, 3, d_hidden), n_gates, dtype, None, bias)
         for dtype in ("float64", "float32")
     ]
 

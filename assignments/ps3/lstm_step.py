@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.recurrent import LSTMCell, State
 
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
@@ -21,22 +22,22 @@ from .inputs import CELLS, draw_cells, draw_saturated_cells, package_step
 
 def draw_lstm(rng: Generator) -> list[Case]:
     """One step of an LSTM."""
-    return draw_cells(rng, 4, CELLS)
+    return draw_cells(rng, 4)
 
 
 def draw_saturated(rng: Generator) -> list[Case]:
     """One step of which every sum is near 1000 or -1000."""
-    return draw_saturated_cells(rng, 4, CELLS)
+    return draw_saturated_cells(rng, 4)
 
 
 def draw_lstm_memory(rng: Generator) -> list[Case]:
     """One step, of which the memory is looked at."""
-    return draw_cells(rng, 4, CELLS, take=1)
+    return draw_cells(rng, 4, take=1)
 
 
 def draw_lstm_hidden(rng: Generator) -> list[Case]:
     """One step, of which the hidden state is looked at."""
-    return draw_cells(rng, 4, CELLS, take=0)
+    return draw_cells(rng, 4, take=0)
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -81,6 +82,7 @@ PARTS = (
     near_part("gradients", FLOWS, draw_lstm, differentiate, 1),
     any_layout(draw_lstm, 0.5),
     *keeps(draw_lstm, draw_saturated),
+    not_allowed(CELLS, draw_lstm),
 )
 
 

@@ -30,7 +30,7 @@
 #
 # Rules for the whole set:
 #
-# - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself. Do not import `course_pkg`.
+# - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments, except where a contract says so. The caller still needs them.
 # - A tensor may be a view with gaps in memory, as it is after a transpose. So write `reshape` where `view` would fail.
 # - A result has the dtype of the tensors that you were given. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.

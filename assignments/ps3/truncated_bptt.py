@@ -34,7 +34,6 @@ def _draw_training(
         vocab_size, d_hidden = 7, (3, 5)[number % 2]
         inputs = {
             "dtype": dtype,
-            "forbidden": [],
             "take": take,
             "weights": [
                 normal(rng, dtype, vocab_size, d_hidden),

@@ -15,6 +15,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.models.window import FixedWindowLM
 
 from ..tensors import (
@@ -23,7 +24,6 @@ from ..tensors import (
     any_layout,
     call,
     cost_case,
-    costs,
     differentiate,
     keeps,
     near_part,
@@ -170,7 +170,7 @@ PARTS = (
     near_part("gradients", FLOWS, draw_windows, differentiate, 1),
     any_layout(draw_windows, 0.5),
     *keeps(draw_windows, draw_short_texts),
-    costs(draw_long, 0.5),
+    not_allowed(longer=draw_long),
 )
 
 

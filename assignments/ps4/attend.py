@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
 from ..tensors import (
@@ -41,14 +42,11 @@ def _case(
     value: Tensor,
     mask: Tensor | None,
     what: str,
-    *,
-    watch: bool = False,
 ) -> Case:
     shapes = [tuple(x.shape) for x in (query, key, value)]
     label = f"shapes {', '.join(map(str, shapes))}{what}"
     dtype = str(query.dtype).removeprefix("torch.")
-    forbidden = FORBIDDEN if watch else ()
-    return tensor_case(label, dtype, query, key, value, mask, forbidden=forbidden)
+    return tensor_case(label, dtype, query, key, value, mask)
 
 
 def _tensors(
@@ -60,7 +58,7 @@ def _tensors(
 
 def draw_without_mask(rng: Generator) -> list[Case]:
     """Any number of leading axes, and sizes of 1."""
-    return [_case(*_tensors(rng, *size), None, ", no mask", watch=True) for size in SIZES]
+    return [_case(*_tensors(rng, *size), None, ", no mask") for size in SIZES]
 
 
 def draw_masks(rng: Generator) -> list[Case]:
@@ -252,6 +250,7 @@ PARTS = (
     ),
     any_layout(draw_all, 0.5),
     *keeps(draw_all),
+    not_allowed(FORBIDDEN, draw_without_mask),
 )
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
 from ..tensors import (
@@ -35,21 +36,18 @@ def _case(
     dtype: str,
     mask: Tensor | None = None,
     what: str = "",
-    *,
-    watch: bool = False,
 ) -> Case:
     B, T, D, H = sizes
     weights = {name: normal(rng, dtype, D, D, scale=1.4 / math.sqrt(D)) for name in NAMES}
     label = f"B {B}, T {T}, D {D}, {H} heads{what}"
     x = normal(rng, dtype, B, T, D)
-    forbidden = FORBIDDEN if watch else ()
-    return tensor_case(label, dtype, x, weights, H, mask, forbidden=forbidden)
+    return tensor_case(label, dtype, x, weights, H, mask)
 
 
 def draw_without_mask(rng: Generator) -> list[Case]:
     """One head and several, sizes of 1, and one case with all sizes equal."""
     return [
-        _case(rng, sizes, dtype, watch=True)
+        _case(rng, sizes, dtype)
         for sizes, dtype in [
             ((1, 2, 4, 2), "float64"),
             ((2, 5, 6, 3), "float64"),
@@ -191,6 +189,7 @@ PARTS = (
     near_part("gradients", FLOWS, draw_all, differentiate, 1),
     any_layout(draw_all, 0.5),
     *keeps(draw_all),
+    not_allowed(FORBIDDEN, draw_without_mask),
 )
 
 

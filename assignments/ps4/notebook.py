@@ -30,7 +30,7 @@
 #
 # Rules for the whole set:
 #
-# - Use torch's tensors and their plain operations. A contract names what is *not* allowed, because it is the task itself. Do not import `course_pkg`.
+# - Use torch's tensors and their plain operations. A contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments. The caller still needs them.
 # - A result has the dtype of the tensors that you were given, and gradients flow from it to each of them. So write `x.new_zeros(3)` and not `torch.zeros(3)`, and do not detach.
 # - Leave torch's settings alone: its random generator, its default dtype.

@@ -1,7 +1,6 @@
 """The checks of problem set 4, attention: what is asked and demanded of each answer.
 
-Every hard case stands in every draw, so the same mistake costs every student the same. What a task
-forbids is looked for in one part, "values", of the ordinary cases; so it has one price. A slip in
+Every hard case stands in every draw, so the same mistake costs every student the same. A slip in
 the dtype, or a call that changes something else, costs one part: all others forgive results that
 are as accurate as float32.
 """

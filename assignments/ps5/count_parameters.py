@@ -89,7 +89,7 @@ def _small(rng: Generator, **changes: Any) -> Config:
 
 
 def _case(label: str, config: Config) -> Case:
-    return Case(label, {"config": config, "forbidden": []})
+    return Case(label, {"config": config})
 
 
 def _change(rng: Generator, label: str, **changes: Any) -> Case:
@@ -97,7 +97,7 @@ def _change(rng: Generator, label: str, **changes: Any) -> Case:
     before = _small(rng)
     if "n_heads" in changes:
         before = {**before, **changes, "n_kv_heads": changes["n_heads"], "has_bias": True}
-    inputs = {"before": before, "after": {**before, **changes}, "forbidden": []}
+    inputs = {"before": before, "after": {**before, **changes}}
     return Case(label, inputs)
 
 

@@ -13,13 +13,13 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import MultiHeadAttention
 
 from ..tensors import (
     Generator,
     call,
     cost_case,
-    costs,
     differentiate,
     judge_by,
     keeps,
@@ -71,7 +71,7 @@ def _case(
     ]
     heads = f"{n_heads} head{'s' * (n_heads > 1)}"
     label = f"B, T, S, D = {batch_size}, {T}, {S}, {width}, memory {d_memory} wide, {heads}{what}"
-    return tensor_case(label, dtype, *arguments, forbidden=ATTENTION, layout=layout)
+    return tensor_case(label, dtype, *arguments, layout=layout)
 
 
 def draw_one_head(rng: Generator) -> list[Case]:
@@ -158,7 +158,6 @@ def draw_properties(rng: Generator) -> list[Case]:
             "n_heads": n_heads,
             "order": order,
             "filling": filling,
-            "forbidden": [],
         }
         cases.append(Case(case.label, inputs))
     return cases
@@ -323,7 +322,7 @@ PARTS = (
         1,
     ),
     *keeps(draw_ordinary, draw_hard_cases),
-    costs(draw_long, 0.5),
+    not_allowed(ATTENTION, longer=draw_long),
 )
 
 

@@ -13,13 +13,13 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import FeedForward
 
 from ..tensors import (
     Generator,
     call,
     cost_case,
-    costs,
     differentiate,
     judge_by,
     keeps,
@@ -99,7 +99,6 @@ def draw_neighbours(rng: Generator) -> list[Case]:
             "x": normal(rng, dtype, *shape),
             "weights": _weights(rng, dtype, shape[-1], d_ff),
             "place": place,
-            "forbidden": [],
         }
         cases.append(Case(f"x of shape {shape_text(shape)}, {dtype}", inputs))
     return cases
@@ -198,7 +197,7 @@ PARTS = (
         1,
     ),
     *keeps(draw_positions, draw_hard_cases),
-    costs(draw_long, 0.5),
+    not_allowed(longer=draw_long),
 )
 
 

@@ -12,6 +12,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import LayerNorm
 
 from ..tensors import (
@@ -19,7 +20,6 @@ from ..tensors import (
     Generator,
     call,
     cost_case,
-    costs,
     differentiate,
     judge_by,
     keeps,
@@ -48,7 +48,7 @@ def _case(
     if is_learned:  # far from 1 and from 0, so that it shows if either is forgotten
         weight, bias = weight + 1 + normal(rng, dtype, width), bias - 3 + normal(rng, dtype, width)
     label = f"x of shape {shape_text(x.shape)}{what}, eps {eps:g}"
-    return tensor_case(label, dtype, x, weight, bias, eps, forbidden=NORMS, layout=layout)
+    return tensor_case(label, dtype, x, weight, bias, eps, layout=layout)
 
 
 def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case]:
@@ -231,7 +231,7 @@ PARTS = (
         0.5,
     ),
     *keeps(draw_ordinary, draw_hard_cases),
-    costs(draw_long, 1),
+    not_allowed(NORMS, longer=draw_long),
 )
 
 

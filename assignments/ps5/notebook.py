@@ -30,8 +30,8 @@
 #
 # Rules for the whole set:
 #
-# - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself. Do not import `course_pkg`.
-# - **No loop over positions, vectors or rows of a batch.** A tensor operation takes them all at once, and a loop would take minutes where it takes milliseconds. (A loop over heads or over pairs of entries is fine.)
+# - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
+# - **No loop over positions, vectors or rows of a batch.** A tensor operation takes them all at once, and a loop would take minutes where it takes milliseconds. (A loop over heads or over pairs of entries is fine.) Such a loop is not allowed in any task.
 # - Do not change your arguments. The caller still needs them.
 # - A result has the dtype of the tensors that you were given, unless the contract says otherwise. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. It may also be empty.

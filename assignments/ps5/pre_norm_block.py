@@ -47,7 +47,6 @@ def _case(
         "outside": normal(rng, dtype, width, width),
         "norms": [first, first.clone() if shares_norm else normal(rng, dtype, 2, width) - 2],
         "dtype": dtype,
-        "forbidden": [],
     }
     norms = "" if shares_norm else ", two norms"
     words = {"none": "no mask", "causal": "a causal mask", "padded": "the last position hidden"}

@@ -11,6 +11,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import RMSNorm
 
 from ..tensors import (
@@ -19,7 +20,6 @@ from ..tensors import (
     Generator,
     call,
     cost_case,
-    costs,
     differentiate,
     judge_by,
     keeps,
@@ -47,7 +47,7 @@ def _case(
     if is_learned:
         weight = weight + 1 + normal(rng, dtype, len(weight))
     label = f"x of shape {shape_text(x.shape)}{what}, eps {eps:g}"
-    return tensor_case(label, dtype, x, weight, eps, forbidden=NORMS, layout=layout)
+    return tensor_case(label, dtype, x, weight, eps, layout=layout)
 
 
 def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case]:
@@ -205,7 +205,7 @@ PARTS = (
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 0.5),
     *keeps(draw_ordinary, draw_hard_cases),
-    costs(draw_long, 0.5),
+    not_allowed(NORMS, longer=draw_long),
 )
 
 

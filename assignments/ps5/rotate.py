@@ -10,6 +10,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import RotaryPositions
 
 from ..tensors import (
@@ -17,7 +18,6 @@ from ..tensors import (
     Generator,
     call,
     cost_case,
-    costs,
     differentiate,
     judge_by,
     keeps,
@@ -117,7 +117,6 @@ def draw_distances(rng: Generator) -> list[Case]:
             "key": normal(rng, dtype, n, width),
             "moves": moves,
             "dtype": dtype,
-            "forbidden": [],
         }
         cases.append(Case(f"{n} queries and keys of width {width}, {dtype}", inputs))
     return cases
@@ -224,7 +223,7 @@ PARTS = (
         double={"rtol": 0, "atol": 1e-5},
         single={"rtol": 0, "atol": 1e-4},
     ),
-    costs(draw_long, 1),
+    not_allowed(longer=draw_long),
 )
 
 

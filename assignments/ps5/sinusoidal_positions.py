@@ -13,9 +13,10 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
+from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import SinusoidalPositions
 
-from ..tensors import Generator, call, cost_case, costs, judge_by, keeps, near_part, tensor_case
+from ..tensors import Generator, call, cost_case, judge_by, keeps, near_part, tensor_case
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ PARTS = (
         requirement="The result is float32, whatever torch's default dtype is.",
         single={"rtol": 0, "atol": 5e-5},
     ),
-    costs(draw_long, 1),
+    not_allowed(longer=draw_long),
 )
 
 

@@ -22,8 +22,8 @@ Draw = Callable[[np.random.Generator], Sequence[Case]]
 
 
 def not_allowed(
-    inputs: Draw,
     functions: Sequence[str] = (),
+    inputs: Draw | None = None,
     *,
     autograd: bool = True,
     longer: Draw | None = None,
@@ -31,8 +31,8 @@ def not_allowed(
     """Make the rule of a function of tensors, which gets the `arguments` of a case.
 
     Args:
-        inputs: ordinary cases, in which nothing but the rule is looked at.
         functions: names of torch's functions that the answer may not call, in whatever module.
+        inputs: ordinary cases, in which nothing but the rule is looked at.
         autograd: whether the answer may use autograd; if not, it must work where that does not run.
         longer: cases with `long`, the arguments of a longer input, and `n_more`, by how many
             positions it is longer: the answer may not make as many calls more as half of that.
@@ -40,7 +40,7 @@ def not_allowed(
 
     def draw(rng: np.random.Generator) -> list[Case]:
         rule = {"functions": list(functions), "autograd": autograd}
-        cases = [(case, None, 0) for case in inputs(rng)]
+        cases = [(case, None, 0) for case in (inputs(rng) if inputs else ())]
         cases += [
             (c, c.inputs["long"], c.inputs["n_more"]) for c in (longer(rng) if longer else ())
         ]
@@ -56,7 +56,7 @@ def not_allowed(
 
 
 def look(implementation, inputs):
-    """Return what is used that is not allowed: a function's name, "autograd", "loop" or nothing.
+    """Return what is used that is not allowed: a function's name, "autograd", "loop", or None.
 
     Whatever else the answer does, also that it breaks, is looked at by other parts.
     """
@@ -64,15 +64,14 @@ def look(implementation, inputs):
 
     import torch
 
-    used, n_calls, counting = [], 0, False
+    used, n_calls = [], 0
 
     class Watch(torch.overrides.TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             used.append(getattr(function, "__name__", ""))
-            # torch.func has its own kind of tensors, which show themselves in their text only; to
-            # write it takes many calls.
-            if not counting and any(repr(arg).startswith("GradTracking") for arg in args):
-                used.append("autograd")
+            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+            if any(map(torch._C._functorch.is_gradtrackingtensor, tensors)):
+                used.append("torch.func")
             return function(*args, **(kwargs or {}))
 
     def copied(value):
@@ -91,8 +90,8 @@ def look(implementation, inputs):
         return False
 
     def count(arguments):
-        nonlocal n_calls, counting
-        n_calls, counting = 0, True
+        nonlocal n_calls
+        n_calls = 0
 
         def see(frame, event, argument):
             nonlocal n_calls
@@ -111,8 +110,10 @@ def look(implementation, inputs):
         if name in inputs["functions"]:
             return name
     if not inputs["autograd"]:
+        if "torch.func" in used:
+            return "torch.func"
         with torch.inference_mode():
-            if "autograd" in used or (breaks(inputs["arguments"]) and not broken):
+            if not broken and breaks(inputs["arguments"]):
                 return "autograd"
     if inputs["long"] is not None and not broken:
         # In this order, since the first call of all may import something.
@@ -125,8 +126,8 @@ def look(implementation, inputs):
 def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     if observed is None:
         return None
-    if observed == "autograd":
-        return "it asks autograd for the derivative, which this task asks you to derive"
+    if observed in ("autograd", "torch.func"):
+        return f"it asks {observed} for what this task asks you to derive"
     if observed == "loop":
         return f"{inputs['n_more']} positions more take at least half as many calls more: a loop"
     return f"it calls torch's own `{observed}`, which this task asks you to write out"

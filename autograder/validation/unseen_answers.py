@@ -166,7 +166,7 @@ def _mutants(
     first = [mutant for mutant in mutants(source) if mutant.change not in same]
     for mutant in _sample(check, MUTANT, first):
         yield MUTANT, mutant.change, version(mutant.source)
-    draw = random.Random(f"{check.item}/{TWO_CHANGES}")
+    draw, alone = random.Random(f"{check.item}/{TWO_CHANGES}"), {one.change for one in first}
     known = {ast.unparse(ast.parse(source)), *(mutant.source for mutant in mutants(source))}
     for one in draw.choices(first, k=MOST):
         fitting = [
@@ -174,7 +174,8 @@ def _mutants(
             for mutant in mutants(one.source)
             if mutant.source not in known and mutant.change not in same
         ]
-        if fitting:
+        # Two changes of one place often cancel each other out.
+        if fitting := [two for two in fitting if two.change in alone] or fitting:
             two = draw.choice(fitting)
             known.add(two.source)
             yield TWO_CHANGES, f"{one.change}; {two.change}", version(two.source)

@@ -81,7 +81,7 @@ CHECK = Check(
     parts=(
         Part("values", "The slope is right.", draw, probe, weight=3),
         Part("shape", "Its shape is right.", draw, ask_shape),
-        not_allowed(draw, ["softmax"], autograd=False, longer=draw_longer),
+        not_allowed(["softmax"], draw, autograd=False, longer=draw_longer),
     ),
 )
 
@@ -101,8 +101,8 @@ def verdict(answer):
         (slope, 10, ""),
         (by_torch, 5, "torch's own `softmax`, which this task asks you to write out"),
         (by_rows, 5, "100 positions more take at least half as many calls more: a loop"),
-        (by_autograd, 5, "it asks autograd for the derivative"),
-        (by_torch_func, 5, "it asks autograd for the derivative"),
+        (by_autograd, 5, "it asks autograd for what this task asks you to derive"),
+        (by_torch_func, 5, "it asks torch.func for what"),
         (by_torch_and_rows, 5, "torch's own `softmax`"),  # two rules, one price
         (wrong, 2.5, ""),  # what another part is about is paid for there
         (wrong_by_torch, 1.25, "torch's own `softmax`"),

@@ -664,7 +664,7 @@ print("All visible tests passed.")
 # - The joint norm is the square root of the sum of the squares of *all* numbers in *all* tensors.
 # - If it is above `max_norm`, multiply every tensor **in place** by `max_norm / norm`. If not, change nothing: clipping never makes a gradient longer.
 # - Pass over `None`. Without any gradient the norm is 0. Norms from 0.000001 to a thousand billions occur.
-# - Not allowed: `nn.utils.clip_grad_norm_`. (It would not help: it adds a small number to the norm, and so its results differ.)
+# - `nn.utils.clip_grad_norm_` would not help: it adds a small number to the norm, and so its results differ.
 #
 # **By hand.** `[3, 0]` and `[0, 4]` have the joint norm 5. With `max_norm = 1` they become `[0.6, 0]` and `[0, 0.8]`. With `max_norm = 10` they stay. Both times 5 is returned.
 #

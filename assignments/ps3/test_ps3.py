@@ -113,21 +113,6 @@ def test_one_slip_costs_what_depends_on_it(item, slip, lost):
     assert CHECKS[item].parts[0].name not in found
 
 
-@pytest.mark.parametrize(
-    ("item", "mistake", "name"),
-    [
-        ("ps3_cross_entropy", "Torch's own function is called.", "cross_entropy"),
-        ("ps3_cross_entropy_gradient", "The derivative is asked of torch.func.", "autograd"),
-        ("ps3_elman_step", "Torch's own cell is called.", "rnn_tanh_cell"),
-        ("ps3_lstm_step", "Torch's own cell is called.", "lstm_cell"),
-    ],
-)
-def test_answer_that_lets_torch_do_the_task_is_told_so(item, mistake, name):
-    lost = _lost(item, CHECKS[item].mistake(mistake).implementation)
-    assert "values" in lost or {"memory", "hidden"} <= set(lost)
-    assert any(f"torch's own `{name}`" in message for message in lost.values())
-
-
 def test_answer_without_gradient_is_told_so():
     name = "The loss is cut from its graph, so that nothing can be learned from it."
     answer = CHECKS["ps3_cross_entropy"].mistake(name).implementation

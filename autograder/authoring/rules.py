@@ -106,15 +106,15 @@ def look(implementation, inputs):
         return n_calls
 
     broken = breaks(inputs["arguments"])
-    for name in used:
-        if name in inputs["functions"]:
-            return name
     if not inputs["autograd"]:
         if "torch.func" in used:
             return "torch.func"
         with torch.inference_mode():
             if not broken and breaks(inputs["arguments"]):
                 return "autograd"
+    for name in used:
+        if name in inputs["functions"]:
+            return name
     if inputs["long"] is not None and not broken:
         # In this order, since the first call of all may import something.
         n_long, n_short = count(inputs["long"]), count(inputs["arguments"])

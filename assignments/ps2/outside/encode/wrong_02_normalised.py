@@ -1,0 +1,28 @@
+# wrong: normalises the text (NFC): "e" with a loose accent becomes "é", and other bytes.
+# shows: "e\u0301".
+
+import re
+from itertools import pairwise
+
+
+import unicodedata
+
+
+def encode(text, vocabulary, merges, pattern):
+    ids = []
+    for match in re.finditer(pattern, unicodedata.normalize("NFC", text)):
+        ids += _word(match.group().encode("utf-8"), vocabulary, merges)
+    return ids
+
+
+def _word(word, vocabulary, merges):
+    ranks = {pair: r for r, pair in enumerate(merges)}
+    parts = [bytes([b]) for b in word]
+    while known := [p for p in pairwise(parts) if p in ranks]:
+        best = min(known, key=ranks.get)
+        i = 0
+        while i < len(parts) - 1:
+            if (parts[i], parts[i + 1]) == best:
+                parts[i : i + 2] = [best[0] + best[1]]
+            i += 1
+    return [vocabulary.index(p) for p in parts]

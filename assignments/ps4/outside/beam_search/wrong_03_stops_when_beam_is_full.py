@@ -1,0 +1,22 @@
+# wrong: stops as soon as n_beams texts are complete, though a better one may still come.
+# shows: n_beams = 1 is fine; with 2 beams and a positive alpha, or a sure live beginning, a later text is better.
+
+import math
+
+
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, done = [(0.0, ())], []
+    while live and len(done) < n_beams:
+        pool = []
+        for total, ids in live:
+            for i, lp in enumerate(next_log_probs(ids).tolist()):
+                if lp > -math.inf:
+                    pool.append((total + lp, (*ids, i)))
+        pool.sort(key=lambda e: (-e[0], e[1]))
+        live = []
+        for total, ids in pool[:n_beams]:
+            if ids[-1] == eos_id or len(ids) >= max_length:
+                done.append((total / ((5 + len(ids)) / 6) ** alpha, ids))
+            else:
+                live.append((total, ids))
+    return sorted(done, key=lambda d: (-d[0], d[1]))[:n_beams]

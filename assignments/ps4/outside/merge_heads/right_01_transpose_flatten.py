@@ -1,0 +1,2 @@
+def merge_heads(heads):
+    return heads.transpose(-3, -2).flatten(start_dim=-2)

@@ -39,7 +39,8 @@ def tensor_case(
     Args:
         dtype: of the result.
         layout: how float tensors lie in memory: "plain", or "gaps", every other number of another
-            tensor, with two axes swapped, so that `view` fails.
+            tensor, not from its start, with two axes swapped, so that `view` fails; a dict is in
+            another order then.
         take: picks one of several results.
     """
     inputs = {
@@ -67,14 +68,15 @@ def call(implementation, inputs):
 
     def lay_out(argument):
         if isinstance(argument, dict):
-            return {key: lay_out(value) for key, value in argument.items()}
+            pairs = list(argument.items())
+            return {key: lay_out(v) for key, v in pairs[:: -1 if inputs["layout"] == "gaps" else 1]}
         if isinstance(argument, tuple):
             return tuple(map(lay_out, argument))
         is_float = isinstance(argument, torch.Tensor) and argument.is_floating_point()
         if not is_float or argument.dim() == 0 or inputs["layout"] == "plain":
             return argument
         swapped = argument.transpose(0, min(1, argument.dim() - 1))
-        gaps = torch.stack([swapped, torch.full_like(swapped, 7.0)], dim=-1)[..., 0]
+        gaps = torch.stack([torch.full_like(swapped, 7.0), swapped], dim=-1)[..., 1]
         return gaps.transpose(0, min(1, argument.dim() - 1))
 
     result = implementation(*map(lay_out, inputs["arguments"]))
@@ -115,7 +117,7 @@ def call_elsewhere(implementation, inputs):
     import torch
 
     before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
+    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.bfloat16)
     try:
         result = implementation(*inputs["arguments"])
     except Exception:
@@ -136,9 +138,10 @@ def call_twice(implementation, inputs):
 
     def ask():
         try:
-            return implementation(*arguments)
+            result = implementation(*arguments)
         except Exception:
             return None  # whether there is a result is the business of other parts
+        return tuple(result) if isinstance(result, tuple) else result
 
     def numbers(result):
         parts = result if isinstance(result, tuple) else (result,)

@@ -101,15 +101,17 @@ def add_in_place(counts, history, token, *, k, vocab_size):
 MISTAKES = mistakes(
     right_answer,
     mistake(
-        "Room is made only for the tokens seen after this history.",
+        "Only the tokens seen after this history are counted below the line.",
         replace={
-            "followers = counts.get(history, Counter())": "followers = counts.get(history)\n"
-            "if not followers:\n"
-            "    return 1 / vocab_size",
+            "followers = counts.get(history, Counter())": """
+                followers = counts.get(history)
+                if not followers:
+                    return 1 / vocab_size
+            """,
             "k * vocab_size)": "k * len(followers))",
         },
-        hint="You make room below the line for the tokens seen after this history. But every "
-        "token of the vocabulary gets k, so V of them need room.",
+        hint="Below the line you add k for each token seen after this history. But every "
+        "token of the vocabulary gets k: add k times V.",
     ),
     mistake(
         "The denominator gets V instead of k times V.",
@@ -131,15 +133,17 @@ MISTAKES = mistakes(
     mistake(
         "A history that was never seen gives everything probability 0.",
         replace={
-            "followers = counts.get(history, Counter())": "if history not in counts:\n"
-            "    return 0.0\n"
-            "followers = counts[history]",
+            "followers = counts.get(history, Counter())": """
+                if history not in counts:
+                    return 0.0
+                followers = counts[history]
+            """,
         },
         hint="After a history that was never seen, your probabilities are all 0 and sum to 0. Put "
         "counts of 0 into the formula: what comes out?",
     ),
     mistake(
-        "V is taken for the number of histories.",
+        "The number of histories stands in the place of V.",
         replace={"k * vocab_size": "k * len(counts)"},
         hint="len(counts) is the number of histories. V is the number of different tokens that "
         "may come next, and is given to you.",
@@ -153,7 +157,7 @@ MISTAKES = mistakes(
     mistake(
         "The k is added below the line, but not above it.",
         replace={"(followers[token] + k)": "followers[token]"},
-        hint="You make room below the line, but give it to nobody. Look at the numerator.",
+        hint="You add k below the line, but to no count above it. Look at the numerator.",
     ),
     add_in_place,
     mistake(

@@ -7,6 +7,7 @@ from autograder.authoring.checks import (
     Check,
     Part,
     alternatives,
+    counted,
     mistake,
     mistakes,
     nothing_else_changes,
@@ -31,9 +32,8 @@ def _draw_continuations(rng: Generator, sizes: Sizes) -> list[Case]:
     for kind, order, lengths in sizes:
         tokens, eos = alphabet(kind, 4)
         counts = count(text(rng, tokens, lengths), order + 1, eos)
-        cases.append(
-            Case(f"order {order}, tokens that are {kind}", {"counts": counts, "order": order})
-        )
+        label = f"order {order}, {counted(len(lengths), 'document')} of {kind}"
+        cases.append(Case(label, {"counts": counts, "order": order}))
     return cases
 
 
@@ -97,6 +97,15 @@ def continue_and_change(implementation, inputs):
     return plain, {history: dict(row) for history, row in counts.items()}
 
 
+def form(implementation, inputs):
+    """Return whether the result is a dict of Counters, which answer 0 for what was never seen."""
+    from collections import Counter
+
+    counts = {history: Counter(row) for history, row in inputs["counts"].items()}
+    result = implementation(counts, inputs["order"])
+    return isinstance(result, dict), {isinstance(row, Counter) for row in result.values()}
+
+
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -114,7 +123,7 @@ PARTS = (
         "Each n-gram is counted once for every different token seen before it.",
         draw_continuations,
         continue_once,
-        weight=6,
+        weight=7,
     ),
     Part(
         "starts",
@@ -122,6 +131,13 @@ PARTS = (
         draw_start_continuations,
         continue_once,
         weight=3,
+    ),
+    Part(
+        "form",
+        "The result is a dict of Counters, which answer 0 for a token that was never seen.",
+        draw_start_continuations,
+        form,
+        weight=0.5,
     ),
     nothing_else_changes(
         "The old counts stay as they are, even when the new ones change later.",
@@ -172,9 +188,11 @@ MISTAKES = mistakes(
     mistake(
         "Histories at the start of a document are lost.",
         replace={
-            "row = result.setdefault(shorter, Counter())": "if len(history) < order:\n"
-            "    continue\n"
-            "row = result.setdefault(shorter, Counter())",
+            "row = result.setdefault(shorter, Counter())": """
+                if len(history) < order:
+                    continue
+                row = result.setdefault(shorter, Counter())
+            """,
         },
         hint="At the start of a document, histories are shorter, and they disappear in your "
         "answer. Nothing can stand before them, so they keep what they have.",
@@ -212,10 +230,12 @@ MISTAKES = mistakes(
     mistake(
         "The starts of the new counts are the old counters themselves.",
         replace={
-            "row = result.setdefault(shorter, Counter())": "if len(history) < order:\n"
-            "    result[history] = followers\n"
-            "    continue\n"
-            "row = result.setdefault(shorter, Counter())",
+            "row = result.setdefault(shorter, Counter())": """
+                if len(history) < order:
+                    result[history] = followers
+                    continue
+                row = result.setdefault(shorter, Counter())
+            """,
         },
         hint="The numbers are right, but some of your counters are the very objects of the "
         "argument. A later change of one changes the other. Make a new counter.",
@@ -262,7 +282,7 @@ def by_two_steps(counts, order):
 
 
 def by_plain_dictionaries(counts, order):
-    """Counts in plain dictionaries, a row at a time."""
+    """Counts a row at a time in a plain dictionary, and makes a counter of it."""
     result = {}
     shorter = {h if len(h) < order else h[1:] for h in counts}
     for history in shorter:
@@ -270,7 +290,7 @@ def by_plain_dictionaries(counts, order):
         row = dict(counts[history]) if history in counts and len(history) < order else {}
         for token in {token for followers in longer for token in followers}:
             row[token] = row.get(token, 0) + sum(token in followers for followers in longer)
-        result[history] = row
+        result[history] = Counter(row)
     return result
 
 

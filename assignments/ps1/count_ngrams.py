@@ -180,6 +180,14 @@ def count_growing(implementation, inputs):
     return half, whole, grows
 
 
+def form(implementation, inputs):
+    """Return whether the result is a dict of Counters, which answer 0 for what was never seen."""
+    from collections import Counter
+
+    counts = implementation(inputs["documents"], inputs["order"], inputs["eos"])
+    return isinstance(counts, dict), {isinstance(row, Counter) for row in counts.values()}
+
+
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -215,6 +223,13 @@ PARTS = (
         draw_edge_documents,
         count_once,
         weight=1.5,
+    ),
+    Part(
+        "form",
+        "The result is a dict of Counters, which answer 0 for a token that was never seen.",
+        draw_edge_documents,
+        form,
+        weight=0.5,
     ),
     nothing_else_changes(KEEPS, draw_all_documents, count_twice),
     Part(
@@ -347,6 +362,17 @@ MISTAKES = mistakes(
         "is made: is it inside the loop?",
     ),
     mistake(
+        "The rows are plain dicts, which know nothing of a token that was never seen.",
+        replace={
+            "counts.setdefault(history, Counter())[padded[t]] += 1": """
+                row = counts.setdefault(history, {})
+                row[padded[t]] = row.get(padded[t], 0) + 1
+            """,
+        },
+        hint="Your counts are right, but the rows are plain dicts. A later task asks them for "
+        "tokens that were never seen: a Counter answers 0, a dict raises a KeyError.",
+    ),
+    mistake(
         "Each follower is counted once, however often it came.",
         replace={"[padded[t]] += 1": "[padded[t]] = 1"},
         hint="You note that a token came after a history, but not how often. Look at the line "
@@ -386,7 +412,7 @@ def by_window(documents, order, eos):
 
 
 def by_plain_dictionaries(documents, order, eos):
-    """Counts in plain dictionaries."""
+    """Counts in plain dictionaries, and makes counters of them at the end."""
     counts = {}
     for document in documents:
         padded = (eos, *document, eos)
@@ -394,7 +420,7 @@ def by_plain_dictionaries(documents, order, eos):
             *history, token = padded[max(0, end - order) : end]
             row = counts.setdefault(tuple(history), {})
             row[token] = row.get(token, 0) + 1
-    return counts
+    return {history: Counter(row) for history, row in counts.items()}
 
 
 def by_grams(documents, order, eos):

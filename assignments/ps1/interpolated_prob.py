@@ -109,8 +109,10 @@ MISTAKES = mistakes(
     mistake(
         "The weights are taken from the wrong end.",
         replace={
-            "mixed, used = weights[0] / vocab_size, weights[0]": "weights = weights[::-1]\n"
-            "mixed, used = weights[0] / vocab_size, weights[0]",
+            "mixed, used = weights[0] / vocab_size, weights[0]": """
+                weights = weights[::-1]
+                mixed, used = weights[0] / vocab_size, weights[0]
+            """,
         },
         hint="The first weight belongs to the uniform, the last to the highest order. You seem to "
         "read them the other way round.",
@@ -156,8 +158,9 @@ MISTAKES = mistakes(
         "The largest contribution is taken instead of their sum.",
         replace={
             "mixed +=": "share =",
-            "used += weights[length + 1]": "mixed, used = max(mixed, share), used + weights[length "
-            "+ 1]",
+            "used += weights[length + 1]": (
+                "mixed, used = max(mixed, share), used + weights[length + 1]"
+            ),
         },
         hint="You keep the largest contribution. A mixture is the sum of all of them.",
     ),
@@ -180,8 +183,9 @@ MISTAKES = mistakes(
     mistake(
         "Looking up adds histories to the counts.",
         replace={
-            "counts.get(history[len(history) - length :])": "counts.setdefault(history[len(history)"
-            " - length :], Counter())",
+            "counts.get(history[len(history) - length :])": (
+                "counts.setdefault(history[len(history) - length :], Counter())"
+            ),
         },
         hint="The numbers are right. But your look-up stores empty histories in the counts. Use a "
         "way of asking that stores nothing.",

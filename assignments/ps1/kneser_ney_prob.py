@@ -176,9 +176,11 @@ MISTAKES = mistakes(
     mistake(
         "Order 1 is not smoothed, so words never seen are impossible.",
         replace={
-            "if length <= len(history) and followers:": "if length == 0:\n"
-            "    prob = followers[token] / sum(followers.values())\n"
-            "elif length <= len(history) and followers:",
+            "if length <= len(history) and followers:": """
+                if length == 0:
+                    prob = followers[token] / sum(followers.values())
+                elif length <= len(history) and followers:
+            """,
         },
         hint="Your order 1 is a plain relative frequency. It is discounted like the others, and "
         "what that frees goes to the uniform. Otherwise new words are impossible.",
@@ -192,9 +194,11 @@ MISTAKES = mistakes(
     mistake(
         "After a history that was never seen, everything has probability 0.",
         replace={
-            "if length <= len(history) and followers:": "if length <= len(history):\n"
-            "    if not followers:\n"
-            "        return 0.0",
+            "if length <= len(history) and followers:": """
+                if length <= len(history):
+                    if not followers:
+                        return 0.0
+            """,
         },
         hint="When an order has never seen the history, it steps aside: P_n is P_{n-1} then. You "
         "return 0.",
@@ -218,8 +222,9 @@ MISTAKES = mistakes(
     mistake(
         "Looking up adds histories to the counts.",
         replace={
-            "counts.get(history[len(history) - length :])": "counts.setdefault(history[len(history)"
-            " - length :], Counter())",
+            "counts.get(history[len(history) - length :])": (
+                "counts.setdefault(history[len(history) - length :], Counter())"
+            ),
         },
         hint="The numbers are right. But your look-up stores empty histories in the counts. Use a "
         "way of asking that stores nothing.",

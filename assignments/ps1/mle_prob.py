@@ -125,10 +125,11 @@ MISTAKES = mistakes(
         "task. Maximum likelihood says 0 after a history that was never seen.",
     ),
     mistake(
-        "Tokens that were never seen get a little probability for free.",
+        "Tokens that were never seen get a small probability.",
         replace={
-            "followers[token] / total if total else 0.0": "max(followers[token] / max(total, 1), 1e"
-            "-10)",
+            "followers[token] / total if total else 0.0": (
+                "max(followers[token] / max(total, 1), 1e-10)"
+            ),
         },
         hint="You avoid zeros. Maximum likelihood is honest: what was never seen has probability "
         "0. With your floor, the probabilities sum to more than 1.",

@@ -157,6 +157,7 @@ documents = [list(sentence) for sentence in SENTENCES]
 bigrams = count_ngrams(documents, 2, EOS)
 assert isinstance(bigrams, dict), f"return a dict, not a {type(bigrams).__name__}"
 assert all(isinstance(history, tuple) for history in bigrams), "each key of the dict is a tuple"
+assert all(isinstance(row, Counter) for row in bigrams.values()), "each value is a Counter"
 assert (EOS,) in bigrams, "the first word of a sentence has a history too: (EOS,)"
 assert () not in bigrams, "the start EOS is given, so it is never a target"
 assert all(len(history) == 1 for history in bigrams), "at order 2 each history is one token"
@@ -190,7 +191,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams`, so every count in it is at least 1; it may be a `defaultdict` |
+# | `counts` | `dict[tuple, Counter]` | as from `count_ngrams`, so each history has a follower, and every count is at least 1; it may be a `defaultdict` |
 # | `history` | `tuple` | looked up as it is |
 # | `token` | a token | may be one that was never seen |
 # | **returns** | `float` | the estimate; 0.0 if `history` was never seen |
@@ -605,6 +606,7 @@ def continuation_counts(counts, order):
 counts = toy_bigrams()
 contexts = continuation_counts(counts, 1)
 assert isinstance(contexts, dict), f"return a dict, not a {type(contexts).__name__}"
+assert all(isinstance(row, Counter) for row in contexts.values()), "each value is a Counter"
 assert set(contexts) == {()}, f"at order 1 the only history is (); you have {list(contexts)}"
 assert contexts[()]["the"] == 1, "'the' was seen three times, but after one token only"
 assert contexts[()]["sat"] == 2, "'sat' was seen after cat and after dog"
@@ -837,3 +839,84 @@ def write(order, seed, longest=60):
 
 for order in (1, 2, 3, 5):
     print(f"order {order}: {write(order, seed=order)}\n")
+
+# %% [markdown]
+# ## Harder, for whoever wants more (not graded)
+#
+# **Modified Kneser–Ney** (Chen and Goodman 1999) takes less off a count of 1 than off a larger one: order $n$ has three discounts, $D_1$ for counts of 1, $D_2$ for counts of 2, $D_3$ for all above. What a history frees is the sum of what was taken: $D_1 N_1 + D_2 N_2 + D_3 N_{3+}$, where $N_1$ counts the followers that were seen once, and so on. Write it, set `TRY_MODIFIED = True`, and run the tests.
+
+
+# %% tags=["workshop"]
+TRY_MODIFIED = False  # True: run the tests below
+
+
+def modified_kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    """Return the probability of `token`; `discounts` has a triple for each order."""
+    raise NotImplementedError("write modified Kneser–Ney here")
+
+
+if TRY_MODIFIED:
+    contexts = {(): Counter({"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2})}
+    tables, V = [contexts, toy_bigrams(), toy_trigrams()], len(VOCABULARY)
+    triples = [(0.5, 0.7, 0.9), (0.4, 0.6, 0.8), (0.3, 0.5, 0.7)]
+    for history in [(), ("the",), (EOS, "the"), ("bird",)]:
+        plain = kneser_ney_prob(tables, history, "cat", discounts=[0.4, 0.5, 0.6], vocab_size=V)
+        p = modified_kneser_ney_prob(
+            tables, history, "cat", discounts=[(d,) * 3 for d in (0.4, 0.5, 0.6)], vocab_size=V
+        )
+        assert abs(p - plain) < 1e-12, "three equal discounts are plain Kneser–Ney"
+        probs = [
+            modified_kneser_ney_prob(tables, history, token, discounts=triples, vocab_size=V)
+            for token in VOCABULARY
+        ]
+        assert abs(sum(probs) - 1) < 1e-12, f"after {history} they sum to {sum(probs):.6g}"
+    p = modified_kneser_ney_prob([contexts], (), "sat", discounts=[(0.5, 0.7, 0.9)], vocab_size=7)
+    # Seen twice of 8; freed are 0.5 for each of four tokens and 0.7 for each of two.
+    assert abs(p - ((2 - 0.7) / 8 + (4 * 0.5 + 2 * 0.7) / 8 / 7)) < 1e-12, f"by hand; not {p:.6g}"
+    print("All visible tests passed.")
+
+# %% [markdown]
+# ## An open challenge (not graded)
+#
+# **Two minutes of CPU time, two thousand stories: how few bits per byte do you need?** The cell below measures a model on the thirty held-out stories: the bits that it needs for each byte of their text, whatever its tokens are. So you may also change the tokens. The number to beat is that of your own Kneser–Ney model of order 5, which the cell prints first. Other orders, other discounts, one for each order or three, a mixture of models, a cache of the words that the story has used: everything is allowed, but not a word of the held-out stories before its turn.
+
+# %% tags=["workshop"]
+import time
+
+TAKE_PART = False  # True: measure the model to beat, and yours
+CPU_SECONDS = 120
+
+
+def bits_per_byte(model):
+    # `model(story)` yields the natural logarithm of the probability of each token, and of the end.
+    nats = -sum(sum(model(story)) for story in stories.valid[:30])
+    return nats / math.log(2) / sum(len(story.encode("utf-8")) for story in stories.valid[:30])
+
+
+def model_to_beat(story, order=5):
+    tokens = [eos, *tokenizer.encode(story), eos]
+    for position in range(1, len(tokens)):
+        history = context_of(tokens[:position], order, eos)
+        yield math.log(
+            kneser_ney_prob(
+                to_beat_tables,
+                history,
+                tokens[position],
+                discounts=[DISCOUNT] * order,
+                vocab_size=vocab_size,
+            )
+        )
+
+
+def my_model(story):
+    # Yours: replace it.
+    return model_to_beat(story)
+
+
+if TAKE_PART:
+    start = time.process_time()
+    to_beat_tables = kneser_ney_counts(train, 5)
+    print(f"to beat: {bits_per_byte(model_to_beat):.4f} bits per byte")
+    print(f"yours:   {bits_per_byte(my_model):.4f} bits per byte")
+    used = time.process_time() - start
+    print(f"{used:.0f} s of CPU time of {CPU_SECONDS}" + ("" if used < CPU_SECONDS else ": too long"))

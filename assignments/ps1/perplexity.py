@@ -205,7 +205,7 @@ MISTAKES = mistakes(
         hint="Check the number by which you divide. Every entry of log_probs is one target.",
     ),
     mistake(
-        "The arguments are taken for probabilities.",
+        "The arguments are treated as probabilities.",
         replace={"math.exp(-mean)": "float(np.exp(-np.mean(np.log(np.abs(log_probs)))))"},
         hint="The arguments are logarithms already. You seem to take the logarithm once more.",
     ),

@@ -71,7 +71,10 @@ def draw_uneven_lines(rng: Generator) -> list[Case]:
         probs = [*zip(tokens, shares, strict=True), (eos, 0.0)]
         inputs = {"probs": probs, "us": [1 - 1e-13, *middles]}
         cases.append(Case(f"{size + 1} tokens, u beyond the sum", inputs))
-    return cases
+    # Where the sum is a little below 1, no piece is stretched: 0.5 is still the border.
+    halves = [("left", 0.5), ("right", 0.5 - 1e-10), ("never", 0.0)]
+    inputs = {"probs": halves, "us": [0.5, 0.5 - 2e-11, 1 - 2e-10, 1 - 2e-11]}
+    return [*cases, Case("a border in the middle of the line", inputs)]
 
 
 def draw_all_lines(rng: Generator) -> list[Case]:
@@ -189,7 +192,7 @@ def sample_uniformly(probs, u):
     "repeat what it did. Use u instead.",
 )
 def sample_own_chance(probs, u):
-    """The place u is ignored and the random generator asked."""
+    """A random generator is used, and u is ignored."""
     return random.choices(list(probs), weights=list(probs.values()))[0]
 
 
@@ -212,8 +215,9 @@ MISTAKES = mistakes(
     mistake(
         "The pieces are sorted by length.",
         replace={
-            "total = 0.0": "total, probs = 0.0, dict(sorted(probs.items(), key=lambda item: -item[1"
-            "]))",
+            "total = 0.0": (
+                "total, probs = 0.0, dict(sorted(probs.items(), key=lambda item: -item[1]))"
+            ),
         },
         hint="You sort the tokens first. The contract asks for the order of the dictionary; so "
         "the same u must lead to the same token for everyone.",

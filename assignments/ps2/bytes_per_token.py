@@ -73,6 +73,10 @@ def draw_nothing_to_measure(rng: Generator) -> list[Case]:
         _measured(rng, "empty texts only", ["", ""]),
         _measured(rng, "no texts", []),
         Case("a text that gives no token", {"texts": ["abc"], "ids": {"abc": []}}),
+        Case(
+            "a text that gives no token among others",
+            {"texts": ["ab ", "  ", "c"], "ids": {"ab ": [1, 2], "  ": [], "c": [1]}},
+        ),
     ]
 
 
@@ -227,8 +231,9 @@ MISTAKES = mistakes(
     mistake(
         "The fraction stands upside down.",
         replace={
-            "sum(len(text.encode()) for text in texts) / n_tokens": "n_tokens / sum(len(text.encode"
-            "()) for text in texts)",
+            "sum(len(text.encode()) for text in texts) / n_tokens": (
+                "n_tokens / sum(len(text.encode()) for text in texts)"
+            ),
         },
         hint="Your fraction stands upside down: bytes per token means that you divide the bytes "
         "by the tokens.",
@@ -272,14 +277,15 @@ MISTAKES = mistakes(
         "have to cover them too.",
     ),
     mistake(
-        "The texts of the caller are used up.",
+        "The caller's texts are emptied.",
         replace={
-            "n_tokens = sum(len(tokenizer.encode(text)) for text in texts)": "n_bytes = n_tokens "
-            "= 0\n"
-            "while texts:\n"
-            "    text = texts.pop()\n"
-            "    n_bytes += len(text.encode())\n"
-            "    n_tokens += len(tokenizer.encode(text))",
+            "n_tokens = sum(len(tokenizer.encode(text)) for text in texts)": """
+                n_bytes = n_tokens = 0
+                while texts:
+                    text = texts.pop()
+                    n_bytes += len(text.encode())
+                    n_tokens += len(tokenizer.encode(text))
+            """,
             "sum(len(text.encode()) for text in texts)": "n_bytes",
         },
         hint="The value is right, but the caller's list of texts is empty afterwards. Walk over "

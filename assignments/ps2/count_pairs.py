@@ -34,6 +34,7 @@ def draw_words(rng: Generator) -> list[Case]:
         _counted("2 words", rng, [uneven(rng, n, 3) for n in (5, 2)]),
         _counted("5 words", rng, [uneven(rng, n, 4) for n in (7, 3, 9, 4, 6)]),
         _counted("7 words with long ids", rng, [[i + 300 for i in uneven(rng, 5, 3)]] * 7),
+        _counted("ids beyond 16 bits", rng, [[0, 65_536, 1, 99_999, 0, 100_000], [1, 0, 65_537]]),
         _counted("equal words, and a pair in both orders", rng, [[0, 1, 0, 1, 0], [1, 0, 2]] * 3),
         _counted("a word of 200 ids", rng, [uneven(rng, 200, 5), [0, 1]]),
     ]
@@ -182,7 +183,7 @@ MISTAKES = mistakes(
     ),
     count_across_words,
     mistake(
-        "A pair and its reverse are taken for the same.",
+        "A pair and its reverse are counted as the same pair.",
         replace={"pairs[pair]": "pairs[min(pair), max(pair)]"},
         hint="You seem to sort the two ids. But what stands left and what stands right matters: "
         "'on' and 'no' are different tokens.",
@@ -205,20 +206,24 @@ MISTAKES = mistakes(
     mistake(
         "Any two ids of a word are counted, neighbours or not.",
         replace={
-            "for pair in pairwise(ids):": "for place, first in enumerate(ids):\n"
-            "    for second in ids[place + 1 :]:\n"
-            "        pairs[first, second] += n",
+            "for pair in pairwise(ids):": """
+                for place, first in enumerate(ids):
+                    for second in ids[place + 1 :]:
+                        pairs[first, second] += n
+            """,
             "pairs[pair] += n": "",
         },
         hint="You count all combinations of two ids in a word. Only neighbours can be merged, so "
         "only neighbours count.",
     ),
     mistake(
-        "The words of the caller are used up.",
+        "The caller's words are emptied.",
         replace={
-            "for pair in pairwise(ids):": "while len(ids) > 1:\n"
-            "    first = ids.pop(0)\n"
-            "    pairs[first, ids[0]] += n",
+            "for pair in pairwise(ids):": """
+                while len(ids) > 1:
+                    first = ids.pop(0)
+                    pairs[first, ids[0]] += n
+            """,
             "pairs[pair] += n": "",
         },
         hint="The counts are right, but afterwards the words of the caller are empty. Walk over "

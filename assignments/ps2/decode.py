@@ -76,6 +76,7 @@ def draw_other_ids(rng: Generator) -> list[Case]:
     size, plain = len(vocabulary), _ids(rng, learned, 5)
     lists = {
         "a special token": [[*plain, size - 2, *plain, size - 1]],
+        "a byte order mark at the start": [[0xEF, 0xBB, 0xBF, *plain]],
         "special tokens at both ends": [[size - 2, *plain, size - 1, size - 1], [size - 1]],
         "a special token inside a character": [[195, size - 2, 169], [0xE6, 0x97, size - 1, 0xA5]],
         "no ids": [plain, []],
@@ -190,8 +191,9 @@ MISTAKES = mistakes(
     mistake(
         "Each token is made text on its own.",
         replace={
-            'b"".join(token for token in tokens if isinstance(token, bytes))': '[t.decode(errors="'
-            'replace") for t in tokens if isinstance(t, bytes)]',
+            'b"".join(token for token in tokens if isinstance(token, bytes))': (
+                '[t.decode(errors="replace") for t in tokens if isinstance(t, bytes)]'
+            ),
             'data.decode("utf-8", errors="replace")': '"".join(data)',
         },
         hint="You make text of each token on its own. A character may begin in one token and end "
@@ -230,8 +232,9 @@ MISTAKES = mistakes(
     mistake(
         "The names of special tokens are written into the text.",
         replace={
-            "token for token in tokens if isinstance(token, bytes)": "token if isinstance(token, "
-            "bytes) else token.encode() for token in tokens",
+            "token for token in tokens if isinstance(token, bytes)": (
+                "token if isinstance(token, bytes) else token.encode() for token in tokens"
+            ),
         },
         hint="The names of special tokens stand in your text. They mark where a document ends, "
         "and are no part of it. Leave them out.",
@@ -251,8 +254,9 @@ MISTAKES = mistakes(
     mistake(
         "Ids that no token has are skipped in silence.",
         replace={
-            'raise ValueError("an id is outside")': "ids = [i for i in ids if 0 <= i < len("
-            "vocabulary)]",
+            'raise ValueError("an id is outside")': (
+                "ids = [i for i in ids if 0 <= i < len(vocabulary)]"
+            ),
         },
         hint="You skip ids that no token has. Then a mistake somewhere else would never be "
         "noticed. Your function should raise a ValueError.",
@@ -264,19 +268,21 @@ MISTAKES = mistakes(
         "tokens, so they belong to it.",
     ),
     mistake(
-        "An id is taken for the number of a character.",
+        "An id is used as the number of a character.",
         replace={
-            'data.decode("utf-8", errors="replace")': '"".join(chr(i) for i in ids if isinstance('
-            "vocabulary[i], bytes))",
+            'data.decode("utf-8", errors="replace")': (
+                '"".join(chr(i) for i in ids if isinstance(vocabulary[i], bytes))'
+            ),
         },
-        hint="You take an id for the number of a character. This works by luck for ASCII only. "
+        hint="You use an id as the number of a character. This works by luck for ASCII only. "
         "Look the id up in the vocabulary.",
     ),
     mistake(
-        "The ids of the caller are used up.",
+        "The caller's ids are emptied.",
         replace={
-            "tokens = [vocabulary[i] for i in ids]": "tokens = [vocabulary[ids.pop(0)] for _ in "
-            "range(len(ids))]",
+            "tokens = [vocabulary[i] for i in ids]": (
+                "tokens = [vocabulary[ids.pop(0)] for _ in range(len(ids))]"
+            ),
         },
         hint="The text is right, but the caller's list of ids is empty afterwards. Walk over it "
         "without taking anything out; you need no pop.",

@@ -69,6 +69,7 @@ def draw_borders(rng: Generator) -> list[Case]:
         _text_case("two words and a comma", [phrase], SPLIT, learned),
         _text_case("another pattern", [halves], r"[a-m]+|[^a-m]+", trained([halves] * 2, 9, WHOLE)),
         _text_case("a pattern for lines", [lines], r".+|\n", trained([lines], 99, WHOLE)),
+        _text_case("spaces behind the words", [phrase], r"\S+\s*", learned),
     ]
 
 
@@ -250,8 +251,9 @@ MISTAKES = mistakes(
     mistake(
         "The text is split at its spaces, and each word but the first is given one.",
         replace={
-            "re.findall(pattern, text)": '[" " * (place > 0) + word for place, word in enumerate('
-            "text.split())]",
+            "re.findall(pattern, text)": (
+                '[" " * (place > 0) + word for place, word in enumerate(text.split())]'
+            ),
         },
         hint="You put one space before each word. But the text may have two, a tab, or one at its "
         "end. Do not rebuild what you can keep: let the pattern cut.",

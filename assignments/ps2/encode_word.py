@@ -300,9 +300,10 @@ MISTAKES = mistakes(
     mistake(
         "The rank of a merge is returned as its id.",
         replace={
-            "return [vocabulary.index(piece) for piece in pieces]": "made = [a + b for a, b in "
-            "merges]\n"
-            "return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]",
+            "return [vocabulary.index(piece) for piece in pieces]": """
+                made = [a + b for a, b in merges]
+                return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]
+            """,
         },
         hint="You give a merge its place in the list of merges as id. But ids count from the "
         "start of the vocabulary, where the 256 bytes stand.",
@@ -310,8 +311,9 @@ MISTAKES = mistakes(
     mistake(
         "Bytes that are in no merge are lost.",
         replace={
-            "[vocabulary.index(piece) for piece in pieces]": "[vocabulary.index(p) for p in pieces "
-            "if p in {a + b for a, b in merges}]",
+            "[vocabulary.index(piece) for piece in pieces]": (
+                "[vocabulary.index(p) for p in pieces if p in {a + b for a, b in merges}]"
+            ),
         },
         hint="Some bytes of the word are missing from your ids. A byte that no merge has touched "
         "is a token too.",
@@ -325,14 +327,15 @@ MISTAKES = mistakes(
     mistake(
         "A word is one token or nothing but bytes.",
         replace={
-            "[vocabulary.index(piece) for piece in pieces]": "[vocabulary.index(word)] if word in "
-            "vocabulary else list(word)",
+            "[vocabulary.index(piece) for piece in pieces]": (
+                "[vocabulary.index(word)] if word in vocabulary else list(word)"
+            ),
         },
         hint="You know whole words and single bytes, and nothing between. Most words are made of "
         "several longer tokens: merge step by step.",
     ),
     mistake(
-        "The merges of the caller are used up.",
+        "The caller's merges are emptied.",
         replace={"for pair in merges:": "for _ in range(len(merges)):\n    pair = merges.pop(0)"},
         hint="The ids are right, but you have emptied the caller's list of merges, and the next "
         "word will find none. Walk over it without taking anything out.",

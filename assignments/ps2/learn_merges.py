@@ -162,6 +162,7 @@ def draw_stops(rng: Generator) -> list[Case]:
         _training("room for the bytes only", words, 256, 1),
         _training("no words", {}, 300, 1),
         _training("words without a pair", {b"": 9, b"a": 9}, 300, 1),
+        _training("a short word before a long one", {b"a": 9, b"": 4, b"bcb": 5}, 300, 1),
     ]
 
 
@@ -332,14 +333,15 @@ MISTAKES = mistakes(
     mistake(
         "The words are joined to one text, and merges cross their borders.",
         replace={
-            "[list(word) for word in words], list(words.values())": "[[b for word, n in words.items"
-            "() for b in word * n]], [1]",
+            "[list(word) for word in words], list(words.values())": (
+                "[[b for word, n in words.items() for b in word * n]], [1]"
+            ),
         },
         hint="You seem to join the words to one text. Then the end of a word and the start of the "
         "next become a pair. Keep one list of ids for each word.",
     ),
     mistake(
-        "The words of the caller are used up.",
+        "The caller's words are emptied.",
         replace={"while len(tokens) < n_tokens:": "words.clear()\nwhile len(tokens) < n_tokens:"},
         hint="The merges are right, but the dict of the caller is empty afterwards. Read the "
         "words without taking them out.",

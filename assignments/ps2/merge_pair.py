@@ -39,7 +39,10 @@ def draw_merges(rng: Generator) -> list[Case]:
     # The merged id may be an id of the pair, or stand in the list already.
     ids = [5, 0, 5, 0, 7]
     inputs = {"questions": [(ids, pair, new) for pair in [(5, 0), (0, 5)] for new in (0, 5, 7)]}
-    return [*cases, Case("a merged id that is known", inputs)]
+    inputs["questions"] += [([1, 2, 2, 1, 2, 2, 2], (1, 2), 1), ([12, 1, 2, 1, 21, 1], (2, 1), 7)]
+    cases.append(Case("a merged id that is known", inputs))
+    long = [0, 1] * 3 + [2] * 3000 + [0, 1]
+    return [*cases, Case("thousands of ids", {"questions": [(long, (0, 1), 5)]})]
 
 
 def draw_merge_runs(rng: Generator) -> list[Case]:
@@ -247,8 +250,9 @@ MISTAKES = mistakes(
     mistake(
         "At the last id a right neighbour is looked up that does not exist.",
         replace={
-            "tuple(ids[place : place + 2]) == pair": "ids[place] == pair[0] and ids[place + 1] == "
-            "pair[1]",
+            "tuple(ids[place : place + 2]) == pair": (
+                "ids[place] == pair[0] and ids[place + 1] == pair[1]"
+            ),
         },
         hint="You ask for the right neighbour of the last id, and there is none. What should you "
         "check before you look there? A slice would not complain.",
@@ -257,8 +261,9 @@ MISTAKES = mistakes(
     mistake(
         "The reverse of the pair is merged as well.",
         replace={
-            "tuple(ids[place : place + 2]) == pair": "sorted(ids[place : place + 2]) == sorted(pair"
-            ")",
+            "tuple(ids[place : place + 2]) == pair": (
+                "sorted(ids[place : place + 2]) == sorted(pair)"
+            ),
         },
         hint="You merge the pair and its reverse. Compare the left id with the first of the pair, "
         "and the right one with the second.",
@@ -266,8 +271,9 @@ MISTAKES = mistakes(
     mistake(
         "Only the first id of the pair is compared.",
         replace={
-            "tuple(ids[place : place + 2]) == pair": "ids[place] == pair[0] and place + 1 < len(ids"
-            ")",
+            "tuple(ids[place : place + 2]) == pair": (
+                "ids[place] == pair[0] and place + 1 < len(ids)"
+            ),
         },
         hint="You merge wherever the first id of the pair stands, whatever comes after it. Both "
         "ids must agree.",

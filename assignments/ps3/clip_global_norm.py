@@ -124,17 +124,17 @@ def clip_views(implementation, inputs):
 
 
 def clip_elsewhere(implementation, inputs):
-    """Return norm and tensors where torch makes tensors of another dtype by default."""
+    """Return norm, tensors and the norm's type, where torch's default dtype is another one."""
     import torch
 
     handed_in = list(inputs["gradients"])
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
     try:
-        norm = float(implementation(inputs["gradients"], inputs["max_norm"]))
+        norm = implementation(inputs["gradients"], inputs["max_norm"])
     finally:
         torch.set_default_dtype(before)
-    return norm, handed_in
+    return float(norm), handed_in, isinstance(norm, float)
 
 
 def clip_and_keep(implementation, inputs):
@@ -183,7 +183,7 @@ PARTS = (
         "Gradients that are short enough stay as they are, and their norm is returned.",
         draw_short_gradients,
         clip_and_measure,
-        1.5,
+        1,
     ),
     near_part(
         "norm",
@@ -197,7 +197,7 @@ PARTS = (
         "Gradients that are None are passed over, and zeros stay zeros.",
         draw_missing_gradients,
         clip_and_measure,
-        1,
+        0.5,
     ),
     near_part(
         "extremes",
@@ -215,7 +215,7 @@ PARTS = (
     ),
     Part(
         "dtype",
-        "Norm and gradients are as accurate as their dtype, whatever torch's default dtype is.",
+        "The norm is a float; it and the gradients are as accurate as their dtype, by any default.",
         draw_any_gradients,
         clip_elsewhere,
         judge=exactly(),
@@ -248,8 +248,9 @@ MISTAKES = mistakes(
     mistake(
         "Each tensor is clipped on its own.",
         replace={
-            "gradient *= max_norm / norm": "gradient *= max_norm / max(gradient.norm().item(), "
-            "max_norm)",
+            "gradient *= max_norm / norm": (
+                "gradient *= max_norm / max(gradient.norm().item(), max_norm)"
+            ),
         },
         hint="You clip each tensor on its own. That turns the step into another direction: "
         "compute one norm of everything, and one factor for all.",
@@ -263,8 +264,9 @@ MISTAKES = mistakes(
     mistake(
         "The norm after clipping is returned.",
         replace={
-            "squares = [gradient.square().sum().item() for gradient in present]": "norm = math.sqrt"
-            "(sum(gradient.square().sum().item() for gradient in present))",
+            "squares = [gradient.square().sum().item() for gradient in present]": (
+                "norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))"
+            ),
             "norm = math.sqrt(sum(squares))": "",
             "return norm": "return min(norm, max_norm)",
         },
@@ -284,10 +286,10 @@ MISTAKES = mistakes(
         "the squares of all numbers, and take the root once.",
     ),
     mistake(
-        "The norm of the longest tensor stands for the joint norm.",
+        "The norm of the longest tensor is used as the joint norm.",
         replace={"math.sqrt(sum(squares))": "math.sqrt(max(squares, default=0.0))"},
-        hint="You take the longest tensor for the whole. All tensors together are one vector, and "
-        "it is longer than each: sum all squares.",
+        hint="You use the norm of the longest tensor for the whole. All tensors together are one "
+        "vector, and it is longer than each: sum all squares.",
     ),
     mistake(
         "Each number is cut off at max_norm.",
@@ -299,8 +301,10 @@ MISTAKES = mistakes(
         "New tensors are put into the list; the caller's own stay as they are.",
         replace={
             "for gradient in present:": "for place, gradient in enumerate(gradients):",
-            "gradient *= max_norm / norm": "if gradient is not None:\n"
-            "    gradients[place] = gradient * (max_norm / norm)",
+            "gradient *= max_norm / norm": """
+                if gradient is not None:
+                    gradients[place] = gradient * (max_norm / norm)
+            """,
         },
         hint="You put new tensors into the list. The caller's tensors, which the optimizer reads, "
         "stay as they were: multiply them in place.",
@@ -321,12 +325,14 @@ MISTAKES = mistakes(
         "Everything after a missing gradient is left out.",
         replace={
             "present = [gradient for gradient in gradients if gradient is not None]": "",
-            "squares = [gradient.square().sum().item() for gradient in present]": "present = []\n"
-            "for gradient in gradients:\n"
-            "    if gradient is None:\n"
-            "        break\n"
-            "    present.append(gradient)\n"
-            "norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))",
+            "squares = [gradient.square().sum().item() for gradient in present]": """
+                present = []
+                for gradient in gradients:
+                    if gradient is None:
+                        break
+                    present.append(gradient)
+                norm = math.sqrt(sum(gradient.square().sum().item() for gradient in present))
+            """,
             "norm = math.sqrt(sum(squares))": "",
         },
         hint="At the first None you stop, and all gradients after it are forgotten. Pass over it "

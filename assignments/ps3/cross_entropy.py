@@ -55,7 +55,7 @@ PARTS = (
         "The loss is the mean of minus the log-probability of each target.",
         draw_losses,
         call,
-        9,
+        11,
     ),
     near_part(
         "ignored",
@@ -188,14 +188,15 @@ MISTAKES = mistakes(
     mistake(
         "The sign is wrong: the mean log-probability is returned.",
         replace={
-            "(shifted.exp().sum(dim=-1).log() - chosen)": "(chosen - shifted.exp().sum(dim=-1).log("
-            "))",
+            "(shifted.exp().sum(dim=-1).log() - chosen)": (
+                "(chosen - shifted.exp().sum(dim=-1).log())"
+            ),
         },
         hint="You return the mean log-probability itself, which is negative. The loss is minus "
         "that: training makes it small.",
     ),
     mistake(
-        "The loss is cut from its graph, so that nothing can be learned from it.",
+        "The loss is detached from its graph, so that nothing can be learned from it.",
         replace={"logits[counts]": "logits[counts].detach()"},
         hint="The number is right, but no gradient flows through your loss, so nothing can be "
         "learned from it. Do not detach, and do not turn tensors into Python's numbers.",
@@ -204,9 +205,11 @@ MISTAKES = mistakes(
     mistake(
         "The largest score is subtracted from the caller's own tensor.",
         replace={
-            "counts = targets != ignore_index": "counts = targets != ignore_index\n"
-            "with torch.no_grad():\n"
-            "    logits -= logits.max(dim=-1, keepdim=True).values",
+            "counts = targets != ignore_index": """
+                counts = targets != ignore_index
+                with torch.no_grad():
+                    logits -= logits.max(dim=-1, keepdim=True).values
+            """,
         },
         hint="The loss is right, but you subtract the maximum from the caller's own tensor. Make "
         "a new one: `a - b` instead of `a -= b`.",

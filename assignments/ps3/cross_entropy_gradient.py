@@ -1,5 +1,7 @@
 """The task "the gradient of the loss"."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -25,13 +27,17 @@ from .inputs import (
 
 
 def cross_entropy_gradient(logits: Tensor, targets: Tensor, ignore_index: int) -> Tensor:
-    """Differentiate the package's loss, also where the probe has switched gradients off."""
-    with torch.inference_mode(False), torch.enable_grad():
-        leaf = logits.clone().requires_grad_()
-        (gradient,) = torch.autograd.grad(
-            package_cross_entropy(leaf, targets.clone(), ignore_index), leaf
-        )
-    return gradient
+    """Differentiate the package's loss in a thread of its own, where the probes do not watch."""
+
+    def differentiate() -> Tensor:
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = logits.clone().requires_grad_()
+            loss = package_cross_entropy(leaf, targets.clone(), ignore_index)
+            (gradient,) = torch.autograd.grad(loss, leaf)
+        return gradient
+
+    with ThreadPoolExecutor(1) as other_thread:
+        return other_thread.submit(differentiate).result()
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -42,7 +48,7 @@ PARTS = (
         "The gradient is that of the mean loss, in every logit.",
         draw_losses,
         call,
-        6,
+        7,
     ),
     near_part(
         "ignored",
@@ -80,7 +86,7 @@ def right_answer(logits, targets, ignore_index):
     "grader calls you where autograd does not run.",
 )
 def by_autograd(logits, targets, ignore_index):
-    """The derivative is asked of autograd."""
+    """Autograd computes the derivative."""
     leaf = logits.clone().requires_grad_()
     counts = targets != ignore_index
     loss = F.cross_entropy(leaf, targets, ignore_index=ignore_index, reduction="sum")
@@ -93,7 +99,7 @@ def by_autograd(logits, targets, ignore_index):
     "write down the formula: the probabilities, minus 1 at the target.",
 )
 def by_transform(logits, targets, ignore_index):
-    """The derivative is asked of torch.func."""
+    """torch.func computes the derivative."""
 
     def loss(scores):
         return F.cross_entropy(scores, targets, ignore_index=ignore_index, reduction="sum")
@@ -131,8 +137,9 @@ MISTAKES = mistakes(
     mistake(
         "Only the target's own logit has a gradient.",
         replace={
-            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "probs = torch.softmax(logits, "
-            "dim=-1)",
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": (
+                "probs = torch.softmax(logits, dim=-1)"
+            ),
             "-= 1": "= probs[rows, targets[rows]] - 1",
         },
         hint="Only the target's score has a gradient in your answer. But all other scores stand "
@@ -142,8 +149,9 @@ MISTAKES = mistakes(
         "Ignored rows keep their probabilities as gradient.",
         replace={
             "gradient = torch.zeros_like(logits)": "",
-            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "gradient = torch.softmax("
-            "logits, dim=-1)",
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": (
+                "gradient = torch.softmax(logits, dim=-1)"
+            ),
         },
         hint="In rows that do not count you leave the probabilities. Their gradient must be 0, or "
         "they would still be learned from.",
@@ -169,9 +177,10 @@ MISTAKES = mistakes(
     mistake(
         "The largest score is not subtracted, so exponentials overflow.",
         replace={
-            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": "powers = logits[rows].exp()"
-            "\n"
-            "gradient[rows] = powers / powers.sum(dim=-1, keepdim=True)",
+            "gradient[rows] = torch.softmax(logits[rows], dim=-1)": """
+                powers = logits[rows].exp()
+                gradient[rows] = powers / powers.sum(dim=-1, keepdim=True)
+            """,
         },
         hint="For ordinary scores you are right, but the exponential of a large one is infinite. "
         "Use torch.softmax, or subtract the largest score of the row.",

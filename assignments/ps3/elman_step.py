@@ -102,7 +102,7 @@ MISTAKES = mistakes(
         "together are one linear map.",
     ),
     mistake(
-        "A sigmoid stands in the place of the tanh.",
+        "A sigmoid is used instead of the tanh.",
         replace={"torch.tanh": "torch.sigmoid"},
         hint="You squash with a sigmoid. The states of this network lie between -1 and 1: use "
         "tanh.",
@@ -126,15 +126,15 @@ MISTAKES = mistakes(
         "complains.",
     ),
     mistake(
-        "The inputs take no part.",
+        "The inputs are left out.",
         replace={"inputs @ weight_ih.T + ": ""},
-        hint="The inputs take no part in your sum, so all texts would look alike. Add their "
+        hint="You leave the inputs out of the sum, so all texts would look alike. Add their "
         "product with weight_ih.",
     ),
     mistake(
-        "The state before takes no part.",
+        "The previous state is left out.",
         replace={"hidden @ weight_hh.T + ": ""},
-        hint="The state before takes no part in your sum, so the network forgets every word at "
+        hint="You leave the previous state out of the sum, so the network forgets every word at "
         "once. Add its product with weight_hh.",
     ),
     mistake(
@@ -168,9 +168,11 @@ MISTAKES = mistakes(
     mistake(
         "The new state is written into the old one.",
         replace={
-            "return torch.tanh(total)": "with torch.no_grad():\n"
-            "    hidden.copy_(torch.tanh(total))\n"
-            "return torch.tanh(total)",
+            "return torch.tanh(total)": """
+                with torch.no_grad():
+                    hidden.copy_(torch.tanh(total))
+                return torch.tanh(total)
+            """,
         },
         hint="The new state is right, but you have written it into the tensor of the old one, "
         "which the caller still needs.",

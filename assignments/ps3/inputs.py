@@ -71,9 +71,12 @@ def draw_ignored(rng: Generator) -> list[Case]:
         (4, 3, -1, (0, 1, 2, 3), "float32"),
         (5, 4, 77, (0, 3), "float64"),
         (6, 6, 2, (), "float64"),
+        (5, 300, 5, (1, 4), "float64"),
     ]:
         others = [i for i in range(v) if i != ignore_index]
         targets = torch.tensor([others[place] for place in whole(rng, len(others), n).tolist()])
+        if v > 256:
+            targets[0] = 256 + ignore_index  # the same in 8 bits
         targets[list(ignored)] = ignore_index
         what = f", {len(ignored)} of them with the target {ignore_index}, which is ignored"
         logits = normal(rng, dtype, n, v, scale=2.0)
@@ -153,10 +156,17 @@ def draw_saturated_cells(rng: Generator, n_gates: int) -> list[Case]:
     d_hidden = 2**n_gates  # one number for each combination
     signs = torch.tensor([[(n >> gate) & 1 for n in range(d_hidden)] for gate in range(n_gates)])
     bias = 1000.0 * (2 * signs.flatten() - 1)
-    return [
+    cases = [
         _cell_case(rng, (2, 3, d_hidden), n_gates, dtype, None, bias)
         for dtype in ("float64", "float32")
     ]
+    if n_gates > 1:
+        for case in cases:
+            case.inputs["arguments"][1][1].mul_(40)  # a memory beyond anything that is usual
+    blank = _cell_case(rng, (2, 2, 3), n_gates, "float64", None)
+    for part in blank.inputs["arguments"][1] if n_gates > 1 else blank.inputs["arguments"][1:2]:
+        part.zero_()
+    return [*cases, Case(f"{blank.label}, a state of zeros", blank.inputs)]
 
 
 # -- reference versions ----------------------------------------------------------------------------

@@ -40,6 +40,11 @@ def draw_lstm_hidden(rng: Generator) -> list[Case]:
     return draw_cells(rng, 4, take=0)
 
 
+def draw_lstm_and_saturated(rng: Generator) -> list[Case]:
+    """Ordinary steps, and gates that are wide open or shut."""
+    return [*draw_lstm(rng), *draw_saturated(rng)]
+
+
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -79,7 +84,7 @@ PARTS = (
         call,
         0.5,
     ),
-    near_part("gradients", FLOWS, draw_lstm, differentiate, 1),
+    near_part("gradients", FLOWS, draw_lstm_and_saturated, differentiate, 1),
     any_layout(draw_lstm, 0.5),
     *keeps(draw_lstm, draw_saturated),
     not_allowed(CELLS, draw_lstm),
@@ -221,9 +226,11 @@ MISTAKES = mistakes(
     mistake(
         "The caller's memory is changed.",
         replace={
-            "return torch.sigmoid(out) * torch.tanh(memory), memory": "with torch.no_grad():\n"
-            "    state[1].copy_(memory)\n"
-            "return torch.sigmoid(out) * torch.tanh(memory), memory",
+            "return torch.sigmoid(out) * torch.tanh(memory), memory": """
+                with torch.no_grad():
+                    state[1].copy_(memory)
+                return torch.sigmoid(out) * torch.tanh(memory), memory
+            """,
         },
         hint="The results are right, but you have changed the memory that you were given. The "
         "caller still needs it: make a new tensor.",

@@ -32,6 +32,7 @@
 #
 # - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments, except where a contract says so. The caller still needs them.
+# - Gradients must flow through everything that you compute from floats, except in task 4. So do not `detach` where the task does not say so.
 # - A tensor may be a view with gaps in memory, as it is after a transpose. So write `reshape` where `view` would fail.
 # - A result has the dtype of the tensors that you were given. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - Keep the names of the functions and of their arguments.
@@ -478,6 +479,7 @@ print("All visible tests passed.")
 # - $a = W_{ih} x + b_{ih} + W_{hh} h + b_{hh}$ has $4R$ numbers: four blocks of $R$. **In torch's order they are: input gate, forget gate, candidate, output gate.**
 # - The three gates are $\sigma$ of their block; the candidate $g$ is the $\tanh$ of its own.
 # - The memory becomes $c' = f \cdot c + i \cdot g$, number by number. The hidden state becomes $h' = o \cdot \tanh(c')$.
+# - Gradients must flow through your step, and be finite even where a gate is wide open or shut: `torch.sigmoid` takes care of that.
 # - Not allowed: torch's own cells, such as `nn.LSTM` and `nn.LSTMCell`.
 #
 # **By hand.** `R = 1`. The four numbers of $a$ are 0, $\ln 3$, 0.5, $-\ln 3$, and the memory before is 2.
@@ -692,6 +694,7 @@ def clip_global_norm(gradients, max_norm):
 gradients = [torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0])]
 norm = clip_global_norm(gradients, 1.0)
 assert norm is not None, "clip_global_norm returned None: is there a return?"
+assert isinstance(norm, float), f"return a float, not a {type(norm).__name__}: .item()"
 assert not math.isclose(norm, 1, abs_tol=1e-5), "return the norm before clipping, not after"
 assert not math.isclose(norm, 25), "the norm is the square root of the sum of squares"
 assert not math.isclose(norm, 7), "square, sum up everything, take the root once: 5, not 3 + 4"
@@ -898,3 +901,64 @@ for losses in (window_losses, *recurrent_losses.values()):
 # Then set `LONG = True` and run the workshop again. Now the window ends at 0.77 nats, the Elman network at 0.72 and the LSTM at 0.73: given time, both recurrent networks pass the window, which sees four words and never more.
 #
 # The loss here is on text that is read for the first time, as each story is read once. Try a window of 2 or 8, pieces of 5 steps instead of 35, or `MAX_NORM = 100`. Which network suffers?
+
+# %% [markdown]
+# ## Harder, for whoever wants more (not graded)
+#
+# **A GRU** (Cho and others 2014) does with one state what an LSTM does with two. Of $a = W_{ih} x + b_{ih}$ and $u = W_{hh} h + b_{hh}$ there are three blocks, in torch's order: reset gate, update gate, candidate. With $r = \sigma(a_r + u_r)$ and $z = \sigma(a_z + u_z)$, the candidate is $n = \tanh(a_n + r \cdot u_n)$, and the new state $h' = (1 - z) \cdot n + z \cdot h$. Write it, set `TRY_GRU = True`, and run the tests.
+
+
+# %% tags=["workshop"]
+TRY_GRU = False  # True: run the tests below
+
+
+def gru_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    """Return the hidden state after one more input."""
+    raise NotImplementedError("write a step of a GRU here")
+
+
+if TRY_GRU:
+    cell = nn.GRUCell(3, 4, dtype=torch.float64)
+    own = [weight.detach() for weight in cell.parameters()]
+    inputs, hidden = random_tensor(5, 3), random_tensor(5, 4, seed=1)
+    after = gru_step(inputs, hidden, *own)
+    assert after.shape == (5, 4), f"5 rows of a state of 4: (5, 4), not {tuple(after.shape)}"
+    assert close(after, cell(inputs, hidden).detach()), "the state differs from torch's nn.GRUCell"
+    wide_open = [*own[:2], own[2] + 1000, own[3]]
+    assert close(gru_step(inputs, hidden, *wide_open), hidden), "an update gate of 1 keeps the state"
+    print("All visible tests passed.")
+
+# %% [markdown]
+# ## An open challenge: small and good (not graded)
+#
+# **How few parameters does a network need that predicts these stories as well as the window does?** The window of the workshop ends at 0.86 nats per token, the mean over its last 20 pieces; that is a perplexity below 2.40. Build a network that ends below 2.40 too, on the same pieces, each read once, and has fewer parameters. The number to beat is the window's own, which the cell prints. Your functions must compute its logits, its loss and its gradients. Ideas: a smaller embedding that is also the output matrix, a GRU, two windows that share their weights, another learning rate for a smaller network.
+
+# %% tags=["workshop"]
+TAKE_PART = False  # True: measure yours
+
+
+def my_network():
+    # Yours: return all parameters, and a function from ids of shape (B, t) to logits (B, t, V).
+    small = FixedWindowLM(vocab_size, WINDOW, 24, 64, eos_id=eos_id).double()
+    return list(small.parameters()), lambda ids: small(ids)[0]
+
+
+def perplexity_at_last(parameters, logits_of):
+    optimizer, last = torch.optim.Adam(parameters, lr=LEARNING_RATE), []
+    for ids, targets in pieces:
+        optimizer.zero_grad()
+        loss = cross_entropy(logits_of(ids).flatten(0, 1), targets.flatten(), IGNORE)
+        loss.backward()
+        clip_global_norm([weight.grad for weight in parameters], MAX_NORM)
+        optimizer.step()
+        last.append(loss.item())
+    return math.exp(sum(last[-20:]) / 20)
+
+
+to_beat = sum(weight.numel() for weight in mine.parameters())
+print(f"to beat: {to_beat:,} parameters, at a perplexity below 2.40")
+if TAKE_PART:
+    parameters, logits_of = my_network()
+    n_parameters = sum(weight.numel() for weight in parameters)
+    found = perplexity_at_last(parameters, logits_of)
+    print(f"yours:   {n_parameters:,} parameters, at a perplexity of {found:.2f}")

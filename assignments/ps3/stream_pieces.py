@@ -8,6 +8,7 @@ from torch import Tensor
 from autograder.authoring.checks import (
     Case,
     Check,
+    Inputs,
     Part,
     alternatives,
     mistake,
@@ -23,9 +24,23 @@ from .inputs import whole
 # -- inputs ----------------------------------------------------------------------------------------
 
 
+def _inputs(
+    ids: Tensor, batch_size: int, length: int, *, has_gaps: bool = False, first_id: int = 0
+) -> Inputs:
+    arguments = [ids, batch_size, length]
+    return {"arguments": arguments, "has_gaps": has_gaps, "first_id": first_id}
+
+
 def _draw_streams(rng: Generator, sizes: Sequence[tuple[str, int, int, int]]) -> list[Case]:
     return [
-        Case(size, {"arguments": [whole(rng, 90, n_ids), batch_size, length], "has_gaps": False})
+        Case(
+            size,
+            {
+                "arguments": [whole(rng, 90, n_ids), batch_size, length],
+                "has_gaps": False,
+                "first_id": 0,
+            },
+        )
         for size, n_ids, batch_size, length in sizes
     ]
 
@@ -63,10 +78,12 @@ def draw_repeated_ids(rng: Generator) -> list[Case]:
     for n_ids, batch_size, length in [(23, 2, 4), (40, 3, 5)]:
         ids = whole(rng, 2, n_ids)
         ids[5:9], ids[11:15] = 0, 1
-        label = f"{n_ids} ids of two kinds, {batch_size} streams"
-        inputs = {"arguments": [ids, batch_size, length], "has_gaps": False}
-        cases += [Case(label, inputs)]
-        cases += [Case(f"{label}, every other id of a tensor", {**inputs, "has_gaps": True})]
+        label, rest = f"{n_ids} ids of two kinds, {batch_size} streams", (ids, batch_size, length)
+        cases += [
+            Case(label, _inputs(*rest)),
+            Case(f"{label}, every other id of a tensor", _inputs(*rest, has_gaps=True)),
+            Case(f"{label}, beyond 32 bits", _inputs(*rest, first_id=2**40)),
+        ]
     return cases
 
 
@@ -88,6 +105,7 @@ def cut(implementation, inputs):
     import torch
 
     ids, batch_size, length = inputs["arguments"]
+    ids = ids + inputs["first_id"]
     if inputs["has_gaps"]:
         ids = torch.stack([ids, torch.full_like(ids, 7)], dim=1)[:, 0]
     return [tuple(piece) for piece in implementation(ids, batch_size, length)]
@@ -136,13 +154,14 @@ PARTS = (
         "The last piece may be shorter, and ids that fill no whole step are left out.",
         draw_uneven_streams,
         cut,
-        weight=3,
+        weight=2.5,
     ),
     Part(
         "repeated ids",
         "Ids may repeat, and may stand with gaps in memory.",
         draw_repeated_ids,
         cut,
+        weight=0.5,
     ),
     nothing_else_changes(
         "The ids stay as they were, and a second call leaves the first answer alone.",
@@ -232,8 +251,9 @@ MISTAKES = mistakes(
     mistake(
         "Neighbouring ids are dealt out to different rows.",
         replace={
-            "[:n_inputs].reshape(batch_size, n_steps)": "[:n_inputs].reshape(n_steps, batch_size).T"
-            "",
+            "[:n_inputs].reshape(batch_size, n_steps)": (
+                "[:n_inputs].reshape(n_steps, batch_size).T"
+            ),
             "+ 1].reshape(batch_size, n_steps)": "+ 1].reshape(n_steps, batch_size).T",
         },
         hint="You deal out the ids to the rows like cards, so that neighbours in the text are in "

@@ -292,7 +292,7 @@ MISTAKES = mistakes(
         "earlier pieces, and memory grows without end. Detach the state instead.",
     ),
     mistake(
-        "Only the hidden state is cut from its graph, not the memory.",
+        "Only the hidden state is detached from its graph, not the memory.",
         replace={"tuple(part.detach() for part in state)": "(state[0].detach(), *state[1:])"},
         hint="You detach the hidden state, but a state may have a second part, the memory. The "
         "gradient finds its way through that one: detach every part.",
@@ -300,8 +300,9 @@ MISTAKES = mistakes(
     mistake(
         "Only the hidden state is carried; the memory starts from zeros in each piece.",
         replace={
-            "tuple(part.detach() for part in state)": "(state[0].detach(), *(torch.zeros_like(part)"
-            " for part in state[1:]))",
+            "tuple(part.detach() for part in state)": (
+                "(state[0].detach(), *(torch.zeros_like(part) for part in state[1:]))"
+            ),
         },
         hint="You carry the hidden state, but put zeros in the place of the second part, the "
         "memory. Every part goes on with its value.",
@@ -353,8 +354,10 @@ MISTAKES = mistakes(
         "The states before each step are scored, not those after it.",
         replace={
             "outputs.append(state[0])": "",
-            "state = step(ids[:, t], state)": "outputs.append(state[0])\n"
-            "state = step(ids[:, t], state)",
+            "state = step(ids[:, t], state)": """
+                outputs.append(state[0])
+                state = step(ids[:, t], state)
+            """,
             "loss.backward()": "if loss.requires_grad:\n    loss.backward()",
         },
         hint="You collect each hidden state before its step, so a prediction never sees the "

@@ -102,6 +102,18 @@ def draw_short_texts(rng: Generator) -> list[Case]:
     )
 
 
+def draw_saturated(rng: Generator) -> list[Case]:
+    """Hidden sums of hundreds on both sides."""
+    cases = _draw_windows(
+        rng, [(2, 3, 2, (5, 3, 4), 1, "float64"), (2, 4, 3, (4, 2, 6), 3, "float32")]
+    )
+    for case in cases:
+        weights = case.inputs["arguments"][3]
+        signs = torch.arange(len(weights["hidden_bias"])) % 2 * 2 - 1
+        weights["hidden_bias"].copy_(900.0 * signs)
+    return cases
+
+
 def draw_long(rng: Generator) -> list[Case]:
     """A short text and one of 400 ids more."""
     rest = [3, 1, _weights(rng, "float64", 3, (5, 2, 4))]
@@ -166,6 +178,13 @@ PARTS = (
         draw_short_texts,
         call,
         1,
+    ),
+    near_part(
+        "saturation",
+        "Sums of hundreds in the hidden layer give 1 and -1.",
+        draw_saturated,
+        call,
+        0.5,
     ),
     near_part("gradients", FLOWS, draw_windows, differentiate, 1),
     any_layout(draw_windows, 0.5),

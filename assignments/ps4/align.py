@@ -50,6 +50,11 @@ def draw_clear_rows(rng: Generator) -> list[Case]:
             0.25,
             "another above the threshold too",
         ),
+        _case(
+            torch.tensor([[0.5, 0.5 + 2**-14, 0.0], [0.25, 0.25, 0.25 + 2**-15]]),
+            0.25,
+            "nearly equal weights",
+        ),
     ]
 
 
@@ -74,6 +79,8 @@ def draw_thresholds(rng: Generator) -> list[Case]:
         _case(_rows(rng, [(20, 24, 20), (22, 21, 21)]), 0.75, "all below"),
         _case(_rows(rng, [(0, 0, 0), (8, 48, 8), (0, 0, 0)]), 0.25, "two rows of zeros"),
         _case(_rows(rng, [(32, 48, 0), (64, 0, 0)]), 1.0, "one meeting a threshold of 1"),
+        _case(torch.tensor([[0.5 - 2**-14, 0.0], [0.5, 0.1]]), 0.5, "one a hair below"),
+        _case(_rows(rng, [(20, 0, 0), (40, 40, 0)]), 0.5, "rows that do not sum to 1"),
     ]
 
 
@@ -239,8 +246,9 @@ MISTAKES = mistakes(
     mistake(
         "All of several equal weights count.",
         replace={
-            "found.append((t, row.index(best)))": "found += [(t, s) for s, w in enumerate(row) if "
-            "w == best]",
+            "found.append((t, row.index(best)))": (
+                "found += [(t, s) for s, w in enumerate(row) if w == best]"
+            ),
         },
         hint="Where several weights are the largest, you return a pair for each of them. Each row "
         "has one pair at most, with the leftmost.",
@@ -266,8 +274,9 @@ MISTAKES = mistakes(
     mistake(
         "All weights from the threshold on make a pair.",
         replace={
-            "found.append((t, row.index(best)))": "found += [(t, s) for s, w in enumerate(row) if "
-            "w >= threshold]",
+            "found.append((t, row.index(best)))": (
+                "found += [(t, s) for s, w in enumerate(row) if w >= threshold]"
+            ),
         },
         hint="You return every place whose weight reaches the threshold. Each row is paired with "
         "its best place only.",

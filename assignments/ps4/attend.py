@@ -113,26 +113,26 @@ def draw_nowhere(rng: Generator) -> list[Case]:
 def draw_hidden(rng: Generator) -> list[Case]:
     """Hidden keys that would win, hidden values that are huge, allowed scores far below zero."""
     cases = []
-    for size, dtype in [(1e4, "float64"), (1e3, "float32")]:
+    for size, dtype in [(1e12, "float64"), (1e11, "float32")]:
         query, key, value = _tensors(rng, (2, 2), 3, 5, 1, 2, dtype)
         mask = some_allowed(rng, 2, 1, 1, 5)
         hidden = ~mask[..., 0, :, None]  # (2, 1, 5, 1)
         key = key + size * hidden * torch.ones_like(key)
         value = torch.where(hidden, 1e30, value).to(query.dtype)
         cases.append(_case(query.abs() + 1, key, value, mask, f", hidden keys {size:g} larger"))
-    # All that may be seen scores about -1e10: below any number that "surely is low enough".
-    query = torch.full((3, 1), 1e5, dtype=torch.float64)
-    key = torch.full((4, 1), -1e5, dtype=torch.float64)
-    mask = some_allowed(rng, 3, 4)
-    value = normal(rng, "float64", 4, 2)
-    cases.append(_case(query, key, value, mask, ", all scores near -1e10"))
+    # All that may be seen scores about -1e11: below any number that "surely is low enough".
+    for dtype in (torch.float64, torch.float32):
+        query, key = torch.full((3, 1), 1e5, dtype=dtype), torch.full((4, 1), -1e6, dtype=dtype)
+        mask = some_allowed(rng, 3, 4)
+        value = normal(rng, "float64", 4, 2).to(dtype)
+        cases.append(_case(query, key, value, mask, ", all scores near -1e11"))
     return cases
 
 
 def draw_large_scores(rng: Generator) -> list[Case]:
     """Scores whose exponentials are too large, or too small, for their dtype; whole, so exact."""
     cases = []
-    for base, dtype in [(3000.0, "float64"), (-3000.0, "float64"), (400.0, "float32")]:
+    for base, dtype in [(60_000.0, "float64"), (-60_000.0, "float64"), (400.0, "float32")]:
         query = torch.from_numpy(rng.integers(-8, 9, (2, 3, 4)) / 4)
         key = torch.from_numpy(rng.integers(-8, 9, (2, 5, 4)) / 4)
         query[..., 0], key[..., 0] = base, 1.0
@@ -158,6 +158,11 @@ def draw_memory(rng: Generator) -> list[Case]:
 def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds in which every row may look somewhere."""
     return [*draw_without_mask(rng)[:4], *draw_masks(rng)[2:5]]
+
+
+def draw_hard(rng: Generator) -> list[Case]:
+    """Rows that may look nowhere, hidden keys that would win, large scores."""
+    return [*draw_nowhere(rng), *draw_hidden(rng), *draw_large_scores(rng)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -249,7 +254,7 @@ PARTS = (
         weight=0.5,
     ),
     any_layout(draw_all, 0.5),
-    *keeps(draw_all),
+    *keeps(draw_all, draw_hard),
     not_allowed(FORBIDDEN, draw_without_mask),
 )
 
@@ -492,7 +497,7 @@ MISTAKES = mistakes(
         "accuracy back.",
     ),
     mistake(
-        "The weights are cut from the graph.",
+        "The weights are detached from the graph.",
         replace={"weights @ value": "weights.detach() @ value"},
         hint="You detach the weights, so no gradient reaches queries and keys, and nobody learns "
         "where to look.",

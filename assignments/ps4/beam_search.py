@@ -132,6 +132,8 @@ def draw_ends(rng: Generator) -> list[Case]:
     two_only[:, 1] = two_only[:, 3] = -torch.inf
     only_end = torch.full((N_ROWS, 3), -torch.inf, dtype=torch.float64)
     only_end[:, 2] = 0.0
+    dead_ends = _table(_fixed(16), 4, 0, 0.2)
+    dead_ends[[_row((1,)), _row((2, 3)), _row((3, 1))]] = -torch.inf
     return [
         _case("eos never comes", never, 3, 0, 3, 1.0),
         _case("more beams than ids", _table(_fixed(12), 3, 1, 0.3), 8, 1, 2, 0.0),
@@ -139,6 +141,8 @@ def draw_ends(rng: Generator) -> list[Case]:
         _case("two ids are impossible", two_only, 6, 4, 3, 0.5),
         _case("only eos is possible", only_end, 3, 2, 4, 1.0),
         _case("some are cut, some end", _table(_fixed(14), 4, 3, 0.15), 4, 3, 3, 1.0),
+        _case("some beginnings lead nowhere", dead_ends, 4, 0, 4, 0.5),
+        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 20_000.0, 3, 1, 3, 0.0),
     ]
 
 
@@ -151,7 +155,12 @@ def draw_ties(rng: Generator) -> list[Case]:
     turned[0] = torch.tensor([-4.0, -2.0, -1.0])
     for ids, log_prob in (((1,), -1.0), ((2,), -2.0)):  # so all extensions of both have the sum -3
         turned[_row(ids)] = log_prob
+    # The end of (1, 0) comes before that of (0, 1, 2), which has the same sum and smaller ids.
+    early = torch.full((N_ROWS, 3), -9.0, dtype=torch.float64)
+    early[0] = torch.tensor([-1.0, -1.0, -9.0])
+    early[_row((1,)), 2], early[_row((0,)), 1], early[_row((0, 1)), 2] = -1.0, -0.5, -0.5
     return [
+        _case("equal sums of unequal lengths", early, 3, 2, 4, 0.0),
         _case("equal sums from unequal beginnings", turned, 2, 0, 2, 0.0),
         _case("all equal", even, 2, 0, 3, 0.0),
         _case("two and two equal", halves, 3, 2, 3, 0.0),
@@ -469,8 +478,9 @@ MISTAKES = mistakes(
     mistake(
         "The texts are returned without eos.",
         replace={
-            "finished[:n_beams]": "[(s, ids[:-1] if ids[-1] == eos_id else ids) for s, ids in "
-            "finished[:n_beams]]"
+            "finished[:n_beams]": (
+                "[(s, ids[:-1] if ids[-1] == eos_id else ids) for s, ids in finished[:n_beams]]"
+            )
         },
         hint="You remove eos from the texts that you return. Leave it in: it tells a complete text "
         "from one that was cut.",
@@ -493,9 +503,10 @@ MISTAKES = mistakes(
     mistake(
         "Only the last step's log probability is compared.",
         replace={
-            "longer.sort(key=lambda text: (-text[0], text[1]))": "sums = {ids: s for s, ids in "
-            "live}\nlonger.sort(key=lambda text: (sums[text[1][:-1]] - text[0], "
-            "text[1]))"
+            "longer.sort(key=lambda text: (-text[0], text[1]))": """
+                sums = {ids: s for s, ids in live}
+                longer.sort(key=lambda text: (sums[text[1][:-1]] - text[0], text[1]))
+            """
         },
         hint="You compare extensions by their last step alone. What came before counts as well: "
         "compare the sums over whole beginnings.",

@@ -34,7 +34,8 @@ def draw_squares(rng: Generator) -> list[Case]:
 def draw_more_keys(rng: Generator) -> list[Case]:
     """Keys of earlier steps stand before those of the queries."""
     n = int(rng.integers(5, 20))
-    return [_case(1, 2), _case(2, 3), _case(2, 7), _case(3, 9), _case(n, 2 * n + 1), _case(1, 6)]
+    sizes = [(1, 2), (2, 3), (2, 7), (3, 9), (n, 2 * n + 1), (1, 6), (3, 2102)]
+    return [_case(*size) for size in sizes]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -52,11 +53,13 @@ def make_twice(implementation, inputs):
     state, dtype = torch.get_rng_state(), torch.get_default_dtype()
     first = implementation(*inputs["arguments"])
     kept = first.clone()
+    first[0, 0] = False
+    written = int((first != kept).sum())  # one number, unless several share their memory
     first.fill_(0)
     second = implementation(*inputs["arguments"]).clone()
     first.copy_(kept)  # a mask that is kept must not be empty for whoever comes next
     is_same = torch.get_default_dtype() == dtype and torch.equal(state, torch.get_rng_state())
-    return None, torch.equal(second, kept), is_same
+    return None, torch.equal(second, kept), is_same, written
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -89,7 +92,7 @@ PARTS = (
     ),
     nothing_else_changes(
         "Each call makes a new mask, into which the caller may write.",
-        lambda rng: [*draw_squares(rng)[1:3], *draw_more_keys(rng)[2:4]],
+        lambda rng: [*draw_squares(rng)[1:3], *draw_more_keys(rng), _case(70, 75)],
         make_twice,
     ),
 )
@@ -151,8 +154,9 @@ MISTAKES = mistakes(
     mistake(
         "The shift for earlier keys has the wrong sign.",
         replace={
-            "torch.arange(n_keys - n_queries, n_keys)": "torch.arange(n_queries) + n_queries - "
-            "n_keys"
+            "torch.arange(n_keys - n_queries, n_keys)": (
+                "torch.arange(n_queries) + n_queries - n_keys"
+            )
         },
         hint="Where there are more keys than queries, you move the diagonal to the left, so that "
         "queries see less. They stand further right in the text, and see more.",
@@ -189,8 +193,9 @@ MISTAKES = mistakes(
     mistake(
         "The mask holds minus infinity, to be added to scores.",
         replace={
-            "keys <= queries": "torch.zeros(n_queries, n_keys).masked_fill(keys > queries, "
-            "float('-inf'))"
+            "keys <= queries": (
+                "torch.zeros(n_queries, n_keys).masked_fill(keys > queries, float('-inf'))"
+            )
         },
         hint="Your mask is one to be added to scores. That is another convention: here it is a "
         "tensor of dtype bool, True where a query may look.",

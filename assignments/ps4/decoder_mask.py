@@ -66,7 +66,12 @@ def draw_anywhere(rng: Generator) -> list[Case]:
 def draw_pad_ids(rng: Generator) -> list[Case]:
     """Padding of another id than 0, which is a token then."""
     rows = [[0, 0, 0, PAD], [0, 0, 0, 0], [0, 0, PAD, PAD]]
-    return [_case(rng, "3 by 4", rows, pad_id) for pad_id in (1, 5, -1, -100)]
+    cases = [_case(rng, "3 by 4", rows, pad_id) for pad_id in (1, 5, -1, -100)]
+    # Ids that are the same in 8 bits, or as numbers of float32.
+    for pad_id, others in ((9, [265, 0, 521]), (2**24 + 1, [2**24, 2**24 + 2, 3])):
+        ids = torch.tensor([[*others, pad_id], [pad_id, *others]])
+        cases.append(Case(f"2 by 4 with large ids, pad_id {pad_id}", {"arguments": [ids, pad_id]}))
+    return cases
 
 
 def draw_all(rng: Generator) -> list[Case]:
@@ -211,7 +216,7 @@ MISTAKES = mistakes(
         "token elsewhere.",
     ),
     mistake(
-        "The number of tokens is taken for the place where they end.",
+        "The number of tokens is used as the place where they end.",
         replace={
             "ids != pad_id": "torch.arange(n_places) < (ids != pad_id).sum(dim=1, keepdim=True)"
         },

@@ -64,7 +64,7 @@ def draw_reads(rng: Generator) -> list[Case]:
 def draw_large_scores(rng: Generator) -> list[Case]:
     """Scores whose exponentials are too large, or too small, for their dtype."""
     cases = []
-    for base, dtype in [(2000.0, "float64"), (-2000.0, "float64"), (300.0, "float32")]:
+    for base, dtype in [(50_000.0, "float64"), (-50_000.0, "float64"), (300.0, "float32")]:
         # Every key holds 1 in its first number, where the query holds the base. Its other numbers
         # are small multiples of 1/8, so that no accuracy is lost to the base.
         query = torch.from_numpy(rng.integers(-8, 9, (2, 4)) / 8)
@@ -254,8 +254,9 @@ MISTAKES = mistakes(
     mistake(
         "Query and keys are brought to length 1 first.",
         replace={
-            "(keys * query.unsqueeze(1))": "(F.normalize(keys, dim=-1) * "
-            "F.normalize(query, dim=-1).unsqueeze(1))",
+            "(keys * query.unsqueeze(1))": (
+                "(F.normalize(keys, dim=-1) * F.normalize(query, dim=-1).unsqueeze(1))"
+            ),
         },
         hint="You compare directions only, as a cosine does. The dot product also counts how long "
         "query and key are.",
@@ -275,14 +276,15 @@ MISTAKES = mistakes(
     mistake(
         "The context comes first.",
         replace={
-            "return found, shares, (shares.unsqueeze(-1) * values).sum(dim=1)": "return "
-            "(shares.unsqueeze(-1) * values).sum(dim=1), shares, found",
+            "return found, shares, (shares.unsqueeze(-1) * values).sum(dim=1)": (
+                "return (shares.unsqueeze(-1) * values).sum(dim=1), shares, found"
+            ),
         },
         hint="All three results are right, but you return them in another order: scores, weights, "
         "context.",
     ),
     mistake(
-        "The weights are cut from the graph.",
+        "The weights are detached from the graph.",
         replace={"torch.softmax(found, dim=-1)": "torch.softmax(found, dim=-1).detach()"},
         hint="You detach the weights, so no gradient reaches query and keys, and nobody learns "
         "where to look.",

@@ -141,8 +141,9 @@ MISTAKES = mistakes(
     mistake(
         "The heads are joined behind each other, as if they were places.",
         replace={
-            "side_by_side.reshape(*axes, n_places, n_heads * width)": "heads.reshape(*axes, "
-            "n_heads * n_places, width)",
+            "side_by_side.reshape(*axes, n_places, n_heads * width)": (
+                "heads.reshape(*axes, n_heads * n_places, width)"
+            ),
         },
         hint="You put the heads behind each other, so that there are H times as many places. Join "
         "them along the features.",
@@ -170,8 +171,10 @@ MISTAKES = mistakes(
     mistake(
         "There must be exactly one leading axis.",
         replace={
-            "*axes, n_heads, n_places, width = heads.shape": "first, n_heads, n_places, width = "
-            "heads.shape\naxes = [first]"
+            "*axes, n_heads, n_places, width = heads.shape": """
+                first, n_heads, n_places, width = heads.shape
+                axes = [first]
+            """
         },
         hint="You take the shape apart into exactly four numbers. There may be more leading axes, "
         "or none.",

@@ -262,8 +262,9 @@ MISTAKES = mistakes(
     mistake(
         "The heads are split by a reshape alone.",
         replace={
-            ".unflatten(-1, (n_heads, d_head)).transpose(1, 2)": ".reshape(len(x), n_heads, -1, "
-            "d_head)",
+            ".unflatten(-1, (n_heads, d_head)).transpose(1, 2)": (
+                ".reshape(len(x), n_heads, -1, d_head)"
+            ),
         },
         hint="You reshape straight to (B, H, T, K), so a head gets stretches of several places. "
         "First split the last axis, then transpose.",
@@ -296,8 +297,9 @@ MISTAKES = mistakes(
     mistake(
         "The places of one head are the heads of another: attention runs across heads.",
         replace={
-            ".unflatten(-1, (n_heads, d_head)).transpose(1, 2)": ".unflatten(-1, (n_heads, "
-            "d_head))",
+            ".unflatten(-1, (n_heads, d_head)).transpose(1, 2)": (
+                ".unflatten(-1, (n_heads, d_head))"
+            ),
             "if mask is not None": "if False",
             "heads.transpose(1, 2).flatten(2)": "heads.flatten(2)",
         },
@@ -350,9 +352,10 @@ MISTAKES = mistakes(
     mistake(
         "The mask holds for the first head only.",
         replace={
-            "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)": "low = "
-            "scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\nscores = "
-            "torch.cat([low[:, :1], scores[:, 1:]], dim=1)",
+            "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)": """
+                low = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+                scores = torch.cat([low[:, :1], scores[:, 1:]], dim=1)
+            """,
         },
         hint="You hide places in the first head only. The mask broadcasts: it holds for every "
         "head.",

@@ -130,7 +130,7 @@ MISTAKES = mistakes(
         "then features.",
     ),
     mistake(
-        "The number of heads is taken for their width.",
+        "The number of heads is used as their width.",
         replace={"n_heads, width // n_heads)": "width // n_heads, n_heads)"},
         hint="You make as many heads as each should have numbers. There are n_heads heads, each "
         "D / n_heads wide.",
@@ -143,8 +143,9 @@ MISTAKES = mistakes(
     mistake(
         "The places are split, not the features.",
         replace={
-            "x.reshape(*axes, n_places, n_heads, width // n_heads)": "torch.stack("
-            "x.tensor_split(n_heads, dim=-2), dim=-3)",
+            "x.reshape(*axes, n_places, n_heads, width // n_heads)": (
+                "torch.stack(x.tensor_split(n_heads, dim=-2), dim=-3)"
+            ),
             "heads.transpose(-3, -2)": "heads",
         },
         hint="You cut the text into pieces, one for each head. Every head sees all places, but "
@@ -165,8 +166,9 @@ MISTAKES = mistakes(
     mistake(
         "Every head gets all numbers.",
         replace={
-            "x.reshape(*axes, n_places, n_heads, width // n_heads)": "x.unsqueeze(-2).repeat_interl"
-            "eave(n_heads, -2)"
+            "x.reshape(*axes, n_places, n_heads, width // n_heads)": (
+                "x.unsqueeze(-2).repeat_interleave(n_heads, -2)"
+            )
         },
         hint="You give every head all D numbers. They are shared out: each head gets D / n_heads "
         "of them.",

@@ -1,6 +1,7 @@
 """The task "count the parameters"."""
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -146,6 +147,7 @@ def draw_gates(rng: Generator) -> list[Case]:
         _change(rng, "SwiGLU", activation="swiglu"),
         _change(rng, "ReLU", activation="relu"),
         _change(rng, "SwiGLU, without biases", activation="swiglu", has_bias=False),
+        _change(rng, "a name that is not SwiGLU", activation="tanh"),
     ]
 
 
@@ -165,6 +167,7 @@ def draw_llama(rng: Generator) -> list[Case]:
     return [
         *(_case(name, PUBLISHED[name][0]) for name in published),
         _case("a billion layers", many),
+        _case("a width beyond 53 bits", llama(3 * (2**60 + 1), 2, 2**40, n_heads=3, n_kv_heads=1)),
     ]
 
 
@@ -208,7 +211,19 @@ def _count_built(items: tuple[tuple[str, Any], ...]) -> int:
 
 
 def count_parameters(config: Config) -> int:
-    """Build the package's model without storage, of one layer and of two, and count."""
+    """Build the package's model without storage, of one layer and of two, and count.
+
+    Of models that are wider than any tensor can be, count three and go on: the number is a
+    polynomial of the second degree in the width.
+    """
+    if config["activation"] not in ("gelu", "relu", "swiglu"):
+        return count_parameters({**config, "activation": "relu"})
+    if config["d_model"] > 10**9:
+        n_heads = config["n_heads"]
+        steps = [count_parameters({**config, "d_model": 2 * n_heads * w}) for w in (1, 2, 3)]
+        x = Fraction(config["d_model"], 2 * n_heads) - 1
+        first, second = steps[1] - steps[0], steps[2] - 2 * steps[1] + steps[0]
+        return int(steps[0] + x * first + x * (x - 1) / 2 * second)
     one, two = (
         _count_built(tuple(sorted({**config, "n_layers": n_layers}.items()))) for n_layers in (1, 2)
     )
@@ -450,10 +465,11 @@ MISTAKES = mistakes(
     mistake(
         "The config is changed.",
         replace={
-            'V, D, F = config["vocab_size"], config["d_model"], config["d_ff"]': "V, D, F = "
-            'config.pop("vocab_size"), config["d_model"], config["d_ff"]\n'
-            'config["vocab_size"] = V\n'
-            'config.setdefault("d_head", D // config["n_heads"])'
+            'V, D, F = config["vocab_size"], config["d_model"], config["d_ff"]': """
+                V, D, F = config.pop("vocab_size"), config["d_model"], config["d_ff"]
+                config["vocab_size"] = V
+                config.setdefault("d_head", D // config["n_heads"])
+            """
         },
         hint="The number is right, but you write into the caller's config. Keep what you compute "
         "in names of your own.",
@@ -504,29 +520,18 @@ def by_linear_layers(config):
     return total + config["n_layers"] * (attention + feed_forward + 2 * norm)
 
 
-def by_modules(config):
-    """Torch's layers, of one block and without storage."""
-    D, F, has_bias = config["d_model"], config["d_ff"], config["has_bias"]
+def by_outputs(config):
+    """Counts how many outputs a block has, and how many numbers each of them reads."""
+    D, F, bias = config["d_model"], config["d_ff"], config["has_bias"]
     G = D // config["n_heads"] * config["n_kv_heads"]
-
-    def norm():
-        if config["norm"] == "rms":
-            return torch.nn.RMSNorm(D)
-        return torch.nn.LayerNorm(D, bias=has_bias)
-
-    def size(modules):
-        return sum(weight.numel() for module in modules for weight in module.parameters())
-
-    with torch.device("meta"):
-        widths = [(D, D), (D, G), (D, G), (D, D), (D, F), (F, D)]
-        widths += [(D, F)] * (config["activation"] == "swiglu")
-        block = [torch.nn.Linear(a, b, bias=has_bias) for a, b in widths] + [norm(), norm()]
-        once = [norm(), torch.nn.Embedding(config["vocab_size"], D)]
-        if not config["is_tied"]:
-            once.append(torch.nn.Linear(D, config["vocab_size"], bias=False))
-        if config["positions"] == "learned":
-            once.append(torch.nn.Embedding(config["context_length"], D))
-        return size(once) + config["n_layers"] * size(block)
+    n_wide = 2 if config["activation"] == "swiglu" else 1
+    outputs = {"of the stream": 2 * (D + G) + n_wide * F, "of the hidden layer": D}
+    reads = {"of the stream": D, "of the hidden layer": F}
+    block = sum(n * (reads[place] + bias) for place, n in outputs.items())
+    norm = D + D * (bias and config["norm"] != "rms")
+    rows = [config["vocab_size"]] * (2 - config["is_tied"])
+    rows += [config["context_length"]] * (config["positions"] == "learned")
+    return sum(rows) * D + config["n_layers"] * (block + 2 * norm) + norm
 
 
 def by_names(config):
@@ -595,7 +600,7 @@ CHECK = Check(
     parts=PARTS,
     mistakes=MISTAKES,
     alternatives=alternatives(
-        by_shapes, by_linear_layers, by_modules, by_names, by_rows, by_differences
+        by_shapes, by_linear_layers, by_outputs, by_names, by_rows, by_differences
     ),
     seconds=5.0,
 )

@@ -102,6 +102,7 @@ def draw_padded(rng: Generator) -> list[Case]:
         _case(rng, (3, 4, 4, 6, 5), 2, mask=_mask([4, 1, 2], 4), what=", 4, 1 and 2 real"),
         _case(rng, (2, 3, 5, 4, 3), 2, "float32", mask=holes, what=", with holes"),
         _case(rng, (2, 6, 2, 6, 6), 3, mask=_mask([1, 2], 2), what=", 1 and 2 real"),
+        _case(rng, (2, 3, 4, 4, 4), 1, mask=_mask([4, 1], 4), what=", 4 and 1 real"),
     ]
 
 
@@ -429,8 +430,9 @@ MISTAKES = mistakes(
     mistake(
         "The mask is ignored.",
         replace={
-            "hidden = ~memory_mask[:, None, None, :]": "hidden = torch.zeros_like(scores, "
-            "dtype=torch.bool)"
+            "hidden = ~memory_mask[:, None, None, :]": (
+                "hidden = torch.zeros_like(scores, dtype=torch.bool)"
+            )
         },
         hint="You do not use `memory_mask`. Padding then gets its share of every average, so a "
         "text's translation depends on how long the others in its batch are.",
@@ -452,8 +454,9 @@ MISTAKES = mistakes(
     mistake(
         "Hidden scores are set to 0.",
         replace={
-            "scores.masked_fill(hidden, torch.finfo(scores.dtype).min)": "scores.masked_fill("
-            "hidden, 0.0)",
+            "scores.masked_fill(hidden, torch.finfo(scores.dtype).min)": (
+                "scores.masked_fill(hidden, 0.0)"
+            ),
             "scores.softmax(dim=-1).masked_fill(hidden, 0.0)": "scores.softmax(dim=-1)",
         },
         hint="You set hidden scores to 0. But the softmax of 0 is no zero: a score of 0 is as "
@@ -462,10 +465,12 @@ MISTAKES = mistakes(
     mistake(
         "A number of ordinary size is subtracted from hidden scores.",
         replace={
-            "scores.masked_fill(hidden, torch.finfo(scores.dtype).min)": "scores - 1e4 * "
-            "hidden.to(x.dtype)",
-            "scores.softmax(dim=-1).masked_fill(hidden, 0.0)": "scores.softmax(dim=-1) * "
-            "(~hidden).any(dim=-1, keepdim=True)",
+            "scores.masked_fill(hidden, torch.finfo(scores.dtype).min)": (
+                "scores - 1e4 * hidden.to(x.dtype)"
+            ),
+            "scores.softmax(dim=-1).masked_fill(hidden, 0.0)": (
+                "scores.softmax(dim=-1) * (~hidden).any(dim=-1, keepdim=True)"
+            ),
         },
         hint="You subtract 10000 from hidden scores. Where scores are thousands apart, padding "
         "still wins: replace hidden scores, and do not only lower them.",
@@ -494,8 +499,9 @@ MISTAKES = mistakes(
     mistake(
         "Heads are cut by a reshape alone, across positions.",
         replace={
-            "rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)": "rows.reshape(len(x), n_heads, "
-            "rows.shape[1], x.shape[2] // n_heads)"
+            "rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)": (
+                "rows.reshape(len(x), n_heads, rows.shape[1], x.shape[2] // n_heads)"
+            )
         },
         hint="You reshape to (B, n_heads, T, K) at once, and positions get mixed up. Split the "
         "last axis, (B, T, n_heads, K), then swap the two in the middle.",
@@ -511,8 +517,9 @@ MISTAKES = mistakes(
     mistake(
         "A head takes every n-th entry instead of one stretch.",
         replace={
-            "rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)": "rows.unflatten(-1, (-1, "
-            "n_heads)).permute(0, 3, 1, 2)",
+            "rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)": (
+                "rows.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)"
+            ),
             "(attention @ value).transpose(1, 2)": "(attention @ value).permute(0, 2, 3, 1)",
         },
         hint="Your head takes every n-th entry. A head is one stretch of K neighbouring entries: "
@@ -547,8 +554,9 @@ MISTAKES = mistakes(
     mistake(
         "The caller's mask is inverted in place.",
         replace={
-            "hidden = ~memory_mask[:, None, None, :]": "hidden = "
-            "memory_mask.logical_not_()[:, None, None, :]"
+            "hidden = ~memory_mask[:, None, None, :]": (
+                "hidden = memory_mask.logical_not_()[:, None, None, :]"
+            )
         },
         hint="The result is right, but afterwards the caller's mask says the opposite. A method "
         "whose name ends in an underscore works in place: use `~memory_mask`.",

@@ -296,8 +296,9 @@ MISTAKES = mistakes(
         "The activation comes after the contraction.",
         replace={
             "hidden * torch.sigmoid(hidden)": "hidden",
-            '(activated * gate) @ weights["contract"].T': "F.silu((activated * gate) @ "
-            'weights["contract"].T)',
+            '(activated * gate) @ weights["contract"].T': (
+                'F.silu((activated * gate) @ weights["contract"].T)'
+            ),
         },
         hint="You activate what comes out at the end. The activation belongs inside, where the "
         "layer is wide; the result of the layer is linear in the units.",
@@ -336,8 +337,10 @@ MISTAKES = mistakes(
     mistake(
         "Something is kept in the dict of the caller.",
         replace={
-            'hidden = x @ weights["expand"].T': 'hidden = x @ weights["expand"].T\n'
-            'weights["hidden"] = hidden.detach()'
+            'hidden = x @ weights["expand"].T': """
+                hidden = x @ weights["expand"].T
+                weights["hidden"] = hidden.detach()
+            """
         },
         hint="The result is right, but afterwards the caller's dict holds something else than "
         "before. Keep what you need in names of your own.",

@@ -68,6 +68,7 @@ def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case
             ((2, 3, 7), "float64", 2.0),
             ((5, 1, 2, 6), "float32", -0.5),
             ((2, 2, 3, 2, 4), "float64", 1.0),
+            ((2, 300), "float64", 1.0),
         ]
     ]
 
@@ -273,8 +274,9 @@ MISTAKES = mistakes(
     mistake(
         "The variance is divided by one less than the width.",
         replace={
-            "centred.square().mean(dim=-1, keepdim=True)": "centred.square().sum(dim=-1, "
-            "keepdim=True) / (x.shape[-1] - 1)"
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "centred.square().sum(dim=-1, keepdim=True) / (x.shape[-1] - 1)"
+            )
         },
         hint="You divide by D - 1, as torch's `var` and `std` do by default to estimate from a "
         "sample. Here the variance is that of the vector itself: divide by D (`correction=0`).",
@@ -282,8 +284,9 @@ MISTAKES = mistakes(
     mistake(
         "The variance is divided by one less than the width, but by at least one.",
         replace={
-            "centred.square().mean(dim=-1, keepdim=True)": "centred.square().sum(dim=-1, "
-            "keepdim=True) / max(x.shape[-1] - 1, 1)"
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "centred.square().sum(dim=-1, keepdim=True) / max(x.shape[-1] - 1, 1)"
+            )
         },
         hint="You divide the sum of squares by D - 1. Nothing is estimated from a sample here: "
         "the variance is the mean of the squares, so divide by D.",
@@ -328,8 +331,9 @@ MISTAKES = mistakes(
         "Mean and variance are taken over the vectors, entry by entry, as in batch norm.",
         replace={
             "x.mean(dim=-1, keepdim=True)": "x.mean(dim=0, keepdim=True)",
-            "centred.square().mean(dim=-1, keepdim=True)": "centred.square().mean(dim=0, "
-            "keepdim=True)",
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "centred.square().mean(dim=0, keepdim=True)"
+            ),
         },
         hint="You normalise each entry over the batch: that is batch norm. Here each vector is "
         "normalised by itself, over its last axis, whatever else is in the batch.",
@@ -338,8 +342,9 @@ MISTAKES = mistakes(
         "Mean and variance are taken over all positions of a text together.",
         replace={
             "x.mean(dim=-1, keepdim=True)": "x.mean(dim=(-2, -1)[x.dim() < 2 :], keepdim=True)",
-            "centred.square().mean(dim=-1, keepdim=True)": "centred.square().mean(dim=(-2, "
-            "-1)[x.dim() < 2 :], keepdim=True)",
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "centred.square().mean(dim=(-2, -1)[x.dim() < 2 :], keepdim=True)"
+            ),
         },
         hint="You take mean and variance over two axes. So a position would see the ones after it. "
         "Each vector is normalised by itself, over the last axis alone.",
@@ -347,8 +352,9 @@ MISTAKES = mistakes(
     mistake(
         "The variance is the mean square minus the square of the mean.",
         replace={
-            "centred.square().mean(dim=-1, keepdim=True)": "x.square().mean(dim=-1, keepdim=True) "
-            "- x.mean(dim=-1, keepdim=True).square()"
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square()"
+            )
         },
         hint="For numbers near 0 you are right. Far from 0 you subtract two huge, almost equal "
         "numbers, and rounding eats the difference: subtract the mean first, then square.",
@@ -380,8 +386,9 @@ MISTAKES = mistakes(
     mistake(
         "The standard deviation is squared again, so that its gradient breaks at 0.",
         replace={
-            "centred.square().mean(dim=-1, keepdim=True)": "centred.square().mean(dim=-1, "
-            "keepdim=True).sqrt().square()"
+            "centred.square().mean(dim=-1, keepdim=True)": (
+                "centred.square().mean(dim=-1, keepdim=True).sqrt().square()"
+            )
         },
         hint="The values are right. But the gradient of a root is infinite at 0, and you take one "
         "before eps is added: for a constant vector it becomes nan. Use the variance itself.",
@@ -398,10 +405,11 @@ MISTAKES = mistakes(
     mistake(
         "The mean is subtracted from the caller's own tensor.",
         replace={
-            "centred = x - x.mean(dim=-1, keepdim=True)": "centred = x - x.mean(dim=-1, "
-            "keepdim=True)\n"
-            "with torch.no_grad():\n"
-            "    x.copy_(centred)"
+            "centred = x - x.mean(dim=-1, keepdim=True)": """
+                centred = x - x.mean(dim=-1, keepdim=True)
+                with torch.no_grad():
+                    x.copy_(centred)
+            """
         },
         hint="The result is right, but you have subtracted the mean from the caller's own tensor. "
         "The residual path still needs it: `x - mean`, and not `x -= mean`.",

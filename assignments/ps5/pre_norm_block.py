@@ -262,15 +262,16 @@ def run_twice(implementation, inputs):
     def mix(x, mask):
         return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
 
-    def ask():
-        functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
+    def ask(*functions):
         try:
             return implementation(inputs["x"], inputs["mask"], *functions)
         except Exception:
             return None  # whether there is a result is the business of other parts
 
     state, dtype = torch.get_rng_state(), torch.get_default_dtype()
-    result, again = ask(), ask()
+    ask(lambda x, mask: x, lambda x: x, lambda x: x, lambda x: x)  # each hands back what it got
+    functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
+    result, again = ask(*functions), ask(*functions)
     is_tensor = isinstance(result, torch.Tensor) and isinstance(again, torch.Tensor)
     settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
     arguments = [inputs["x"], inputs["mask"]]
@@ -392,9 +393,11 @@ MISTAKES = mistakes(
     mistake(
         "The residual connection starts behind the norm.",
         replace={
-            "middle = x + attention(norm_1(x), mask)": "x = norm_1(x)\n"
-            "middle = x + attention(x, mask)\n"
-            "middle = norm_2(middle)",
+            "middle = x + attention(norm_1(x), mask)": """
+                x = norm_1(x)
+                middle = x + attention(x, mask)
+                middle = norm_2(middle)
+            """,
             "feed_forward(norm_2(middle))": "feed_forward(middle)",
         },
         hint="You add the sublayer's result to the *normalised* x. The residual connection starts "
@@ -492,8 +495,9 @@ MISTAKES = mistakes(
     mistake(
         "Sublayers are averaged with x instead of added.",
         replace={
-            "return middle + feed_forward(norm_2(middle))": "return (middle + "
-            "feed_forward(norm_2(middle))) / 2"
+            "return middle + feed_forward(norm_2(middle))": (
+                "return (middle + feed_forward(norm_2(middle))) / 2"
+            )
         },
         hint="You divide a sum by 2. A residual connection only adds: halved in every block, x "
         "and its gradient would vanish in a deep stack.",
@@ -501,8 +505,10 @@ MISTAKES = mistakes(
     mistake(
         "Attention is called twice.",
         replace={
-            "middle = x + attention(norm_1(x), mask)": "middle = x + attention(norm_1(x), mask)\n"
-            "middle = x + attention(norm_1(x), mask)"
+            "middle = x + attention(norm_1(x), mask)": """
+                middle = x + attention(norm_1(x), mask)
+                middle = x + attention(norm_1(x), mask)
+            """
         },
         hint="The result is right, but you call attention twice, and it is the dearest part of "
         "the block. Keep what it returns in a name.",
@@ -510,10 +516,12 @@ MISTAKES = mistakes(
     mistake(
         "Attention's result is added into the caller's x.",
         replace={
-            "middle = x + attention(norm_1(x), mask)": "added = attention(norm_1(x), mask)\n"
-            "middle = x + added\n"
-            "with torch.no_grad():\n"
-            "    x.copy_(middle)"
+            "middle = x + attention(norm_1(x), mask)": """
+                added = attention(norm_1(x), mask)
+                middle = x + added
+                with torch.no_grad():
+                    x.copy_(middle)
+            """
         },
         hint="The result is right, but x has changed for the caller. `x += ...` writes into the "
         "tensor that you were given; `x + ...` makes a new one.",

@@ -67,6 +67,7 @@ def _draw_shapes(rng: Generator, scale: float, *, is_learned: bool) -> list[Case
             ((2, 3, 7), "float64", 2.0),
             ((5, 1, 2, 6), "float32", -1.5),
             ((2, 2, 3, 2, 4), "float64", 2.5),
+            ((2, 300), "float64", 2.0),
         ]
     ]
 
@@ -121,6 +122,8 @@ def draw_half(rng: Generator) -> list[Case]:
     return [
         _case(rng, (normal(rng, "float16", 2, 5) + 9) * torch.tensor([[1], [4]]), 1e-5),
         _case(rng, large.to(torch.float16), 1e-5, " near 600"),
+        _case(rng, torch.zeros(2, 3, dtype=torch.float16), 1e-8, ", all 0"),
+        _case(rng, normal(rng, "bfloat16", 3, 4) + 9, 1e-5),
     ]
 
 
@@ -248,9 +251,10 @@ MISTAKES = mistakes(
     mistake(
         "The mean is subtracted first, as in LayerNorm.",
         replace={
-            "wide = x.to(torch.promote_types(x.dtype, torch.float32))": "wide = "
-            "x.to(torch.promote_types(x.dtype, torch.float32))\n"
-            "wide = wide - wide.mean(dim=-1, keepdim=True)"
+            "wide = x.to(torch.promote_types(x.dtype, torch.float32))": """
+                wide = x.to(torch.promote_types(x.dtype, torch.float32))
+                wide = wide - wide.mean(dim=-1, keepdim=True)
+            """
         },
         hint="You subtract the mean first. That is LayerNorm: RMSNorm leaves the mean alone, and "
         "this is all that it saves.",
@@ -258,8 +262,9 @@ MISTAKES = mistakes(
     mistake(
         "The vector is divided by its standard deviation.",
         replace={
-            "wide.square().mean(dim=-1, keepdim=True)": "(wide - wide.mean(dim=-1, "
-            "keepdim=True)).square().mean(dim=-1, keepdim=True)"
+            "wide.square().mean(dim=-1, keepdim=True)": (
+                "(wide - wide.mean(dim=-1, keepdim=True)).square().mean(dim=-1, keepdim=True)"
+            )
         },
         hint="You divide by the standard deviation, the spread around the mean. The root mean "
         "square is that around 0: square the numbers themselves.",
@@ -359,9 +364,11 @@ MISTAKES = mistakes(
     mistake(
         "The result is written into x.",
         replace={
-            "return normalised.to(x.dtype) * weight": "with torch.no_grad():\n"
-            "    x.copy_(normalised)\n"
-            "return normalised.to(x.dtype) * weight"
+            "return normalised.to(x.dtype) * weight": """
+                with torch.no_grad():
+                    x.copy_(normalised)
+                return normalised.to(x.dtype) * weight
+            """
         },
         hint="The result is right, but you have changed the caller's x. The residual path still "
         "needs it: `x / root`, and not `x /= root`.",

@@ -53,6 +53,7 @@ def draw_turns(rng: Generator) -> list[Case]:
         _case(rng, (2, 3, 7, 4), torch.arange(7)),
         _case(rng, (3, 5, 10), torch.arange(5), "float32"),
         _case(rng, (2, 4, 9, 34), torch.arange(9), "float32"),
+        _case(rng, (4, 4, 4, 4), torch.arange(4)),
     ]
 
 
@@ -237,7 +238,8 @@ def right_answer(x, positions, base):
     angles = positions.to(torch.float32).unsqueeze(-1) * frequencies
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x[..., :half], x[..., half:]
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+    both = [first * cos - second * sin, second * cos + first * sin]
+    return torch.cat(both, dim=-1)
 
 
 @mistake(
@@ -262,8 +264,7 @@ MISTAKES = mistakes(
         "Neighbouring entries are paired.",
         replace={
             "x[..., :half], x[..., half:]": "x[..., 0::2], x[..., 1::2]",
-            "torch.cat([first": "torch.stack([first",
-            "dim=-1)": "dim=-1).flatten(-2)",
+            "torch.cat(both, dim=-1)": "torch.stack(both, dim=-1).flatten(-2)",
         },
         hint="You pair the entries 2i and 2i + 1, as the paper does. Here entry i is paired with "
         "entry i + K/2. Both keep the scores, but weights trained with one need that one.",
@@ -289,10 +290,10 @@ MISTAKES = mistakes(
     mistake(
         "The second entry is computed from the first one's new value.",
         replace={
-            "return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)": (
-                "first = first * cos - second * sin\n"
-                "return torch.cat([first, second * cos + first * sin], dim=-1)"
-            )
+            "both = [first * cos - second * sin, second * cos + first * sin]": """
+                first = first * cos - second * sin
+                both = [first, second * cos + first * sin]
+            """
         },
         hint="You overwrite the first half and then use its new value for the second. Both new "
         "halves are made of both old ones: keep the old first half until the end.",
@@ -336,12 +337,12 @@ MISTAKES = mistakes(
     mistake(
         "The angles repeat each number twice, but entries are paired by halves.",
         replace={
-            "cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)": "wide = "
-            "angles.repeat_interleave(2, dim=-1)\n"
-            "cos, sin = wide.cos().to(x.dtype), wide.sin().to(x.dtype)",
-            "return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)": (
-                "return x * cos + torch.cat([-second, first], dim=-1) * sin"
-            ),
+            "cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)": """
+                wide = angles.repeat_interleave(2, dim=-1)
+                cos, sin = wide.cos().to(x.dtype), wide.sin().to(x.dtype)
+            """,
+            "both = [first * cos - second * sin, second * cos + first * sin]": "",
+            "torch.cat(both, dim=-1)": "x * cos + torch.cat([-second, first], dim=-1) * sin",
         },
         hint="You repeat each angle side by side, which fits neighbours, but pair the entries by "
         "halves. The table of angles has to be laid out like the pairs: half beside half.",
@@ -372,12 +373,11 @@ MISTAKES = mistakes(
     mistake(
         "The halves of x are overwritten.",
         replace={
-            "return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)": (
-                "both = [first * cos - second * sin, second * cos + first * sin]\n"
-                "with torch.no_grad():\n"
-                "    x.copy_(torch.cat(both, dim=-1))\n"
-                "return torch.cat(both, dim=-1)"
-            )
+            "return torch.cat(both, dim=-1)": """
+                with torch.no_grad():
+                    x.copy_(torch.cat(both, dim=-1))
+                return torch.cat(both, dim=-1)
+            """
         },
         hint="The result is right, but you have written it into the caller's x. The queries and "
         "keys before the turn are still needed: make a new tensor.",
@@ -448,7 +448,7 @@ def by_stacked_halves(x, positions, base):
     half = x.shape[-1] // 2
     pairs = x.unflatten(-1, (2, half))
     exponents = torch.linspace(0, 1, half + 1, dtype=torch.float64)[:half]
-    angles = positions.double().reshape(-1, 1) * torch.exp(-exponents * torch.tensor(base).log())
+    angles = positions.double().reshape(-1, 1) * torch.pow(base, -exponents)
     cos, sin = angles.cos(), angles.sin()
     turn = torch.stack([torch.stack([cos, -sin]), torch.stack([sin, cos])]).to(x.dtype)
     return torch.einsum("oitp,...tip->...top", turn, pairs).flatten(-2)

@@ -47,7 +47,7 @@ def draw_any_positions(rng: Generator) -> list[Case]:
 
 def draw_late_positions(rng: Generator) -> list[Case]:
     """Positions up to 10,000, where an angle in half precision is wrong by whole turns."""
-    late = torch.tensor([511, 1023, 2049, 4095, 5001, 7777, 9999])
+    late = torch.tensor([511, 1023, 2049, 4095, 5001, 7777, 9999, 10_000])
     drawn = torch.from_numpy(rng.integers(3000, 10_000, 5))
     return [_case("late positions", late, 6), _case("other late positions", drawn, 34)]
 
@@ -163,10 +163,12 @@ MISTAKES = mistakes(
     mistake(
         "Every column has a frequency of its own.",
         replace={
-            "torch.arange(0, d_model, 2, dtype=torch.float32) / d_model": "torch.arange(d_model, "
-            "dtype=torch.float32) / d_model",
-            "torch.stack([angles.sin(), angles.cos()], dim=-1)": "torch.stack([angles[..., "
-            "0::2].sin(), angles[..., 1::2].cos()], dim=-1)",
+            "torch.arange(0, d_model, 2, dtype=torch.float32) / d_model": (
+                "torch.arange(d_model, dtype=torch.float32) / d_model"
+            ),
+            "torch.stack([angles.sin(), angles.cos()], dim=-1)": (
+                "torch.stack([angles[..., 0::2].sin(), angles[..., 1::2].cos()], dim=-1)"
+            ),
         },
         hint="Your cosine has another frequency than the sine beside it. The two columns of a pair "
         "share one exponent, that of the even column: together they are a point that turns.",
@@ -202,7 +204,7 @@ MISTAKES = mistakes(
         "and weights trained with the one cannot be read with the other.",
     ),
     mistake(
-        "The power of 10000 is taken for the wavelength.",
+        "The power of 10000 is used as the wavelength.",
         replace={"10_000.0**-exponents": "10_000.0**-exponents * (2 * math.pi)"},
         hint="You multiply by 2 pi, as if 10000^(2i/D) were the length of a wave. It is what the "
         "position is divided by; the wave is then 2 pi times as long.",
@@ -216,8 +218,9 @@ MISTAKES = mistakes(
     mistake(
         "The positions are counted anew from 0, whatever was given.",
         replace={
-            "positions.unsqueeze(-1)": "torch.arange(positions.numel()).reshape(positions.shape)"
-            ".unsqueeze(-1)"
+            "positions.unsqueeze(-1)": (
+                "torch.arange(positions.numel()).reshape(positions.shape).unsqueeze(-1)"
+            )
         },
         hint="You use the length of `positions` but not what stands in it. A text that goes on "
         "after others starts at a later position: use the numbers that you are given.",
@@ -279,7 +282,7 @@ def by_phase(positions, d_model):
     columns = torch.arange(d_model)
     even = columns - columns % 2
     angles = positions.double().unsqueeze(-1) / torch.pow(10_000.0, even.double() / d_model)
-    return torch.sin(angles + columns % 2 * (math.pi / 2)).to(torch.float32)
+    return torch.sin(angles + (columns % 2).double() * (math.pi / 2)).to(torch.float32)
 
 
 def by_pairs(positions, d_model):

@@ -106,7 +106,7 @@ def test_heart_of_an_item_is_worth_half_of_it(item):
             {"extremes"},
         ),
         ("ps5_rms_norm", "The squares are computed in float16.", {"half precision"}),
-        ("ps5_rms_norm", "The result of float16 stays float32.", {"nothing else changes"}),
+        ("ps5_rms_norm", "The result of float16 stays float32.", {"dtype"}),
         (
             "ps5_feed_forward",
             "silu is written with an exponential that overflows in its gradient.",

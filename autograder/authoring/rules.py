@@ -109,6 +109,8 @@ def look(implementation, inputs):
     if not inputs["autograd"]:
         if "torch.func" in used:
             return "torch.func"
+        if {"backward", "grad"} & set(used):  # also where the answer switches autograd on again
+            return "autograd"
         with torch.inference_mode():
             if not broken and breaks(inputs["arguments"]):
                 return "autograd"

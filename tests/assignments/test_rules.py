@@ -48,8 +48,8 @@ def test_every_task_that_does_not_allow_something_has_the_rule(name):
     ("item", "mistake", "complaint"),
     [
         ("ps3_cross_entropy", "Torch's own function is called.", "`cross_entropy`"),
-        ("ps3_cross_entropy_gradient", "The derivative is asked of torch.func.", "torch.func"),
-        ("ps3_cross_entropy_gradient", "The derivative is asked of autograd.", "autograd"),
+        ("ps3_cross_entropy_gradient", "torch.func computes the derivative.", "torch.func"),
+        ("ps3_cross_entropy_gradient", "Autograd computes the derivative.", "autograd"),
         ("ps3_elman_step", "Torch's own cell is called.", "`rnn_tanh_cell`"),
         ("ps3_lstm_step", "Torch's own cell is called.", "`lstm_cell`"),
         ("ps4_attend", "Torch's own function is called.", "`scaled_dot_product_attention`"),

@@ -126,8 +126,8 @@ def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
             label += ", a history never seen"
         settings = {"k": k, "vocab_size": len(everything)} if smoothed else {}
         if smoothed and not unseen and kind == "pairs":
-            settings = {"k": 1000, "vocab_size": 5_000_000}  # whose product is beyond 32 bits
-            label += ", a vocabulary of millions"
+            settings = {"k": 1_000_000, "vocab_size": 5_000}  # whose product is beyond 32 bits
+            label += ", a large k"
         cases.append(Case(label, _inputs([counts], histories, everything, settings)))
     return cases
 

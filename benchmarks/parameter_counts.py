@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from benchmarks.published import Figure, command_line, report
-from course_pkg.models.bert import BERT, albert_tiny, bert_base, bert_large, bert_tiny
+from course_pkg.models.bert import BERT, albert_tiny, bert_base, bert_large, bert_tiny, deberta_tiny
 from course_pkg.models.gpt import (
     GPT,
     gpt1,
@@ -115,6 +115,7 @@ def entries() -> list[Entry]:
         Entry("course: tiny GPT", GPT, gpt_tiny(STORY_WORDS)),
         Entry("course: tiny BERT", BERT, bert_tiny(STORY_WORDS)),
         Entry("course: tiny ALBERT", BERT, albert_tiny(STORY_WORDS)),
+        Entry("course: tiny DeBERTa", BERT, deberta_tiny(STORY_WORDS)),
         Entry("course: tiny encoder–decoder", EncoderDecoder, transformer_tiny(STORY_WORDS)),
     ]
 

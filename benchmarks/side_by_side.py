@@ -120,8 +120,9 @@ def table(ratios: Sequence[Ratio]) -> str:
 
 def provenance(command: str, device: torch.device) -> dict[str, object]:
     """Return where and with what a result was measured."""
-    versions = {}
-    for package in ("torch", "transformers", "tokenizers", "tiktoken", "nltk", "numpy"):
+    # torch itself also says which build it is; its package may not.
+    versions: dict[str, str | None] = {"torch": torch.__version__}
+    for package in ("transformers", "tokenizers", "tiktoken", "nltk", "numpy"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

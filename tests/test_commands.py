@@ -49,7 +49,9 @@ def test_make_course_does_the_main_job_and_the_second_time_only_looks():
     grades = points(first)
     assert len(grades) >= 8
     assert grades["perfect"] == grades["perfect-but-different"] == max(grades.values()) > 0
-    assert grades["blank"] == grades["broken-file"] == grades["empty-file"] == 0
+    assert grades["blank"] == 0
+    for unread in ("broken-file", "empty-file"):  # no grade, which is not 0 points
+        assert re.search(rf"^{unread} +open  refused", first, flags=re.MULTILINE)
     attacks = {name: grade for name, grade in grades.items() if name.startswith("attack-")}
     assert attacks
     assert set(attacks.values()) == {0}

@@ -14,7 +14,7 @@ def test_mean_score_gives_every_word_the_same_weight():
 @pytest.mark.slow
 def test_judge_reads_shares_and_weights_of_the_true_words():
     test = passages()[1][:40]
-    found, weights = judge(train(SCORES["dot product"](), seed=0, n_steps=50), test)
+    found, weights = judge(train(SCORES["dot product"](), seed=0, n_steps=100), test)
     assert len(found["right"]) == 4
     assert 0 <= found["word"] <= found["near"] <= 1
     for passage, w in zip(test, weights, strict=True):

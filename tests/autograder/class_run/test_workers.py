@@ -166,15 +166,11 @@ def _serve_until(monkeypatch, dies):
     def serve(pipe, job):
         if dies(None):
             return pipe.close()
-        pipe.send(None)
-        while True:
-            try:
-                task = pipe.recv()
-            except (EOFError, ConnectionError):
-                return None
-            if dies(task):
-                return pipe.close()
-            pipe.send(Graded(workers.faulty(task, "graded")))
+        with contextlib.suppress(EOFError, ConnectionError):  # the run has ended
+            pipe.send(None)
+            while not dies(task := pipe.recv()):
+                pipe.send(Graded(workers.faulty(task, "graded")))
+            pipe.close()
 
     monkeypatch.setattr(workers, "_serve", serve)
 

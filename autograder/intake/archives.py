@@ -5,6 +5,7 @@ onto the disk, and whatever in a zip file could lead elsewhere, hide or swell is
 reason why it is not read, so that the student it belongs to is not lost.
 """
 
+import contextlib
 import io
 import os
 import stat
@@ -156,13 +157,16 @@ def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -
     refusal = _bad_name(parts)
     if entry.is_symlink():
         refusal = f"{entry.name} is a symbolic link; it is not followed"
+    arrived_at = None
+    with contextlib.suppress(OSError):  # it is gone since it was listed: reading it will say so
+        arrived_at = entry.stat(follow_symlinks=False).st_ctime
     return Delivered(
         parts,
         root.joinpath(*parts),
         is_folder=entry.is_dir(),
         refusal=refusal,
         reader=lambda max_bytes: read_untrusted(root, parts, max_bytes),
-        arrived_at=entry.stat(follow_symlinks=False).st_ctime,
+        arrived_at=arrived_at,
     )
 
 

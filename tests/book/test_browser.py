@@ -16,6 +16,7 @@ AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf
 THEMES, WIDTHS = ("light", "dark"), (1280, 390)
 THEME = "return document.documentElement.dataset.theme"
 COLOUR_RULES = ("color-contrast", "link-in-text-block")
+WIDTH_RULES = ("scrollable-region-focusable", "target-size")
 READY = "return window.MathJax?.startup?.promise?.then(() => true) ?? true"
 
 
@@ -74,21 +75,23 @@ def overflow(browser) -> int:
     )
 
 
-def inspect(browser, page: Path, width: int) -> list[str]:
-    """Whatever is wrong with a page on a screen of this width, in both themes.
+def inspect(browser, page: Path, width: int, *rules: str) -> list[str]:
+    """Whatever is wrong with a page on a screen of this width, by all rules or by those named.
 
-    One page load serves both: a theme changes colours, so the rules about those are asked again.
+    By all rules, one page load serves both themes: a theme changes colours, so the rules about
+    those are asked again.
     """
     look(browser, page, "light", width)
-    found = violations(browser)
+    found = violations(browser, *rules)
     if overflow(browser) > 0:
         found.append(f"{overflow(browser)} pixels too wide")
-    show_in(browser, "dark")
-    try:  # the page hears of it when it is drawn next
-        WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
-    except TimeoutException:
-        found.append("the page does not follow the reader's theme")
-    found += [f"dark: {what}" for what in violations(browser, *COLOUR_RULES)]
+    if not rules:
+        show_in(browser, "dark")
+        try:  # the page hears of it when it is drawn next
+            WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
+        except TimeoutException:
+            found.append("the page does not follow the reader's theme")
+        found += [f"dark: {what}" for what in violations(browser, *COLOUR_RULES)]
     return found + complaints(browser)
 
 
@@ -115,15 +118,20 @@ def test_figures_are_readable_in_both_themes(browser, specimen):
 
 
 def test_every_page_is_accessible_silent_and_fits(browser, site):
-    """Reference pages share one template: of those, the first and the longest stand for all."""
+    """Reference pages share one template: of those, the first and the longest stand for all.
+
+    All pages share one frame: how that looks on a narrow screen is asked of the specimen and the
+    welcome page by all rules; elsewhere, by those whose answer depends on the width.
+    """
     pages = [page for page in site.rglob("*.html") if not {"_static", "_modules"} & set(page.parts)]
     reference = sorted(page for page in pages if page.name.startswith("course_pkg"))
     longest = max(reference, key=lambda page: page.stat().st_size)
     others = [page for page in pages if page not in reference and page.name != "404.html"]
     problems: dict[str, str] = {}  # what is wrong -> where it was seen first
     for page in [*others, reference[0], longest]:
-        for width in WIDTHS:
-            for problem in inspect(browser, page, width):
+        narrow = () if page == site / "index.html" else WIDTH_RULES
+        for width, rules in zip(WIDTHS, ((), narrow), strict=True):
+            for problem in inspect(browser, page, width, *rules):
                 problems.setdefault(problem, f"{page.relative_to(site)} {width}")
     assert not problems, "\n".join(f"{where}: {what}" for what, where in problems.items())
 

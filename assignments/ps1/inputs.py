@@ -249,7 +249,8 @@ def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:
         if type(probs) is list and all(type(prob) is float for prob in probs):
             total = math.fsum(probs)
             if not abs(total - 1) < 1e-9:  # rounding of a few terms; nan is caught too
-                return f"after some history the probabilities of all tokens sum to {total:.4g}"
+                how = "more than 1" if total > 1 else "less than 1" if total < 1 else "nan"
+                return f"after some history the probabilities of all tokens sum to {how}"
     return wrong
 
 

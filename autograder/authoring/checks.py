@@ -8,6 +8,9 @@ the item's points, and consists of three pure functions:
                                                  and on the reference version in the judge
     judge(observed, expected, inputs)    None if the requirement is met, else what is wrong
 
+What a judge says is read by students, so it must not repeat what the answer holds, which may be a
+hidden input. A text with other numbers than those of the requirement and the label is not shown.
+
 The reference version is the first submission, every `Mistake` must be caught and every
 `Alternative` accepted; `autograder check` proves all three.
 

@@ -4,8 +4,10 @@ Both sides have travelled through `inside.wire`, so they are plain data of exact
 int, float, str, bytes, list, tuple, dict, set, frozenset, NumPy arrays and tensors. A value
 of any other type never arrives here, and no method of a student's class is ever called.
 
-Messages are read by students. They may name types, lengths, shapes and dtypes, and say how many
-numbers differ and in which direction; they never show an expected number, text or key.
+Messages are read by students. They name kinds, dtypes, axes and directions, in a closed vocabulary,
+and never a number, text or key: not an expected one, and none that the answer chose. Whoever may
+choose a number of his own feedback (a size, a count of wrong values, the place of the first) can
+carry a hidden input out through it.
 """
 
 import math
@@ -35,6 +37,7 @@ _NAMES = {
     "Tensor": "a tensor",
 }
 _KINDS = {"b": "booleans", "i": "whole numbers", "u": "whole numbers", "f": "floats"}
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 # Rounding in a handful of operations; a coarser tolerance is the author's decision.
 _EPS_FACTOR = 8.0
 
@@ -64,8 +67,11 @@ class _Tally:
             how = "wrong"
         if self.total == 1:
             return f"the value is {how}"
-        count = "all" if self.different == self.total else f"{self.different} of"
-        return f"{count} {self.total} values {'is' if self.different == 1 else 'are'} {how}"
+        if self.different == 1:
+            return f"one of the values is {how}"
+        share = self.different / self.total
+        many = "all" if share == 1 else "most" if share > 0.5 else "some"
+        return f"{many} of the values are {how}"
 
 
 class _DifferenceError(Exception):
@@ -107,8 +113,7 @@ class _Comparison:
 
     def _sequence(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         if len(observed) != len(expected):
-            found = _count(len(observed), "item")
-            raise _DifferenceError(f"{where} has {found} where another number is expected")
+            raise _DifferenceError(f"{where} has too {_amount(observed, expected)} items")
         kinds = {*map(type, observed), *map(type, expected)}
         if kinds == {float}:
             self._numbers(np.array(observed), np.array(expected), self.rtol, tally)
@@ -117,7 +122,9 @@ class _Comparison:
             tally.total += len(expected)
             return
         for index, (ours, theirs) in enumerate(zip(observed, expected, strict=True)):
-            self.walk(ours, theirs, f"item {index} of {where}", tally)
+            fixed = type(expected) is tuple and len(expected) <= len(_ORDINALS)
+            item = f"the {_ORDINALS[index]} item" if fixed else "an item"
+            self.walk(ours, theirs, f"{item} of {where}", tally)
 
     def _mapping(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         _same_members(observed, expected, where, "key")
@@ -127,8 +134,7 @@ class _Comparison:
 
     def _arrays(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         if tuple(observed.shape) != tuple(expected.shape):
-            shapes = tuple(observed.shape), tuple(expected.shape)
-            raise _DifferenceError(f"{where} has shape {shapes[0]} where {shapes[1]} is expected")
+            raise _DifferenceError(_shapes(observed.shape, expected.shape, where))
         dtypes = _dtype_name(observed), _dtype_name(expected)
         (ours, our_eps), (theirs, their_eps) = _as_array(observed), _as_array(expected)
         kinds = _KINDS.get(ours.dtype.kind, "complex"), _KINDS.get(theirs.dtype.kind, "complex")
@@ -216,8 +222,18 @@ def _name(value: Any) -> str:
     return _NAMES.get(type(value).__name__, f"of type {type(value).__name__}")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("s" if number != 1 else "")
+def _amount(observed: Any, expected: Any) -> str:
+    return "many" if len(observed) > len(expected) else "few"
+
+
+def _shapes(observed: Any, expected: Any, where: str) -> str:
+    """Say how two shapes differ: in their rank, or else in the first axis that does."""
+    if len(observed) != len(expected):
+        return f"{where} has too {_amount(observed, expected)} axes"
+    axis = next(axis for axis, size in enumerate(expected) if observed[axis] != size)
+    name = f"the {_ORDINALS[axis]} axis" if axis < len(_ORDINALS) else "an axis"
+    how = "long" if observed[axis] > expected[axis] else "short"
+    return f"{name} of {where} is too {how}"
 
 
 def _as_float(value: int) -> float:
@@ -230,11 +246,11 @@ def _as_float(value: int) -> float:
 def _same_members(observed: Iterable[Any], expected: Iterable[Any], where: str, noun: str) -> None:
     """Keys and elements agree exactly: type and value."""
     ours, theirs = ({(_types(key), key) for key in keys} for keys in (observed, expected))
-    missing, extra = len(theirs - ours), len(ours - theirs)
-    found = [f"{_count(missing, noun)} missing"] * bool(missing)
-    found += [f"{_count(extra, noun)} too many"] * bool(extra)
+    found = [f"lacks {noun}s"] * bool(theirs - ours) + [f"has {noun}s too many"] * bool(
+        ours - theirs
+    )
     if found:
-        raise _DifferenceError(f"{where} has " + " and ".join(found))
+        raise _DifferenceError(f"{where} " + " and ".join(found))
 
 
 def _types(key: Any) -> Any:

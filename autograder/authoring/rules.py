@@ -128,8 +128,10 @@ def look(implementation, inputs):
 def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     if observed is None:
         return None
-    if observed in ("autograd", "torch.func"):
-        return f"it asks {observed} for what this task asks you to derive"
-    if observed == "loop":
-        return f"{inputs['n_more']} positions more take at least half as many calls more: a loop"
-    return f"it calls torch's own `{observed}`, which this task asks you to write out"
+    for name in ("autograd", "torch.func"):
+        if observed == name:
+            return f"it asks {name} for what this task asks you to derive"
+    for name in inputs["functions"]:
+        if observed == name:
+            return f"it calls torch's own `{name}`, which this task asks you to write out"
+    return "a longer input takes as many calls more as a loop over positions"

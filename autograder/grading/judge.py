@@ -29,7 +29,7 @@ import numpy as np
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.compare import agree
-from autograder.grading.wording import describe_failure, explain_fault, shorten
+from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.probe import call_probe, failure_of, seed_of
@@ -291,7 +291,11 @@ def _probe(implementation: Any, drawn: _Drawn) -> Any:
 def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
     for seen in results:
         if seen.wrong is not None:
-            message = f"{part.requirement} With {seen.drawn.label}: {seen.wrong}."
+            announced = f"{part.requirement} With {seen.drawn.label}"
+            wrong = seen.wrong
+            if not isinstance(seen.observed, Failure):
+                wrong = without_echo(wrong, announced)
+            message = f"{announced}: {wrong}."
             return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
     return PartVerdict(part.name, True, part.weight)
 

@@ -1,6 +1,7 @@
 """What a verdict says in words: to the student in a closed vocabulary, to staff in full."""
 
 import builtins
+import re
 import reprlib
 from typing import Any
 
@@ -29,6 +30,24 @@ def describe_failure(check: Check, failure: Failure) -> str:
         "crash": "the Python process ends before there is a result",
         "refused": "the result holds something that is not plain data, or too much of it",
     }.get(failure.kind, "there is no result")
+
+
+_DTYPE = re.compile(r"\b(?:bfloat|float|complex|u?int)(?:8|16|32|64|128)\b")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_LONGEST = 300
+
+
+def without_echo(said: str, announced: str) -> str:
+    """Return what a judge says of an answer, unless the answer may be speaking through it.
+
+    Args:
+        announced: what the student is told in any case; other numbers than its own could be
+            what the answer has read in a hidden input.
+    """
+    strange = set(_NUMBER.findall(_DTYPE.sub("", said))) - set(_NUMBER.findall(announced))
+    if strange or len(said) > _LONGEST or not said.isprintable():
+        return "the result is not as expected"
+    return said
 
 
 def explain_fault(check: Check, part: Part, doing: str, error: Exception) -> str:

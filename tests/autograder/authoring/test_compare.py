@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.authoring.compare import agree
+from tests.autograder.attacks.echoes import echoes, numbers_in
 
 judge = agree()
+DTYPES = {"float16", "float32", "float64", "bfloat16", "complex64", "complex128", "bool"}
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -44,26 +46,32 @@ def test_judge_always_answers_in_one_line(observed, expected):
         (True, 1, "the result is True or False where a whole number is expected"),
         (None, 1, "the result is None where a whole number is expected"),
         ((1,), [1], "the result is a tuple where a list is expected"),
-        ([1], [1, 2], "the result has 1 item where another number is expected"),
-        ([1.0, 2.0], [1.0, 3.0], "1 of 2 values is too small"),
-        ([2.0, 1.0], [1.0, 2.0], "all 2 values are wrong"),
-        ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0], "2 of 3 values are too small"),
-        ([(1, "a")], [(1, 2)], "item 1 of item 0 of the result is a string where a whole number"),
-        ({"a": 1}, {"b": 1}, "the result has 1 key missing and 1 key too many"),
-        ({1: 0}, {True: 0}, "the result has 1 key missing and 1 key too many"),
+        ([1], [1, 2], "the result has too few items"),
+        ([1.0, 2.0], [1.0, 3.0], "one of the values is too small"),
+        ([2.0, 1.0], [1.0, 2.0], "all of the values are wrong"),
+        ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0], "most of the values are too small"),
+        ([(1, "a")], [(1, 2)], "the second item of an item of the result is a string where a"),
+        ((1,) * 9, (*(1,) * 8, "a"), "an item of the result is a whole number where a string"),
+        ({"a": 1}, {"b": 1}, "the result lacks keys and has keys too many"),
+        ({1: 0}, {True: 0}, "the result lacks keys and has keys too many"),
+        ({}, {True: 0}, "the result lacks keys"),
         ({(1, 2): 0.0}, {(1, 2): 1.0}, "the value is too small"),
         ({"a": [1]}, {"a": (1,)}, "a value of the result is a list where a tuple is expected"),
-        ({1, 2}, {1}, "the result has 1 element too many"),
+        ({1, 2}, {1}, "the result has elements too many"),
         (frozenset({1}), {1}, "the result is a frozenset where a set is expected"),
-        (np.ones((2, 3)), np.ones((3, 2)), "the result has shape (2, 3) where (3, 2) is expected"),
+        (np.ones((2, 3)), np.ones((3, 2)), "the first axis of the result is too short"),
+        (torch.ones(2, 3), torch.ones(2, 2), "the second axis of the result is too long"),
+        ([np.ones(2)], [np.ones((2, 1))], "an item of the result has too few axes"),
+        (np.ones((*(1,) * 9, 2)), np.ones((1,) * 10), "an axis of the result is too long"),
         (np.ones(2), np.ones(2, int), "the result holds floats where whole numbers are expected"),
         (np.ones(2), torch.ones(2), "the result is a NumPy array where a tensor is expected"),
-        (np.zeros(3), np.ones(3), "all 3 values are too small"),
-        (np.array([True, False]), np.array([True, True]), "1 of 2 values is wrong"),
-        (np.array([1, 5]), np.array([1, 4]), "1 of 2 values is too large"),
-        (np.array([math.nan, 1.0]), np.ones(2), "1 of 2 values is nan"),
+        (np.zeros(3), np.ones(3), "all of the values are too small"),
+        (np.array([True, False]), np.array([True, True]), "one of the values is wrong"),
+        (np.array([1, 5]), np.array([1, 4]), "one of the values is too large"),
+        (np.array([math.nan, 1.0]), np.ones(2), "one of the values is nan"),
         (torch.tensor(1.0), torch.tensor(2.0), "the value is too small"),
-        (torch.tensor([1 + 1j]), torch.tensor([1 + 2j]), "1 of 2 values is too small"),
+        (torch.tensor([1 + 1j]), torch.tensor([1 + 2j]), "one of the values is too small"),
+        (np.arange(5), np.array([0, 1, 2, 0, 0]), "some of the values are too large"),
     ],
 )
 def test_difference_is_named_in_words(observed, expected, message):
@@ -127,6 +135,51 @@ def test_long_list_agrees_as_its_items_do(expected, data):
     observed = [data.draw(st.sampled_from([x, x + 1.0])) for x in expected]
     one_by_one = [judge(a, b, {}) is None for a, b in zip(observed, expected, strict=True)]
     assert (judge(observed, expected, {}) is None) == all(one_by_one)
+
+
+VOCABULARY = {
+    *(
+        "the",
+        "result",
+        "value",
+        "values",
+        "is",
+        "are",
+        "has",
+        "lacks",
+        "one",
+        "some",
+        "most",
+        "all",
+    ),
+    *(
+        "of",
+        "too",
+        "large",
+        "small",
+        "long",
+        "short",
+        "many",
+        "few",
+        "wrong",
+        "nan",
+        "and",
+        "where",
+    ),
+    *("expected", "an", "a", "None", "True", "or", "False", "whole", "number", "numbers", "float"),
+    *("floats", "string", "bytes", "object", "list", "tuple", "dict", "set", "frozenset", "NumPy"),
+    *("array", "tensor", "booleans", "complex", "holds", "dtype", "item", "items", "key", "keys"),
+    *("element", "elements", "axis", "axes", "first", "second", "third", "fourth", "fifth"),
+    *("sixth", "seventh", "eighth", "type"),
+}
+
+
+@given(values, st.data())
+def test_messages_have_a_closed_vocabulary(expected, data):
+    for observed in (data.draw(values), *echoes(expected)):
+        message = agree(exact_dtype=True)(observed, expected, {}) or ""
+        assert not numbers_in(message)
+        assert {word for word in message.split() if "int" not in word} <= VOCABULARY | DTYPES
 
 
 def test_message_shows_no_expected_value():

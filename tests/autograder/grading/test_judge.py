@@ -304,6 +304,29 @@ def test_failure_is_told_without_its_own_text(failure, words):
     assert "ecret" not in "".join(part.message for part in verdict.parts)
 
 
+@pytest.mark.parametrize(
+    ("said", "is_shown"),
+    [
+        ("the value is too small", True),
+        ("of 3 numbers one is too small, as float32 has it", True),
+        ("the result has 1337 rows", False),
+        ("the sum is 1.5", False),
+        ("x" * 301, False),
+        ("two\nlines", False),
+    ],
+)
+def test_student_reads_no_number_that_an_answer_may_have_chosen(said, is_shown):
+    part = dataclasses.replace(
+        CHECK.parts[0], judge=lambda *_: said, inputs=lambda rng: draw(rng)[1:]
+    )
+    check = dataclasses.replace(CHECK, parts=(part,), mistakes=())
+    seen = [Observation(r.item, r.part, r.case, 1.0) for r in JUDGE.requests(check, SEED)]
+    (verdict,) = JUDGE.verdict(check, SEED, seen).parts
+    shown = said if is_shown else "the result is not as expected"
+    assert verdict.message == f"The mean is right. With 3 numbers: {shown}."
+    assert said in verdict.staff_note
+
+
 def test_missing_observation_counts_as_a_crash():
     assert JUDGE.verdict(CHECK, SEED, []).points == 0.0
     assert JUDGE.verdict(CHECK, SEED, observe(mean)[1:]).points == 8.0 * 5 / 8

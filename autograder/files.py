@@ -5,7 +5,6 @@ import csv
 import errno
 import io
 import os
-import re
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -13,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.records import GraderError
+from autograder.untrusted import as_cell
 
 _MAX_BYTES = 64 << 20
-_MARKS = ("=", "+", "-", "@", "\t", "\n")
-_NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -163,17 +161,5 @@ def write_table(rows: Iterable[Sequence[object]]) -> str:
     """Return rows as CSV in which no cell can be taken for a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    writer.writerows([as_cell(cell) for cell in row] for row in rows)
     return out.getvalue()
-
-
-def harmless(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: such text gets an apostrophe.
-
-    A carriage return, which the csv module leaves bare, would begin a new row and so a new cell.
-    """
-    if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return value
-    value = value.replace("\r\n", "\n").replace("\r", "\n")
-    dangerous = value.startswith(_MARKS) or value.lstrip().startswith(_MARKS)
-    return f"'{value}" if dangerous else value

@@ -55,14 +55,3 @@ def defines(source: str, name: str) -> bool:
     definition = rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b"
     assignment = rf"^{name}[ \t]*(?::[^=\n]*)?=(?!=)"
     return re.search(f"{definition}|{assignment}", source, re.MULTILINE) is not None
-
-
-def defused(text: str) -> str:
-    """Return Markdown or plain text that a page may render although a student wrote it.
-
-    An invisible character after each `<` that could open a tag makes it text in every parser, in
-    prose and in code alike, and makes `<eos>` visible, which browsers would swallow. The formula
-    commands that can carry a link or a style are broken in the same way.
-    """
-    text = re.sub(r"<(?=[A-Za-z/!?])", "<\u200b", text)
-    return re.sub(r"\\(?=(?:href|url|require|style|class|cssId|data)\b)", "\\\u200b", text)

@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from autograder.records import GraderError, SandboxUnavailable
+from autograder.untrusted import as_line
 
 ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4  # 2 is click's, for wrong usage
 EXIT_CODES = """\
@@ -41,22 +42,20 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except SandboxUnavailable as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(NO_SANDBOX)
         except GraderError as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(ERROR)
+            for line in f"error: {error}".splitlines():
+                click.echo(as_line(line), err=True)
+            sys.exit(NO_SANDBOX if isinstance(error, SandboxUnavailable) else ERROR)
 
     return run
 
 
 def printable(text: str) -> Text:
     """Make text that a student may have chosen harmless to a terminal."""
-    return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
+    return Text(as_line(text))
 
 
 def note(lines: Iterable[str]) -> None:
     """Say something beside the result, which scripts read from stdout."""
     for line in lines:
-        click.echo(f"note: {printable(line).plain}", err=True)
+        click.echo(f"note: {as_line(line)}", err=True)

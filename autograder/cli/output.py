@@ -266,4 +266,5 @@ def print_verdict(
         found = verdict.misconception
         console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)
     if verdict.fault:
-        console.print(f"\nfault of the check: {verdict.fault}", markup=False)
+        console.print()
+        console.print(printable(f"fault of the check: {verdict.fault}"))

@@ -292,9 +292,7 @@ def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVer
     for seen in results:
         if seen.wrong is not None:
             announced = f"{part.requirement} With {seen.drawn.label}"
-            wrong = seen.wrong
-            if not isinstance(seen.observed, Failure):
-                wrong = without_echo(wrong, announced)
+            wrong = without_echo(seen.wrong, f"{announced} {check.target} {check.seconds:g}")
             message = f"{announced}: {wrong}."
             return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
     return PartVerdict(part.name, True, part.weight)

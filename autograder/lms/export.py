@@ -5,7 +5,6 @@ line finds it there. Each makes one file from the gradebook's final scores, with
 points given by hand in them, and says whom it could not enter and why.
 """
 
-import html
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from autograder.authoring.outline import Outline
 from autograder.files import Table
 from autograder.records import FinalScore, GraderError
+from autograder.untrusted import as_html
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def comment_html(score: FinalScore, outline: Outline) -> str:
         lines += [item.comment] if item.comment else []
     if score.penalty:
         lines.append(f"late: {points_text(score.penalty)} points taken off")
-    return "<br>".join(html.escape(line).replace("\n", "<br>") for line in lines)
+    return "<br>".join(str(as_html(line)).replace("\n", "<br>") for line in lines)
 
 
 def notes_on_ungraded(scores: Sequence[FinalScore]) -> list[str]:

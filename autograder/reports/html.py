@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
+
+from autograder.untrusted import as_html
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TOKEN = re.compile(
@@ -52,13 +54,13 @@ def render(template: str, script: str = "", **values: Any) -> str:
 def highlight(code: str) -> Markup:
     """Escape Python code and mark its strings, comments, keywords and numbers."""
     if len(code) > _HIGHLIGHTED_CHARACTERS:
-        return escape(code)
+        return as_html(code)
     pieces, end = [], 0
     for match in _TOKEN.finditer(code):
-        pieces.append(escape(code[end : match.start()]))
+        pieces.append(as_html(code[end : match.start()]))
         pieces.append(Markup('<span class="{}">{}</span>').format(match.lastgroup, match[0]))
         end = match.end()
-    pieces.append(escape(code[end:]))
+    pieces.append(as_html(code[end:]))
     return Markup("").join(pieces)
 
 

@@ -24,7 +24,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import contains_eager, selectinload
 
-from autograder.authoring.notebooks import defused, grading, is_answer
+from autograder.authoring.notebooks import grading, is_answer
 from autograder.records import (
     FinalScore,
     Grade,
@@ -35,6 +35,7 @@ from autograder.records import (
     Timing,
     Verdict,
 )
+from autograder.untrusted import as_markdown
 
 _BATCH_SIZE = 100
 
@@ -265,7 +266,7 @@ def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             own = is_answer(cell) or not grading(cell)
-            cell.source = defused(cell.source) if own else cell.source
+            cell.source = as_markdown(cell.source) if own else cell.source
             continue
         verdict = verdicts.get(grading(cell).get("grade_id", ""))
         cell.outputs = []
@@ -352,7 +353,7 @@ def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str |
         return "No response."
     if verdict is None or verdict.points == verdict.max_points:
         return None
-    return defused(describe_verdict(verdict))
+    return as_markdown(describe_verdict(verdict))
 
 
 def _final_score(submission: Any) -> FinalScore:

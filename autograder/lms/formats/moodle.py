@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from autograder.files import Table, harmless, write_table
+from autograder.files import Table, write_table
 from autograder.lms.export import (
     Export,
     ExportRequest,
@@ -15,6 +15,7 @@ from autograder.lms.export import (
 )
 from autograder.lms.rosters import Person, match, same_id
 from autograder.records import FinalScore
+from autograder.untrusted import as_cell
 
 _IDS = ("Username", "ID number", "Email address")
 _PARTICIPANT = "Identifier"
@@ -45,7 +46,7 @@ def moodle(request: ExportRequest) -> Export:
         if not name:
             notes.append(f"{score.student} ({points} points) has no {identifier}")
             continue
-        if harmless(name) != name:
+        if as_cell(name) != name:
             notes.append(f"{name} got an apostrophe, so that no spreadsheet runs it: fix it there")
         comment = [comment_html(score, request.outline)] if request.comments else []
         rows.append([name, points, *comment])

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -15,9 +15,9 @@ from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
-from autograder.grading.private_paths import private_packages, repository
+from autograder.grading.private_paths import private_packages, reference_packages, repository
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
-from autograder.inside.messages import ProbeRequest
+from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
     Grade,
@@ -91,7 +91,8 @@ class Grader:
     def __init__(self, released: ReleasedSet, confinement: Confinement) -> None:
         course, student = released.course, released.notebooks.student
         self._released = released
-        self._judge = ItemJudge()
+        self._references = reference_packages(released.problem_set.checks)
+        self._judge = ItemJudge(self._references)
         self._visible = visible_tests(student)
         self._sandbox = Sandbox(
             libraries=libraries_for(released.problem_set, student),
@@ -141,7 +142,8 @@ class Grader:
         answered = [item for item in targets if item not in repaired.blank]
         shown = visible_requests(self._visible, targets, answered)
         run, verdicts = self.judge(repaired, task.seed, self._released.problem_set.checks, shown)
-        reasons = (*task.reasons, *repaired.reasons, *run.problems)
+        imports = _imported_answers(run, targets, self._references)
+        reasons = (*task.reasons, *repaired.reasons, *run.problems, *imports)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
         if run.tampered:
             state = State.TAMPERED
@@ -186,6 +188,19 @@ class Grader:
         """
         repaired = repair(submission.notebook, self._released)
         return self.judge(repaired, seed, [self._released.problem_set.check(item)])[1][0]
+
+
+def _imported_answers(
+    run: Run, targets: Mapping[str, str], references: Collection[str]
+) -> Iterator[str]:
+    """Say which answers were imported from where the reference versions stand, or were to be."""
+    for seen in run.observations:
+        if isinstance(seen.value, Failure) and seen.value.kind == "imported":
+            yield f"{targets[seen.item]} is imported from where the answer stands: it earns nothing"
+    for cell in run.cells:
+        for name in sorted(references):
+            if re.match(rf"(ImportError|ModuleNotFoundError): .*\b{name}\b", cell.error or ""):
+                yield f"a cell imports {name}, which holds answers and is not there while grading"
 
 
 def libraries_for(problem_set: ProblemSet, released: NotebookNode) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ They depend on the check, the seed and the observations alone, so that a verdict
 at any time. The reference version answers the same probes here; its values pass the same wire
 format as the student's, so both sides are plain data of the same kinds.
 
-Students share a few dozen seeds, so a judge finds out once what follows from a seed alone: the
-cases, what the reference answers, and what a recorded mistake answers where somebody's answer was
-wrong.
+Students share a few dozen seeds, so a judge finds out once what follows from a seed alone: cases,
+what the reference answers, and what a recorded mistake answers where somebody's answer was wrong.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ import signal
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,9 +91,14 @@ def part_seed(seed: int, item: str, part: str) -> int:
 
 
 class ItemJudge:
-    """Asks and judges; keeps what follows from the last `_SEEDS_KEPT` seeds."""
+    """Asks and judges; keeps what follows from the last `_SEEDS_KEPT` seeds.
 
-    def __init__(self) -> None:
+    Args:
+        references: packages from which an answer may not be imported.
+    """
+
+    def __init__(self, references: Iterable[str] = ()) -> None:
+        self._references = tuple(sorted(references))
         self._kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
@@ -183,7 +187,7 @@ class ItemJudge:
         if len(self._kept) > _SEEDS_KEPT:
             self._kept.popitem(last=False)
         if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
-            of_seed[id(check)] = check, _draw(check, seed)
+            of_seed[id(check)] = check, _draw(check, seed, self._references)
         return of_seed[id(check)][1]
 
 
@@ -192,16 +196,14 @@ def _digest(*words: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def _draw(check: Check, seed: int) -> list[_Drawn]:
-    found = []
+def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_Drawn]:
+    drawn = []
     for part in check.parts:
         if not (math.isfinite(part.weight) and part.weight >= 0) or not (
             0 <= part.price <= 1 and (part.weight > 0) == (part.price == 0)
         ):
-            error = ValueError(
-                f"weight is {part.weight} and price {part.price}; one of them must be positive, "
-                "and the price at most 1"
-            )
+            found = f"weight is {part.weight} and price {part.price}"
+            error = ValueError(f"{found}; one of them must be positive, and the price at most 1")
             raise CheckFault(explain_fault(check, part, "reading its weight", error))
         rng = np.random.default_rng(part_seed(seed, check.item, part.name))
         try:
@@ -212,11 +214,10 @@ def _draw(check: Check, seed: int) -> list[_Drawn]:
             raise CheckFault(explain_fault(check, part, "drawing its cases", error)) from error
         for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
             inputs = wire.decode(message)
-            request = ProbeRequest(
-                check.item, part.name, index, check.target, source, inputs, check.seconds
-            )
-            found.append(_Drawn(part, case.label, request, message))
-    return found
+            place = check.item, part.name, index, check.target
+            request = ProbeRequest(*place, source, inputs, check.seconds, references)
+            drawn.append(_Drawn(part, case.label, request, message))
+    return drawn
 
 
 def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _Seen:
@@ -281,8 +282,7 @@ def _prove_harmless(check: Check, drawn: _Drawn) -> None:
 
 def _probe(implementation: Any, drawn: _Drawn) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
-    request = drawn.request
-    inputs = wire.decode(drawn.message)
+    request, inputs = drawn.request, wire.decode(drawn.message)
     with _generators_kept():
         value = call_probe(request.source, implementation, inputs, seed_of(request))
     return wire.normal_form(value)
@@ -315,7 +315,6 @@ def _without_checks(check: Check, fault: str) -> Verdict:
     return Verdict(check.item, check.points, check.points, parts, None, fault)
 
 
-# ------------------------------------------------------------------ misconceptions
 def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
     """Name the mistake that gives what the student's object gives, in every case.
 
@@ -441,10 +440,11 @@ def _generators_kept() -> Iterator[None]:
 
 
 def _staff_note(seen: _Seen) -> str:
-    lines = (
-        f"case {seen.drawn.request.case} ({seen.drawn.label}): {seen.wrong}",
-        f"inputs: {shorten(seen.drawn.request.inputs)}",
-        f"expected: {shorten(seen.expected)}",
-        f"observed: {shorten(seen.observed)}",
+    return "\n".join(
+        (
+            f"case {seen.drawn.request.case} ({seen.drawn.label}): {seen.wrong}",
+            f"inputs: {shorten(seen.drawn.request.inputs)}",
+            f"expected: {shorten(seen.expected)}",
+            f"observed: {shorten(seen.observed)}",
+        )
     )
-    return "\n".join(lines)

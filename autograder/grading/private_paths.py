@@ -18,6 +18,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from autograder.authoring.checks import Check
+from autograder.inside.probe import package_of
+
 _SANDBOX_NEEDS = ("ipython", "matplotlib", "numpy", "torch", "tqdm")
 
 
@@ -33,6 +36,15 @@ def private_packages(checks: Iterable[Path], released: NotebookNode) -> tuple[Pa
     names = _imported(sources) - _imported(given) - _needed(_SANDBOX_NEEDS)
     names |= _installed_with("autograder")
     return tuple(path for name in sorted(names) for path in _places(name))
+
+
+def reference_packages(checks: Iterable[Check]) -> set[str]:
+    """Name the packages from which an answer may not be imported, even where they can be.
+
+    Those that hold the reference versions, and those that were installed with the grader.
+    """
+    names = {package_of(check.reference) for check in checks} | _installed_with("autograder")
+    return names - _needed(_SANDBOX_NEEDS) - {"", "builtins"} - sys.stdlib_module_names
 
 
 def repository(folder: Path) -> Path:

@@ -28,6 +28,7 @@ def describe_failure(check: Check, failure: Failure) -> str:
         "late": "the time for the whole notebook is used up before this call",
         "memory": "it needs more memory than is allowed",
         "crash": "the Python process ends before there is a result",
+        "imported": f"{check.target} is not yours: it is imported from where the answer stands",
         "refused": "the result holds something that is not plain data, or too much of it",
     }.get(failure.kind, "there is no result")
 

@@ -20,7 +20,8 @@ class Failure:
             in the student's own code: it cannot be called so, or its result is of another kind),
             "timeout" (its CPU time is used up), "waiting" (it does not end, and for most of the
             time does not compute), "late" (the time of the whole submission is used up), "memory",
-            "crash" (the process died) or "refused" (its answer broke the wire's rules).
+            "crash" (the process died), "refused" (its answer broke the wire's rules) or "imported"
+            (it is not the student's, but comes from a package that holds the right answer).
         message: one line for people. It comes from student code: escape it before showing it.
     """
 
@@ -36,6 +37,7 @@ class ProbeRequest:
         target: name that the student's notebook must define.
         source: Python source of the probe, a function of (implementation, inputs).
         seconds: of CPU time.
+        references: packages that hold the right answer; what is imported from them is none.
     """
 
     item: str
@@ -45,3 +47,4 @@ class ProbeRequest:
     source: str
     inputs: dict
     seconds: float
+    references: tuple[str, ...] = ()

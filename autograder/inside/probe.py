@@ -49,12 +49,20 @@ def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any
         return Failure("missing", f"{request.target} is not defined")
     try:
         implementation = namespace[request.target]
+        if package_of(implementation) in request.references:
+            return Failure("imported", f"{request.target} is imported")
         return call_probe(request.source, implementation, request.inputs, seed_of(request))
     except BaseException as error:  # also what a student's code raises to leave the probe
         failure = failure_of(error)
         if failure.kind == "exception" and not _passed_through(namespace):
             return Failure("unusable", failure.message)
         return failure
+
+
+def package_of(implementation: Any) -> str:
+    """Name the package in which a function or a class was defined, "" if it does not say."""
+    module = getattr(implementation, "__module__", None)
+    return module.partition(".")[0] if type(module) is str else ""
 
 
 def _passed_through(namespace: Mapping[str, Any]) -> bool:

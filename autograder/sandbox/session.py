@@ -35,6 +35,7 @@ _MOST_OUTPUT = 64 << 20
 _LATE = "the time limit of the whole submission was exceeded"
 _FAILURE_KINDS = (
     "missing", "exception", "unusable", "timeout", "waiting", "memory", "crash", "refused",
+    "imported",
 )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import sys
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -75,3 +76,48 @@ def test_tampering_with_messages_is_a_state_of_its_own(
     with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as opened:
         grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
     assert (grade.state, grade.points) == (state, 90)
+
+
+@pytest.fixture
+def given_reference(monkeypatch, tmp_path, toys, toy_course):
+    """The toy course with a reference in a package that its released notebook imports."""
+    package = tmp_path / "packages/given_reference"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(toys.double)
+    monkeypatch.syspath_prepend(package.parent)
+    checks, source = (toy_course.folder / "toy" / n for n in ("problem_set.py", "notebook.py"))
+    text = checks.read_text().replace("reference=_double", "reference=given_double")
+    checks.write_text("from given_reference import double as given_double\n" + text)
+    source.write_text(source.read_text().replace("import math", "import math, given_reference", 1))
+    yield toy_course
+    sys.modules.pop("given_reference", None)
+
+
+@pytest.mark.parametrize(
+    "cell", ["from given_reference import double", "double = given_reference.double"]
+)
+def test_reference_that_is_imported_earns_nothing_and_is_noticed(
+    given_reference, toys, without_sandbox, cell
+):
+    released = ReleasedSet(given_reference, "toy")
+    with Grader(released, Confinement()) as opened:
+        for double, points in ((cell, 30), (toys.double, 90)):
+            data = as_text(toys.answer(given_reference, double=double, mean=toys.mean)).encode()
+            grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
+            assert grade.points == points
+            assert grade.reasons == (
+                ("double is imported from where the answer stands: it earns nothing",)
+                if points == 30
+                else ()
+            )
+    assert "it is imported from where the answer stands" not in str(grade.verdicts)
+
+
+@pytest.mark.sandbox
+def test_reference_that_is_hidden_cannot_be_imported_and_the_try_is_noticed(toy_course, toys):
+    cell = "from course_pkg.layers import attention as double"
+    data = as_text(toys.answer(toy_course, double=cell, mean=toys.mean)).encode()
+    with Grader(ReleasedSet(toy_course, "toy"), Confinement()) as opened:
+        grade = opened.grade(Task(Submission("ada", "toy", data, "digest"), "key", 7)).grade
+    assert grade.points == 30
+    assert "a cell imports course_pkg, which holds answers" in " ".join(grade.reasons)

@@ -1,4 +1,4 @@
-"""Due dates, late penalties and extensions, as the course's `course.toml` states them.
+"""Due dates, penalties, extensions and time to compute, as the course's `course.toml` states them.
 
 A penalty is a share of the set's highest points for each started day or hour, so that it does not
 depend on what has been graded by hand yet, and the gradebook, the exports and the pages agree at
@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from autograder.authoring.course import SETTINGS, Course
 from autograder.records import GraderError
 
+_LEAST_SECONDS = 1
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
@@ -31,6 +32,7 @@ class Policy:
         percent: of the set's points, taken for each started `unit`.
         cap_percent: the most that is ever taken.
         extensions: due dates of single students.
+        seconds: of CPU time that a submission may take in all.
     """
 
     due: datetime | None = None
@@ -40,6 +42,7 @@ class Policy:
     unit: timedelta = _UNITS["day"]
     cap_percent: float = 100.0
     extensions: Mapping[str, datetime] = field(default_factory=dict)
+    seconds: float = 60.0
 
 
 def read_policy(course: Course, name: str) -> Policy:
@@ -73,13 +76,13 @@ class _Reader:
         sets = self._table(loaded, "sets", "")
         self._only(sets, set(known), "sets.")
         policies = {}
-        self._policy(defaults, "defaults.", _RULES)
+        default = self._policy(defaults, "defaults.", _RULES)
         for other in sets:  # all of them, so that a slip is found before its set is due
             own = self._table(sets, other, "sets.")
             where = f"sets.{other}."
             self._policy(own, where, _RULES | _DATES)
             policies[other] = self._policy({**defaults, **own}, where, _RULES | _DATES)
-        return policies.get(name, Policy())
+        return policies.get(name, default)
 
     def _policy(self, table: dict[str, Any], where: str, known: set[str]) -> Policy:
         self._only(table, known, where)
@@ -98,6 +101,9 @@ class _Reader:
         for key, date in (("due", due), *((f"extensions.{s}", d) for s, d in extensions.items())):
             if released is not None and date is not None and date <= released:
                 self._refuse(f"{where}{key}", date.isoformat(), "it must be after the release")
+        seconds = self._number(table, "seconds", Policy.seconds, 3600.0, where)
+        if seconds < _LEAST_SECONDS:
+            self._refuse(f"{where}seconds", seconds, f"it must be at least {_LEAST_SECONDS}")
         return Policy(
             due,
             released,
@@ -106,6 +112,7 @@ class _Reader:
             _UNITS[unit],
             self._number(table, "cap_percent", 100.0, 100.0, where),
             extensions,
+            seconds,
         )
 
     def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
@@ -146,5 +153,5 @@ class _Reader:
         return float(value)
 
 
-_RULES = {"grace_minutes", "penalty_percent", "penalty_per", "cap_percent"}
+_RULES = {"grace_minutes", "penalty_percent", "penalty_per", "cap_percent", "seconds"}
 _DATES = {"due", "released", "extensions"}

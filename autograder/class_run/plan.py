@@ -71,7 +71,8 @@ def look_at(
     held: Container[Path] = (),
 ) -> Iterator[Received]:
     """Read every submission, and what an earlier run recorded of it; write nothing."""
-    decides = input_digests(released) | {"limits": repr(settings.confinement)}
+    limits = f"{settings.confinement!r}, {released.policy.seconds:g} s"
+    decides = input_digests(released) | {"limits": limits}
     parts = {f"{PART}{name}": digest for name, digest in part_digests(released).items()}
     now = datetime.now(UTC)
     for found in delivery:

@@ -37,11 +37,12 @@ class Confinement:
     """What student code may use.
 
     Attributes:
+        limits: by default `Limits()` with the time that the course gives.
         trusted: run it without a sandbox, with the grader's own rights.
         private: files and folders that it must not reach, the course and its references apart.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits | None = None
     trusted: bool = False
     private: tuple[Path, ...] = field(default=(), repr=False)  # no reason to grade again
 
@@ -101,7 +102,7 @@ class Grader:
                 *private_packages(course.check_files(released.name), student),
                 *confinement.private,
             ),
-            limits=confinement.limits,
+            limits=confinement.limits or Limits(submission_seconds=released.policy.seconds),
             allow_unsandboxed=confinement.trusted,
         )
 

@@ -46,7 +46,7 @@ class Limits:
     """
 
     cell_seconds: float = 30.0
-    submission_seconds: float = 120.0
+    submission_seconds: float = 60.0
     wall_factor: float = 5.0
     memory_bytes: int = 2 << 30
     processes: int = 64

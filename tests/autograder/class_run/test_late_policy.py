@@ -13,6 +13,8 @@ from autograder.class_run import pipeline
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
+from autograder.grading import grader
+from autograder.grading.grader import Confinement, Grader
 from autograder.intake.collection import Collected, collect
 from autograder.records import GraderError
 from autograder.store.gradebook import Gradebook
@@ -166,8 +168,40 @@ def test_file_says_what_holds_for_a_set(toy_course):
 
 
 @pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("", 60),
+        ("[defaults]\nseconds = 90", 90),
+        ("[defaults]\nseconds=90\n[sets.toy]\nseconds=7", 7),
+    ],
+)
+def test_time_of_a_submission_is_one_number_of_the_course(
+    toy_course, without_sandbox, monkeypatch, text, seconds
+):
+    (toy_course.folder / "course.toml").write_text(text)
+    given, init = [], grader.Sandbox.__init__
+    monkeypatch.setattr(
+        grader.Sandbox, "__init__", lambda *args, **named: given.append(named) or init(*args)
+    )
+    with Grader(ReleasedSet(toy_course, "toy"), Confinement()):
+        assert given[0]["limits"].submission_seconds == seconds
+
+
+def test_submissions_are_graded_again_when_their_time_has_changed(
+    toy_course, toys, hand_in, without_sandbox, tmp_path
+):
+    folder, out = hand_in("ada", double=toys.double), Settings(tmp_path / "out")
+    grade_class(ReleasedSet(toy_course, "toy"), folder, out)
+    for text, reused in (("", 1), ("[defaults]\nseconds = 90", 0), ("[defaults]\nseconds = 90", 1)):
+        (toy_course.folder / "course.toml").write_text(text)
+        assert grade_class(ReleasedSet(toy_course, "toy"), folder, out).reused == reused
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[defaults]\nseconds = 0", r"defaults\.seconds is 0\.0; it must be at least 1"),
+        ("[sets.toy]\nseconds = 4000", r"sets\.toy\.seconds is 4000; .* at most 3600"),
         ("sets = 3", r"course\.toml: sets is 3; it must be a table"),
         ("[set.toy]", r"set is \{'toy': \{\}\}; known here: defaults, package, sets, time_zone"),
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),

@@ -3,26 +3,34 @@
 nbgrader runs hidden tests in the student's own kernel. So there is no wall here: what a student
 could do to nbgrader's own tests, they could do to these. `autograder grade` asks the same
 checks across the wall, and never runs this file.
+
+nbgrader takes an exception in a test cell for a wrong answer. So where the course cannot be found,
+or a check is broken, the kernel ends: nbgrader then reports an error and records no points at all.
 """
 
 import contextlib
 import dataclasses
 import io
+import os
+import sys
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
-from autograder.authoring.course import find_course
+from autograder.authoring.checks import Check
+from autograder.authoring.course import Course, find_course
 from autograder.grading.judge import ItemJudge, submission_seed
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import probe_or_failure
-from autograder.records import CheckFault, Observation
+from autograder.records import CheckFault, GraderError, Observation
 
 
 def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     """Judge what a running notebook has defined, and return the points for nbgrader to read.
 
-    The course is found as `autograder.authoring.course.find_course` says.
+    The course is found as `autograder.authoring.course.find_course` says, or else it is the one
+    beside which the grader lies.
 
     Args:
         namespace: the notebook's `globals()`.
@@ -30,15 +38,20 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     Raises:
         AssertionError: if no point was earned. nbgrader takes an exception for no points, but has
             taken a result of 0 for full marks.
-        CheckFault: if the check itself is broken.
+        GraderError: if there is no course, or the check itself is broken; ends a notebook's kernel.
+        KeyError: if the set has no such item; ends a notebook's kernel.
     """
-    check = find_course().problem_set(problem_set).check(item)
-    seed = submission_seed("plain nbgrader", "", problem_set)
-    judge = ItemJudge()
-    observations = [_observe(request, namespace) for request in judge.requests(check, seed)]
-    verdict = judge.verdict(check, seed, observations)
-    if verdict.fault:
-        raise CheckFault(verdict.fault)
+    seed, judge = submission_seed("plain nbgrader", "", problem_set), ItemJudge()
+    try:
+        check = _check(problem_set, item)
+        observations = [_observe(request, namespace) for request in judge.requests(check, seed)]
+        verdict = judge.verdict(check, seed, observations)
+        if verdict.fault:
+            raise CheckFault(verdict.fault)
+    except (GraderError, KeyError) as error:
+        if _is_kernel():
+            _end_kernel(f"{item} was not graded, and nobody gets points or loses any: {error}")
+        raise
     unmet = [part.message for part in verdict.parts if not part.passed]
     if verdict.misconception is not None:
         unmet.append(verdict.misconception.hint)
@@ -47,6 +60,30 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
     for message in unmet:
         print(message)
     return verdict.points
+
+
+def _check(problem_set: str, item: str) -> Check:
+    try:
+        course = find_course()
+    except GraderError:
+        course = Course(Path(__file__).resolve().parents[2] / "assignments")
+        if problem_set not in course.sets():
+            raise
+    return course.problem_set(problem_set).check(item)
+
+
+def _is_kernel() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def _end_kernel(reason: str) -> NoReturn:
+    """Say why on the terminal where nbgrader was started, and end this process."""
+    # ipykernel puts a pipe in the place of stderr, which dies with it, and keeps the terminal's.
+    terminal = getattr(sys.stderr, "_original_stdstream_copy", None) or 2
+    with contextlib.suppress(OSError):
+        os.write(terminal, f"\nERROR: {reason}\n".encode(errors="replace"))
+    os._exit(1)
 
 
 def _observe(request: ProbeRequest, namespace: Mapping[str, Any]) -> Observation:

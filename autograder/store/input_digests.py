@@ -146,7 +146,7 @@ class _CodeDigest:
         names = sorted(_names(function.__code__))
         for name in names:
             found = function.__globals__.get(name)
-            if isinstance(found, ModuleType) and self._is_own(found.__file__ or ""):
+            if isinstance(found, ModuleType) and self._is_own(_file_of(found)):
                 self._add([getattr(found, member, None) for member in names])
             elif found is not None:
                 self._add(found)
@@ -161,5 +161,7 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _file_of(kind: type) -> str:
-    return getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+def _file_of(kind: type | ModuleType) -> str:
+    """Return where it was defined; "" where that is inside the interpreter, as `math` may be."""
+    module = kind if isinstance(kind, ModuleType) else sys.modules.get(kind.__module__)
+    return getattr(module, "__file__", None) or ""

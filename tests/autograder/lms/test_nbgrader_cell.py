@@ -112,7 +112,34 @@ def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
     }
 
 
-def _nbgrader(folder, *command):
+@pytest.mark.slow
+def test_nbgrader_gives_nobody_a_zero_where_the_course_is_not_found(
+    toy_course, toys, tmp_path, monkeypatch
+):
+    monkeypatch.delenv(COURSE_VARIABLE)
+    own = tmp_path / "elsewhere"
+    write(ReleasedSet(toy_course, "toy").notebooks, own)
+    (own / "submitted/ada/toy").mkdir(parents=True)
+    perfect = as_text(toys.answer(toy_course, toys.double, toys.mean))
+    (own / "submitted/ada/toy/toy.ipynb").write_text(perfect)
+    (own / "release/toy/toy.ipynb").unlink()
+    (own / "release/toy").rmdir()
+    _nbgrader(own, "generate_assignment", "toy")
+    said = _nbgrader(own, "autograde", "toy", is_done=False)
+    assert "toy_double was not graded, and nobody gets points or loses any: no course" in said
+    rows = sqlite3.connect(own / "gradebook.db").execute("select auto_score from grade")
+    assert {points for (points,) in rows} <= {None}
+    assert not (own / "autograded/ada/toy").exists()
+
+
+def test_course_beside_the_grader_is_found(monkeypatch, tmp_path):
+    monkeypatch.delenv(COURSE_VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssertionError, match="count"):
+        score("ps1", "ps1_count_ngrams", {})
+
+
+def _nbgrader(folder, *command, is_done=True):
     programs = Path(sys.executable).parent  # nbgrader calls alembic by its bare name
     done = subprocess.run(
         [programs / "nbgrader", *command, f"--course-dir={folder}"],
@@ -121,4 +148,6 @@ def _nbgrader(folder, *command):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, re.sub(r"^\[.*?INFO.*\n", "", done.stderr, flags=re.M)
+    said = re.sub(r"^\[.*?INFO.*\n", "", done.stderr, flags=re.M)
+    assert (done.returncode == 0) == is_done, said
+    return said

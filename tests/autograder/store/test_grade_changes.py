@@ -212,3 +212,10 @@ def test_part_digests_are_the_same_in_another_process(toy_course):
         [sys.executable, "-c", code, str(toy_course.folder)], capture_output=True, check=True
     )
     assert json.loads(done.stdout) == part_digests(ReleasedSet(toy_course, "toy"))
+
+
+def test_check_may_use_a_module_that_is_built_into_the_interpreter(toy_course):
+    checks = toy_course.folder / "toy/problem_set.py"
+    text = checks.read_text().replace("import math\n", "import math, sys, itertools\n")
+    checks.write_text(text.replace("return [2 *", "sys, itertools, math; return [2 *"))
+    assert "toy_double: values" in " ".join(part_digests(ReleasedSet(toy_course, "toy")))

@@ -304,8 +304,8 @@
 
     // ---- choosing the next token, as in course_pkg/decoding/samplers.py
 
-    /** The distribution that is drawn from: temperature, then top-k, then top-p. Temperature 0 is greedy. */
-    function distribution(logits, { temperature = 1, top_k = Infinity, top_p = 1 } = {}) {
+    /** The distribution that is drawn from: temperature, then top-k, top-p and min-p. Temperature 0 is greedy. */
+    function distribution(logits, { temperature = 1, top_k = Infinity, top_p = 1, min_p = 0 } = {}) {
       const probs = new Float64Array(logits).map((x) => x / (temperature || 1));
       if (temperature === 0) top_k = 1;
       if (top_k < probs.length) {
@@ -318,6 +318,11 @@
         let before = 0, n_kept = 0;
         while (before < top_p && n_kept < ordered.length) before += ordered[n_kept++];
         probs.forEach((p, i) => { probs[i] = p < ordered[n_kept - 1] ? 0 : p / before; });
+      }
+      if (min_p > 0) {
+        const least = min_p * probs.reduce((a, b) => Math.max(a, b));
+        const kept = probs.reduce((sum, p) => sum + (p < least ? 0 : p), 0);
+        probs.forEach((p, i) => { probs[i] = p < least ? 0 : p / kept; });
       }
       return probs;
     }

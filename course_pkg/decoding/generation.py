@@ -42,6 +42,7 @@ def generate(
     temperature: float | int = 1.0,
     top_k: int | None = None,
     top_p: float | int | None = None,
+    min_p: float | int | None = None,
     generator: torch.Generator | None = None,
     stop_id: int | None = None,
     use_cache: bool = True,
@@ -82,6 +83,7 @@ def generate(
                 temperature=temperature,
                 top_k=top_k,
                 top_p=top_p,
+                min_p=min_p,
                 generator=generator,
             ).to(ids.device)
             if stop_id is not None:
@@ -197,7 +199,7 @@ class FixedGenerator(nn.Module):
             for t in range(T, self.length):
                 # The prompt is read at once; its length changes from call to call.
                 log_probs = self._read(ids) if t == T else self._step(text[:, t - 1 : t].clone())
-                token = choose_unchecked(log_probs, temperature, top_k, top_p, generator)
+                token = choose_unchecked(log_probs, temperature, top_k, top_p, None, generator)
                 if stop_id is not None:
                     token = torch.where(finished, stop_id, token)
                     finished = token == stop_id

@@ -1,9 +1,9 @@
 """Choose the next token from a model's distribution: greedily, or by a draw.
 
 Greedy choice is always the likeliest token; sampling draws, after temperature has sharpened or
-flattened the distribution and top-k or top-p has cut off its unlikely tail.
+flattened the distribution and top-k, top-p or min-p has cut off its unlikely tail.
 Chapters: n-gram models, GPT. Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al. 2020 (top-p,
-"nucleus").
+"nucleus"); Nguyen et al. 2025 (min-p).
 """
 
 import torch
@@ -17,11 +17,12 @@ def choose(
     temperature: float | int = 1.0,
     top_k: int | None = None,
     top_p: float | int | None = None,
+    min_p: float | int | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, " B"]:
     """Choose one token per row: the likeliest at temperature 0, else a draw."""
     _check_some_token_is_possible(log_probs)
-    return choose_unchecked(log_probs, temperature, top_k, top_p, generator)
+    return choose_unchecked(log_probs, temperature, top_k, top_p, min_p, generator)
 
 
 def choose_unchecked(
@@ -29,11 +30,12 @@ def choose_unchecked(
     temperature: float | int,
     top_k: int | None,
     top_p: float | int | None,
+    min_p: float | int | None,
     generator: torch.Generator | None,
 ) -> Int[Tensor, " B"]:
     """Choose without looking at what is in `log_probs`, for which the CPU would have to wait."""
     # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
-    probs = _cut(log_probs, temperature or 1.0, top_k, top_p)
+    probs = _cut(log_probs, temperature or 1.0, top_k, top_p, min_p)
     if temperature == 0:
         return log_probs.argmax(dim=-1)
     return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
@@ -45,22 +47,30 @@ def next_token_probs(
     temperature: float | int = 1.0,
     top_k: int | None = None,
     top_p: float | int | None = None,
+    min_p: float | int | None = None,
 ) -> Float[Tensor, "B V"]:
-    """Return the distribution that is sampled from: temperature, then top-k, then top-p.
+    """Return the distribution that is sampled from: temperature, then top-k, top-p and min-p.
 
     Args:
         log_probs: or logits, which differ by a constant per row.
         temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens.
+        top_k: see `top_k_mask`; None keeps every token, as it does for the other two cuts.
+        top_p: see `top_p_mask`.
+        min_p: see `min_p_mask`.
 
     Returns:
         Probabilities; each row sums to one.
     """
     _check_some_token_is_possible(log_probs)
-    return _cut(log_probs, temperature, top_k, top_p)
+    return _cut(log_probs, temperature, top_k, top_p, min_p)
 
 
 def _cut(
-    log_probs: Tensor, temperature: float | int, top_k: int | None, top_p: float | int | None
+    log_probs: Tensor,
+    temperature: float | int,
+    top_k: int | None,
+    top_p: float | int | None,
+    min_p: float | int | None,
 ) -> Tensor:
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
@@ -70,6 +80,8 @@ def _cut(
         scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
     if top_p is not None:
         scores = scores.masked_fill(~top_p_mask(scores, top_p), -torch.inf)
+    if min_p is not None:
+        scores = scores.masked_fill(~min_p_mask(scores, min_p), -torch.inf)
     return scores.softmax(dim=-1)
 
 
@@ -95,6 +107,14 @@ def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B 
     # What the tokens before this one have in sum; so the first is kept whatever p is.
     before = ordered.cumsum(dim=-1) - ordered
     return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < p)
+
+
+def min_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
+    """Return True for tokens with at least `p` times the probability of the likeliest one."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"min_p is {p}; it must be at least 0 and at most 1")
+    probs = _wide(scores).softmax(dim=-1)
+    return probs >= p * probs.amax(dim=-1, keepdim=True)
 
 
 def _wide(scores: Tensor) -> Tensor:

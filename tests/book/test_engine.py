@@ -171,6 +171,8 @@ def test_cache_changes_nothing_whatever_was_read_before(engine):
         {"top_p": 0.6},
         {"temperature": 0.8, "top_k": 40, "top_p": 0.9},
         {"top_k": 20_000, "top_p": 1},
+        {"temperature": 1.5, "top_p": 0.95, "min_p": 0.02},
+        {"min_p": 1},
     ],
 )
 def test_distribution_matches_the_package(engine, settings):

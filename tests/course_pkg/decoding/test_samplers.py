@@ -3,25 +3,35 @@
 import pytest
 import torch
 from transformers.generation.logits_process import (
+    MinPLogitsWarper,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
 )
 
-from course_pkg.decoding.samplers import choose, next_token_probs, top_k_mask, top_p_mask
+from course_pkg.decoding.samplers import (
+    choose,
+    min_p_mask,
+    next_token_probs,
+    top_k_mask,
+    top_p_mask,
+)
 
 
 @pytest.mark.parametrize("temperature", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("top_k", [None, 1, 4, 50])
 @pytest.mark.parametrize("top_p", [None, 0.01, 0.6, 1.0])
-def test_next_token_probs_matches_transformers(temperature, top_k, top_p, rng):
+@pytest.mark.parametrize("min_p", [None, 0.0, 0.2, 1.0])
+def test_next_token_probs_matches_transformers(temperature, top_k, top_p, min_p, rng):
     logits = 2 * torch.randn(5, 13, generator=rng, dtype=torch.float64)
     expected = TemperatureLogitsWarper(temperature)(None, logits)
     if top_k is not None:
         expected = TopKLogitsWarper(top_k)(None, expected)
     if top_p is not None:
         expected = TopPLogitsWarper(top_p)(None, expected)
-    probs = next_token_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    if min_p is not None:
+        expected = MinPLogitsWarper(min_p)(None, expected)
+    probs = next_token_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     torch.testing.assert_close(probs, expected.softmax(-1), rtol=0, atol=1e-10)
 
 
@@ -34,6 +44,20 @@ def test_top_p_mask_keeps_the_token_that_crosses_p():
     log_probs = torch.tensor([[0.125, 0.5, 0.25, 0.125]], dtype=torch.float64).log()
     assert top_p_mask(log_probs, 0.6).tolist() == [[False, True, True, False]]
     assert top_p_mask(log_probs, 1e-9).tolist() == [[False, True, False, False]]
+
+
+def test_min_p_mask_follows_the_likeliest_token():
+    sure = torch.tensor([[0.9, 0.05, 0.05]], dtype=torch.float64).log()
+    unsure = torch.tensor([[0.4, 0.31, 0.29]], dtype=torch.float64).log()
+    assert min_p_mask(sure, 0.1).tolist() == [[True, False, False]]  # the bar is at 0.09
+    assert min_p_mask(unsure, 0.1).all()  # and here at 0.04
+    assert min_p_mask(unsure, 1).tolist() == [[True, False, False]]
+
+
+@pytest.mark.parametrize("min_p", [-0.1, 1.5, float("nan")])
+def test_min_p_rejects_what_is_no_share(min_p):
+    with pytest.raises(ValueError, match=f"min_p is {min_p}; it must be at least 0 and at most 1"):
+        choose(torch.zeros(1, 3), min_p=min_p)
 
 
 def test_top_p_mask_is_taken_after_temperature():

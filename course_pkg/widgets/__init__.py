@@ -18,5 +18,6 @@ from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.schedule import rate_schedule
 from course_pkg.widgets.tables import Markup, table
 from course_pkg.widgets.transformer import transformer_sizes
+from course_pkg.widgets.truncation import truncation
 from course_pkg.widgets.valley import optimizer_valley
 from course_pkg.widgets.widget import Widget, show_whitespace

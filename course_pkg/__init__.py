@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
         batching,
         example_batches,
         next_token_rows,
+        pack_documents,
         stream_batches,
         window_batches,
     )

@@ -29,12 +29,10 @@ PUBLISHED = {
     "pretraining": "Our GPT, and counting the same text",
     "movie_reviews": "Is a film liked?",
     "adaptation": "Tagging, inference and choice",
-    "objectives": "What an encoder is asked in pretraining",
     "span_filling": "Filling spans",
     "written_text": "Descriptions, summaries, replies",
     "assistant": "Imitation, then preference",
     "word_vectors": "One vector for each word",
-    "encoder_family": "BERT and what came after it",
     "probing": "What can be read off the shipped models",
     "preferences": "Grammar and bias by pairs of sentences",
     "decoding": "What decoding rules draw from",
@@ -55,9 +53,6 @@ _REMARKS = {
     "chapter on sequence to sequence. Draws use several times as many different words, and share "
     "fewer of them with any reference. The first turns of a dialogue share about half as much with "
     "a summary as another person's summary does.",
-    "encoder_family": "One rate for all and little text: read it as a check that each learns. "
-    "SpanBERT's second guess helps with spans by less than the seeds differ. ELECTRA still calls "
-    "every word an original after so few updates: its effect is too small to see here.",
     "probing": "Look at the new weights first. A GPT that has learned nothing lets a probe read "
     "syntax and coreference as well as the trained one: its layers mix what stands before, and a "
     "probe finds it. High accuracy alone is no sign of learning. Of the BERT, training makes the "

@@ -1,25 +1,59 @@
-"""Six ways to train an encoder, asked in the ways they can be."""
+"""Ways to train an encoder: each trains, each is asked what it can be, records go on."""
+
+import json
 
 import pytest
 import torch
 from torch import nn
 
 from benchmarks import encoder_family
-from benchmarks.encoder_family import ARMS, Words, asked
+from benchmarks.encoder_family import (
+    ARMS,
+    RATES,
+    Words,
+    best_rate,
+    detected,
+    in_halves,
+    last_in_order,
+    masked_once,
+    wrong_words,
+)
 from course_pkg.models import IGNORE
 
 
 @pytest.fixture(scope="module")
 def words():
-    return Words(40, 6)
+    return Words(60, 8, 12)
 
 
-def test_every_arm_trains_and_is_reported(words, monkeypatch, capsys):
+def test_record_holds_every_arm_and_is_gone_on_with(words, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(encoder_family, "SEEDS", (0,))
-    encoder_family.main(["--n-steps", "2"], load=lambda: words)
-    out = capsys.readouterr().out
-    assert out.count("asked for words") == out.count("asked for spans") == 4
-    assert "XLNet, asked for order" in out and "ELECTRA, asked for replaced" in out
+    monkeypatch.setattr(
+        encoder_family, "best_rate", lambda loss_at: (RATES[1], {"0.1": loss_at(RATES[1])})
+    )
+    file = tmp_path / "record.json"
+    options = ["--n-steps", "1", "--record", str(file)]
+    arms = ["untrained", "BERT", "static", "SpanBERT", "DistilBERT", "XLNet", "ELECTRA", "SOP"]
+    encoder_family.main([*arms[:2], *options], load=lambda: words)
+    encoder_family.main([*arms, *options], load=lambda: words)
+    recorded = json.loads(file.read_text(encoding="utf-8"))
+    assert recorded["arms"].keys() == set(arms)
+    assert capsys.readouterr().out.count("\nBERT ") == 1  # the second time it is there
+    for name in arms[1:]:
+        arm, found = ARMS[name], recorded["arms"][name]
+        assert found["n_steps"] == round(arm.patience)
+        assert len(found["wrong"]) == 1 and set(arm.asked) - {"pairs"} <= found.keys()
+
+
+def test_unknown_arm_is_refused(words, capsys):
+    with pytest.raises(SystemExit):
+        encoder_family.main(["GPT"], load=lambda: words)
+    assert "no arm is called 'GPT'" in capsys.readouterr().err
+
+
+def test_rate_has_a_worse_one_on_either_side():
+    rate, tried = best_rate(lambda lr: abs(lr - RATES[1]))
+    assert rate == RATES[1] and {float(r) for r in tried} == set(RATES[:4])
 
 
 def test_a_model_that_knows_all_is_always_right_and_one_that_says_no_is_half(words):
@@ -36,12 +70,52 @@ def test_a_model_that_knows_all_is_always_right_and_one_that_says_no_is_half(wor
         def detect(self, ids):
             return torch.full(ids.shape, -1.0)
 
-    assert asked(words, Knowing(), "order") == 100.0
-    assert asked(words, Knowing(), "replaced") == 50.0
+    assert last_in_order(Knowing(), words.orders("test", 0)) == 100.0
+    assert detected(Knowing(), words.windows("test", 0)) == 50.0
 
 
-def test_arms_differ_in_what_they_read():
-    assert [arm.kind for arm in ARMS.values()] == [
-        *("words", "words", "spans", "spans", "order", "words"),
+def test_wrong_words_are_found_by_vectors_that_show_them(words):
+    true = {}
+    for batch in words.windows("test", 0, shares=(0.0, 1.0)):
+        true[batch["ids"].numpy().tobytes()] = batch["targets"]
+
+    class Showing:
+        def encode(self, ids):
+            targets = true[ids.numpy().tobytes()]
+            return ((targets != IGNORE) & (targets != ids)).float()[..., None]
+
+    class Blind:
+        def encode(self, ids):
+            return torch.ones(*ids.shape, 1)
+
+    assert wrong_words(words, Showing()) == 100.0
+    assert wrong_words(words, Blind()) == 50.0
+
+
+def test_masked_once_masks_the_same_in_every_epoch(words):
+    batches = masked_once(words.windows("few", 0))
+    epochs = [
+        {tuple(row) for _ in range(len(batches)) for row in batches.next_batch()["ids"].tolist()}
+        for _ in range(2)
     ]
-    assert [name for name, arm in ARMS.items() if arm.is_disentangled] == ["DeBERTa"]
+    assert epochs[0] == epochs[1]
+
+
+def test_halves_of_a_story_are_the_story(words):
+    for story in words.documents["test"]:
+        first, second = in_halves(story, words.stop)
+        assert first + second == story and first and second
+
+
+@pytest.mark.parametrize("question", ["NSP", "SOP"])
+def test_pairs_are_as_the_question_says(words, question):
+    cut = [in_halves(story, words.stop) for story in words.documents["train"]]
+    pairs = words.halves("train", 1, question)
+    assert {pair.is_next for pair in pairs} == {True, False}
+    for pair, (first, second) in zip(pairs, cut, strict=True):
+        if pair.is_next:
+            assert (pair.first, pair.second) == (first, second)
+        elif question == "SOP":
+            assert (pair.first, pair.second) == (second, first)
+        else:
+            assert pair.first == first and pair.second in [half for _, half in cut]

@@ -44,6 +44,7 @@ def masked_batches(
     vocab_size: int,
     special_ids: dict[str, int],
     rate: float = 0.15,
+    shares: tuple[float, float] = (0.8, 0.1),
     whole_spans: bool = False,
     seed: int,
     share: tuple[int, int] = (0, 1),
@@ -55,6 +56,7 @@ def masked_batches(
         vocab_size: ids that may be put in at random are below it.
         special_ids: of a tokenizer that has `BERT_TOKENS`; none of them is ever masked.
         rate: share of the tokens that are to be predicted.
+        shares: of these, the share that is masked and the share replaced at random.
         whole_spans: choose and mask whole spans, as SpanBERT does, instead of tokens one by one.
 
     Raises:
@@ -71,6 +73,7 @@ def masked_batches(
             mask_id=special_ids[MASK],
             special_ids=specials,
             generator=generator,
+            shares=shares,
             whole_spans=whole_spans,
         )
         return {"ids": seen, "targets": targets}

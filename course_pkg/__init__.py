@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg.models.ngram import KneserNey, ModifiedKneserNey, NGram
     from course_pkg.models.recurrent import RecurrentLM
     from course_pkg.models.seq2seq import Seq2Seq
-    from course_pkg.models.transformer import EncoderDecoder
+    from course_pkg.models.transformer import EncoderDecoder, count_parameters
     from course_pkg.models.transformer_config import TransformerConfig
     from course_pkg.models.window import FixedWindowLM
     from course_pkg.plots.diagrams import Diagram

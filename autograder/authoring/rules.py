@@ -36,6 +36,7 @@ def not_allowed(
         autograd: whether the answer may use autograd; if not, it must work where that does not run.
         longer: cases with `long`, the arguments of a longer input, and `n_more`, by how many
             positions it is longer: the answer may not make as many calls more as half of that.
+            With `seed`, a generator of that seed follows the arguments.
     """
 
     def draw(rng: np.random.Generator) -> list[Case]:
@@ -47,7 +48,13 @@ def not_allowed(
         return [
             Case(
                 case.label,
-                {"arguments": case.inputs["arguments"], "long": long, "n_more": n_more, **rule},
+                {
+                    "arguments": case.inputs["arguments"],
+                    "seed": case.inputs.get("seed"),
+                    "long": long,
+                    "n_more": n_more,
+                    **rule,
+                },
             )
             for case, long, n_more in cases
         ]
@@ -82,9 +89,10 @@ def look(implementation, inputs):
         return value.clone() if isinstance(value, torch.Tensor) else value
 
     def breaks(arguments):
+        chance = [] if inputs["seed"] is None else [torch.Generator().manual_seed(inputs["seed"])]
         try:
             with Watch():
-                implementation(*copied(arguments))
+                implementation(*copied(arguments), *chance)
         except Exception:
             return True
         return False

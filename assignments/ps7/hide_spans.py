@@ -1,0 +1,461 @@
+"""The task "hide spans behind sentinels"."""
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+
+from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from course_pkg.text.batches.masking import spans_to_sentinels
+
+from .inputs import Generator, case, keeps, part, taking
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+SENTINELS = [99, 98, 97, 96, 95, 94]
+
+
+def _case(
+    rng: Generator,
+    pattern: str,
+    *,
+    sentinel_ids: Sequence[int] = SENTINELS,
+    ids: Sequence[int] = range(3, 60),
+    what: str = "",
+) -> Case:
+    """Hide the tokens where the pattern has an "x"."""
+    text = rng.choice(list(ids), size=len(pattern)).tolist()
+    hidden = [letter == "x" for letter in pattern]
+    return case(f"{pattern or 'nothing'}{what}", text, hidden, list(sentinel_ids))
+
+
+def draw_values(rng: Generator) -> list[Case]:
+    """Spans of one token and of several, none of them at an edge."""
+    return [
+        _case(rng, ".x."),
+        _case(rng, "..xx.."),
+        _case(rng, ".x.xx..x."),
+        _case(rng, ".xxx.x.xx...xxxx."),
+    ]
+
+
+def draw_edges(rng: Generator) -> list[Case]:
+    """Spans at the beginning and at the end; nothing hidden, everything hidden, nothing there."""
+    patterns = ["xx.x", "x..xx", "...", ".", "xxx", "x", "", ".x", "x."]
+    return [_case(rng, pattern) for pattern in patterns]
+
+
+def long_cases(rng: Generator) -> list[Case]:
+    """A text of 2,400 tokens with 300 spans."""
+    drawn = _case(rng, "..x...xx" * 150 + "." * 1200, sentinel_ids=range(999, 599, -1))
+    return [Case("a text of 2,400 tokens with 300 spans", drawn.inputs)]
+
+
+def draw_hard_ids(rng: Generator) -> list[Case]:
+    """Equal tokens, tokens that are 0, sentinels in any order, and just enough of them."""
+    word = int(rng.integers(3, 60))
+    return [
+        _case(rng, "xx.x.xx", ids=[word], what=", all tokens equal"),
+        _case(rng, ".x.xx", ids=[0], what=", all tokens 0"),
+        _case(rng, "x.x.", ids=[0, 1], what=", tokens that are like False and True"),
+        _case(rng, ".x.xx.x", sentinel_ids=[70, 90, 60, 80], what=", sentinels in any order"),
+        _case(rng, "x.xx.", sentinel_ids=[0, 2, 1], what=", sentinels from 0 on"),
+        _case(rng, ".x.x", sentinel_ids=[70, 71, 72], what=", just enough sentinels"),
+        _case(rng, "..", sentinel_ids=[88], what=", one sentinel"),
+        _case(rng, "", sentinel_ids=[88], what=", one sentinel"),
+        *long_cases(rng),
+    ]
+
+
+def draw_too_few(rng: Generator) -> list[Case]:
+    """Too few sentinels, by one or more; just enough."""
+    shortages = {".x.": 1, "x.x.xx": 3, "xxx": 1, ".x.x": 1, "..": 0, "": 0}
+    cases = [
+        _case(rng, pattern, sentinel_ids=SENTINELS[:n], what=f", {n} of the sentinels")
+        for pattern, n in shortages.items()
+    ]
+    return [*cases, _case(rng, "x.x", sentinel_ids=SENTINELS[:3], what=", just enough")]
+
+
+def draw_all(rng: Generator) -> list[Case]:
+    """Take cases of all kinds."""
+    return [*draw_values(rng)[1:], *draw_edges(rng)[:4], *draw_hard_ids(rng)[3:6]]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def complain(implementation, inputs):
+    """Return whether a ValueError is raised, or that there is a result."""
+    try:
+        implementation(*inputs["arguments"])
+    except ValueError:
+        return "ValueError"
+    except Exception:
+        return "another error"
+    return "a result"
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def hide_spans(
+    ids: Sequence[int], hidden: Sequence[bool], sentinel_ids: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Hand the mask to the package as a tensor."""
+    return spans_to_sentinels(ids, torch.tensor(hidden, dtype=torch.bool), sentinel_ids)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    part(
+        "inputs",
+        "The encoder reads the text with one sentinel in place of each span.",
+        taking(draw_values, 0),
+        3,
+    ),
+    part(
+        "targets",
+        "The decoder writes each sentinel with what it hides, and one more sentinel at the end.",
+        taking(draw_values, 1),
+        3,
+    ),
+    part(
+        "edges",
+        "Spans may touch both ends; nothing, everything, or no token at all may be hidden.",
+        draw_edges,
+        2,
+    ),
+    part(
+        "hard ids",
+        "Tokens may be equal or 0, sentinels have any order, and both may be many.",
+        draw_hard_ids,
+        2,
+    ),
+    Part(
+        "too few sentinels",
+        "Fewer sentinels than spans plus one raise a ValueError, and no others do.",
+        draw_too_few,
+        complain,
+        weight=1,
+    ),
+    keeps(draw_all),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(ids, hidden, sentinel_ids):
+    """The answer that the mistakes start from."""
+    inputs, targets = [], []
+    n_spans = 0
+    was_hidden = False
+    for token, is_hidden in zip(ids, hidden, strict=True):
+        if is_hidden and not was_hidden:
+            if n_spans == len(sentinel_ids):
+                raise ValueError("too few sentinels")
+            inputs.append(sentinel_ids[n_spans])
+            targets.append(sentinel_ids[n_spans])
+            n_spans += 1
+        if is_hidden:
+            targets.append(token)
+        else:
+            inputs.append(token)
+        was_hidden = is_hidden
+    if n_spans == len(sentinel_ids):
+        raise ValueError("no sentinel for the end")
+    last = sentinel_ids[n_spans]
+    return inputs, [*targets, last]
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Each hidden token has a sentinel of its own.",
+        replace={"is_hidden and not was_hidden": "is_hidden"},
+        hint="You use a new sentinel for each hidden token. Neighbours that are hidden are one "
+        "span, and a span has one sentinel, however long it is.",
+    ),
+    mistake(
+        "The targets lack the last sentinel.",
+        replace={"[*targets, last]": "targets"},
+        hint="Your targets end with the last span. One more sentinel stands behind it: how else "
+        "would the decoder say that it has finished?",
+    ),
+    mistake(
+        "The targets lack the sentinels of their spans.",
+        replace={"targets.append(sentinel_ids[n_spans])": ""},
+        hint="Your targets hold the hidden tokens without their sentinels. So nobody can tell "
+        "where one span ends and the next begins: write the sentinel before each.",
+    ),
+    mistake(
+        "The sentinel stands behind its span in the targets.",
+        replace={
+            "targets.append(sentinel_ids[n_spans])": (
+                "targets += [sentinel_ids[n_spans - 1]] if n_spans else []"
+            ),
+            "last = sentinel_ids[n_spans]": ("last = sentinel_ids[max(n_spans - 1, 0)]"),
+        },
+        hint="Your targets name each span behind its tokens. The sentinel comes first, and then "
+        "what it stands for; the one at the end stands for nothing.",
+    ),
+    mistake(
+        "The encoder reads no sentinels.",
+        replace={"inputs.append(sentinel_ids[n_spans])": ""},
+        hint="You leave hidden spans out of the inputs and put nothing in their place. The encoder "
+        "has to see that something is missing there: a sentinel.",
+    ),
+    mistake(
+        "The encoder reads the hidden tokens, too.",
+        replace={
+            """
+            else:
+                inputs.append(token)
+            """: "inputs.append(token)"
+        },
+        hint="Your inputs still hold the hidden tokens, so the answer stands in the question. Only "
+        "the sentinel takes their place there.",
+    ),
+    mistake(
+        "The same sentinel stands for all spans.",
+        replace={
+            "inputs.append(sentinel_ids[n_spans])": "inputs.append(sentinel_ids[0])",
+            "targets.append(sentinel_ids[n_spans])": "targets.append(sentinel_ids[0])",
+        },
+        hint="You use the first sentinel for every span. Each span has the next one in order: else "
+        "nobody could say which gap is meant.",
+    ),
+    mistake(
+        "The targets end with the sentinel of the last span.",
+        replace={"last = sentinel_ids[n_spans]": "last = sentinel_ids[max(n_spans - 1, 0)]"},
+        hint="You end the targets with the sentinel that the last span already has. The end is "
+        "marked by the next one in order, which stands for no span.",
+    ),
+    mistake(
+        "The targets end with the last sentinel of the list.",
+        replace={"last = sentinel_ids[n_spans]": "last = sentinel_ids[-1]"},
+        hint="You end the targets with the last sentinel of the list. The end is marked by the "
+        "next one in order, directly after that of the last span.",
+    ),
+    mistake(
+        "The sentinels are used in the order of their numbers.",
+        replace={
+            "inputs, targets = [], []": "inputs, targets, sentinel_ids = "
+            "[], [], sorted(sentinel_ids)"
+        },
+        hint="You sort the sentinels. They are used as they stand in the list, which need not be "
+        "sorted; in T5 they count downwards.",
+    ),
+    mistake(
+        "Sentinels are counted down from the first one.",
+        replace={
+            "inputs.append(sentinel_ids[n_spans])": "inputs.append(sentinel_ids[0] - n_spans)",
+            "targets.append(sentinel_ids[n_spans])": "targets.append(sentinel_ids[0] - n_spans)",
+            "last = sentinel_ids[n_spans]": "last = sentinel_ids[0] - n_spans",
+        },
+        hint="You compute each sentinel from the first by counting down. Their ids may be any: "
+        "look each up in the list.",
+    ),
+    mistake(
+        "A span at the very beginning is not seen.",
+        replace={"was_hidden = False": "was_hidden = True"},
+        hint="Where the first token is hidden, you begin no span. Nothing stands before it, so "
+        "nothing hidden does: let the walk begin with that.",
+    ),
+    mistake(
+        "Tokens that equal the one before do not continue a span.",
+        replace={
+            "was_hidden = is_hidden": "was_hidden = is_hidden and inputs[-1:] != [token]",
+            "is_hidden and not was_hidden": (
+                "is_hidden and (not was_hidden or targets[-1] == token)"
+            ),
+        },
+        hint="You seem to look at the ids to find out where a span begins. Two equal tokens side "
+        "by side may be hidden together: only `hidden` says what belongs to a span.",
+    ),
+    mistake(
+        "No error where the sentinels are just used up.",
+        replace={
+            """
+            if n_spans == len(sentinel_ids):
+                raise ValueError("no sentinel for the end")
+            """: "",
+            "last = sentinel_ids[n_spans]": "last = sentinel_ids[n_spans : n_spans + 1]",
+            "[*targets, last]": "[*targets, *last]",
+        },
+        hint="Where there are as many sentinels as spans, you raise no error. The end of the "
+        "targets needs one more: spans plus one.",
+    ),
+    mistake(
+        "A sentinel must be left over.",
+        replace={
+            "last = sentinel_ids[n_spans]": """
+                last = sentinel_ids[n_spans]
+                if n_spans + 1 == len(sentinel_ids):
+                    raise ValueError("no sentinel is left")
+            """
+        },
+        hint="You raise an error although the sentinels suffice. Spans plus one are enough: none "
+        "has to be left over.",
+    ),
+    mistake(
+        "Another error than a ValueError is raised.",
+        replace={
+            'ValueError("too few': 'IndexError("too few',
+            'ValueError("no': 'IndexError("no',
+        },
+        hint="Where there are too few sentinels, you let another error through, such as the "
+        "IndexError of a list. Look at the numbers first, and raise a ValueError.",
+    ),
+    mistake(
+        "What is kept is hidden, and what is hidden is kept.",
+        replace={"zip(ids, hidden,": "zip(ids, [not h for h in hidden],"},
+        hint="You hide the tokens that are to be kept. In `hidden`, True means: this token is to "
+        "be hidden.",
+    ),
+    mistake(
+        "A sentinel is taken out of the caller's list.",
+        replace={
+            "last = sentinel_ids[n_spans]": "last = sentinel_ids.pop(n_spans)",
+        },
+        hint="Your results are right, but a sentinel is missing from the caller's list afterwards. "
+        "The next text needs it, too: read the list without taking anything out.",
+    ),
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_starts(ids, hidden, sentinel_ids):
+    """Finds first where spans begin."""
+    starts = [now and not before for before, now in zip([False, *hidden], hidden, strict=False)]
+    if sum(starts) + 1 > len(sentinel_ids):
+        raise ValueError(f"{len(sentinel_ids)} sentinels for {sum(starts)} spans and the end")
+    inputs, targets, unused = [], [], list(sentinel_ids)
+    for token, is_hidden, is_start in zip(ids, hidden, starts, strict=True):
+        if is_start:
+            sentinel = unused.pop(0)
+            inputs.append(sentinel)
+            targets.append(sentinel)
+        (targets if is_hidden else inputs).append(token)
+    return inputs, targets + unused[:1]
+
+
+def by_groups(ids, hidden, sentinel_ids):
+    """Groups tokens that are hidden, or kept, side by side."""
+    inputs, targets, unused = [], [], iter(sentinel_ids)
+    try:
+        pairs = zip(hidden, ids, strict=True)
+        for is_hidden, run in itertools.groupby(pairs, key=lambda pair: bool(pair[0])):
+            tokens = [token for _, token in run]
+            if is_hidden:
+                sentinel = next(unused)
+                inputs.append(sentinel)
+                targets += [sentinel, *tokens]
+            else:
+                inputs += tokens
+        return inputs, [*targets, next(unused)]
+    except StopIteration:
+        raise ValueError("too few sentinels") from None
+
+
+def by_jumping(ids, hidden, sentinel_ids):
+    """Jumps from the start of a span to its end."""
+    inputs, spans, place = [], [], 0
+    while place < len(ids):
+        if not hidden[place]:
+            inputs.append(ids[place])
+            place += 1
+            continue
+        end = place
+        while end < len(ids) and hidden[end]:
+            end += 1
+        if len(spans) == len(sentinel_ids):
+            raise ValueError("too few sentinels")
+        inputs.append(sentinel_ids[len(spans)])
+        spans.append(ids[place:end])
+        place = end
+    if len(spans) >= len(sentinel_ids):
+        raise ValueError("no sentinel for the end")
+    targets = []
+    for sentinel, span in zip(sentinel_ids, [*spans, []], strict=False):
+        targets.extend([sentinel, *span])
+    return inputs, targets
+
+
+def by_catching(ids, hidden, sentinel_ids):
+    """Lets the list run out, and says so."""
+    inputs, targets, count = [], [], -1
+    try:
+        for place, token in enumerate(ids):
+            if not hidden[place]:
+                inputs.append(token)
+                continue
+            if place == 0 or not hidden[place - 1]:
+                count += 1
+                inputs.append(sentinel_ids[count])
+                targets.append(sentinel_ids[count])
+            targets.append(token)
+        targets.append(sentinel_ids[count + 1])
+    except IndexError as error:
+        raise ValueError("sentinel_ids is too short") from error
+    return inputs, targets
+
+
+def by_numbers_of_spans(ids, hidden, sentinel_ids):
+    """Gives every token the number of spans that have begun by then."""
+    begun = list(
+        itertools.accumulate(
+            int(h and not (place and hidden[place - 1])) for place, h in enumerate(hidden)
+        )
+    )
+    n_spans = begun[-1] if begun else 0
+    if n_spans >= len(sentinel_ids):
+        raise ValueError(f"{n_spans} spans need {n_spans + 1} sentinels")
+    inputs, targets, last = [], [], 0
+    for token, is_hidden, number in zip(ids, hidden, begun, strict=True):
+        if number > last:
+            inputs.append(sentinel_ids[last])
+            last = number
+        if not is_hidden:
+            inputs.append(token)
+    for number in range(n_spans):
+        span = [t for t, h, n in zip(ids, hidden, begun, strict=True) if h and n == number + 1]
+        targets += [sentinel_ids[number], *span]
+    return inputs, [*targets, sentinel_ids[n_spans]]
+
+
+def from_behind(ids, hidden, sentinel_ids):
+    """Cuts the spans out of a copy, the last one first."""
+    inputs, edges = list(ids), [False, *hidden, False]
+    places = [p for p in range(len(edges) - 1) if edges[p] != edges[p + 1]]
+    spans = list(zip(places[::2], places[1::2], strict=True))
+    if not len(spans) < len(sentinel_ids):
+        raise ValueError("too few sentinels")
+    targets = [sentinel_ids[len(spans)]]
+    for (start, end), sentinel in reversed(list(zip(spans, sentinel_ids, strict=False))):
+        targets[:0] = [sentinel, *ids[start:end]]
+        inputs[start:end] = [sentinel]
+    return inputs, targets
+
+
+CHECK = Check(
+    item="ps7_hide_spans",
+    points=9,
+    target="hide_spans",
+    reference=hide_spans,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_starts,
+        by_groups,
+        by_jumping,
+        by_catching,
+        by_numbers_of_spans,
+        from_behind,
+    ),
+    seconds=5.0,
+)

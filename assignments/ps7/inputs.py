@@ -1,0 +1,155 @@
+"""What several items of problem set 7 share: patterns of ids, probes of ids and of lists."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.authoring.checks import Case, Inputs, Part, nothing_else_changes
+from autograder.authoring.compare import agree
+
+Generator = np.random.Generator
+Draw = Callable[[Generator], Sequence[Case]]
+
+IGNORE = -100
+
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def case(label: str, *arguments: Any, layout: str = "plain", take: int | None = None) -> Case:
+    """Make a case of a function.
+
+    Args:
+        layout: of tensors in memory: "plain", or "gaps", every other number of another tensor,
+            with two axes swapped, so that `view` fails; a dict is in another order then.
+        take: picks one of several results.
+    """
+    note = ", tensors with gaps in memory" if layout == "gaps" else ""
+    inputs = {"arguments": list(arguments), "layout": layout, "take": take}
+    return Case(f"{label}{note}", inputs)
+
+
+def taking(draw: Draw, take: int) -> Draw:
+    """Make the same cases, in which one of several results is looked at."""
+    return lambda rng: [Case(c.label, {**c.inputs, "take": take}) for c in draw(rng)]
+
+
+def draw_ids(rng: Generator, shape: Sequence[int], ids: Sequence[int]) -> Tensor:
+    """Draw a tensor of some ids."""
+    return torch.from_numpy(rng.choice(np.array(ids, dtype=np.int64), tuple(shape)))
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def call(implementation, inputs):
+    """Return the result."""
+    import torch
+
+    def lay_out(argument):
+        if inputs["layout"] == "gaps" and isinstance(argument, dict):
+            return {name: lay_out(argument[name]) for name in reversed(argument)}
+        if inputs["layout"] == "plain" or not isinstance(argument, torch.Tensor):
+            return argument
+        swapped = argument.transpose(0, -1)
+        gaps = torch.stack([torch.zeros_like(swapped), swapped], dim=-1)[..., 1]
+        return gaps.transpose(0, -1)
+
+    result = implementation(*map(lay_out, inputs["arguments"]))
+    result = tuple(result) if isinstance(result, tuple) else result  # a named one is right too
+    return result if inputs["take"] is None else result[inputs["take"]]
+
+
+def call_for_dtypes(implementation, inputs):
+    """Return the dtypes of the results, which stay the same whatever torch's default is."""
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        result = implementation(*inputs["arguments"])
+    except Exception:
+        return None  # whether there is a result is the business of other parts
+    finally:
+        torch.set_default_dtype(before)
+    results = result if isinstance(result, tuple) else (result,)
+    return [str(getattr(part, "dtype", "")) for part in results]
+
+
+def call_twice(implementation, inputs):
+    """Return the result, whether it is the caller's alone, and all else that may change."""
+    import copy
+
+    import torch
+
+    arguments = inputs["arguments"]
+    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
+    results, kept = [], []
+    for _ in range(2):
+        try:
+            results.append(implementation(*arguments))
+        except Exception:
+            results.append(None)  # whether there is a result is the business of other parts
+        kept.append(copy.deepcopy(results[-1]))
+    kept.append(copy.deepcopy(results[0]))  # as the second call has left it
+
+    def same(one, other):
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            return torch.equal(one, other)
+        if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+            return len(one) == len(other) and all(map(same, one, other))
+        return type(one) is type(other) and one == other
+
+    is_same = same(kept[0], kept[1]) and same(kept[0], kept[2])
+    parts = results[0] if isinstance(results[0], tuple) else (results[0],)
+    for number, part in enumerate(parts):
+        if isinstance(part, torch.Tensor):
+            part.fill_(number)  # the arguments, and the other result, must not feel it
+        elif isinstance(part, list):
+            part.clear()
+    apart = all(
+        bool((part == number).all())
+        for number, part in enumerate(parts)
+        if isinstance(part, torch.Tensor) and part.dtype != torch.bool
+    )
+    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
+    return kept[0], is_same, apart, arguments, settings, torch.equal(state, torch.get_rng_state())
+
+
+# -- judges and parts ------------------------------------------------------------------------------
+
+KEEPS = "A call leaves its arguments alone, and gives new results, the same a second time."
+_exactly = agree(rtol=0, atol=0, exact_dtype=True)
+
+
+def judge_dtypes(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Compare dtypes; what is no tensor is the business of other parts."""
+    if not isinstance(observed, list) or "" in observed or observed == expected:
+        return None
+    return f"the results are {observed} where {expected} are expected"
+
+
+def part(name: str, requirement: str, inputs: Draw, weight: float, probe: Any = call) -> Part:
+    """Make a part on values."""
+    return Part(name, requirement, inputs, probe, weight=weight)
+
+
+def dtype_part(inputs: Draw) -> Part:
+    """Make the part on dtypes."""
+    return Part(
+        "dtype",
+        "Ids and targets are int64, masks are bool.",
+        inputs,
+        call_for_dtypes,
+        judge=judge_dtypes,
+        weight=0.5,
+        earns_alone=False,
+    )
+
+
+def keeps(inputs: Draw) -> Part:
+    """Make the part on side effects."""
+    return nothing_else_changes(KEEPS, inputs, call_twice, _exactly)

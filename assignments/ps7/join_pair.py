@@ -1,0 +1,365 @@
+"""The task "two texts in one row"."""
+
+from collections.abc import Sequence
+
+from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from course_pkg.text.batches import masking
+
+from .inputs import Generator, case, keeps, part, taking
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _case(
+    rng: Generator,
+    n_first: int,
+    n_second: int,
+    longest: int,
+    *,
+    cls_id: int = 1,
+    sep_id: int = 2,
+    kind: type = list,
+    repeat: int = 1,
+    what: str = "",
+) -> Case:
+    first, second = (rng.permutation(90)[:n].tolist() * repeat for n in (n_first, n_second))
+    first, second = ([10 + i for i in text] for text in (first, second))
+    label = f"texts of {n_first} and {n_second}, longest {longest}{what}"
+    return case(label, kind(first), kind(second), cls_id, sep_id, longest)
+
+
+def draw_whole(rng: Generator) -> list[Case]:
+    """Rows with more room than is needed."""
+    sizes = [(1, 1, 9), (2, 3, 9), (4, 2, 12), (3, 3, 64), (5, 1, 30), (1, 7, 20)]
+    return [_case(rng, *size) for size in sizes]
+
+
+def draw_cut(rng: Generator) -> list[Case]:
+    """One of the texts is too long; rows with just enough room."""
+    sizes = [
+        (4, 1, 7),
+        (2, 3, 8),
+        (4, 2, 9),
+        (2, 6, 9),
+        (9, 3, 12),
+        (5, 8, 15),
+        (30, 2, 9),
+        (3, 40, 20),
+    ]
+    return [_case(rng, *size) for size in sizes]
+
+
+def draw_even(rng: Generator) -> list[Case]:
+    """Both texts lose tokens, in turn; what is left is even or odd."""
+    sizes = [(3, 3, 8), (4, 3, 8), (3, 4, 7), (5, 5, 8), (9, 4, 9), (4, 9, 10), (20, 21, 16)]
+    return [_case(rng, *size) for size in sizes]
+
+
+def draw_edges(rng: Generator) -> list[Case]:
+    """Empty texts, no room, other containers and other ids."""
+    return [
+        _case(rng, 0, 0, 3, what=", no text"),
+        _case(rng, 0, 0, 12, what=", no text"),
+        _case(rng, 0, 2, 9),
+        _case(rng, 3, 0, 9),
+        _case(rng, 0, 7, 6),
+        _case(rng, 7, 0, 6),
+        _case(rng, 2, 2, 3, what=", no room for text"),
+        _case(rng, 2, 2, 4, what=", room for one token"),
+        _case(rng, 1, 2, 4, what=", room for one token"),
+        _case(rng, 4, 3, 8, kind=tuple, what=", tuples"),
+        _case(rng, 2, 3, 12, kind=tuple, what=", tuples"),
+        _case(rng, 4, 2, 8, cls_id=0, sep_id=99, what=", [CLS] is 0"),
+        _case(rng, 2, 4, 8, cls_id=101, sep_id=0, what=", [SEP] is 0"),
+        case("texts with the ids of [CLS] and [SEP]", [5, 2, 1, 2], [2, 2, 1], 1, 2, 9),
+        _case(rng, 60, 2, 3, repeat=50, what=", each 50 times, no room"),
+        case("texts of equal ids", [4, 4, 4], [4, 4, 4, 4], 1, 4, 8),
+    ]
+
+
+def draw_all(rng: Generator) -> list[Case]:
+    """Take cases of all kinds."""
+    return [*draw_whole(rng)[:2], *draw_cut(rng)[:3], *draw_even(rng)[:3], *draw_edges(rng)[9:11]]
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def join_pair(
+    first: Sequence[int], second: Sequence[int], cls_id: int, sep_id: int, longest: int
+) -> tuple[list[int], list[int]]:
+    """Hand the texts to the package as a pair."""
+    pair = masking.SentencePair(first, second, is_next=True)
+    return masking.join_pair(pair, cls_id=cls_id, sep_id=sep_id, longest=longest)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = (
+    part(
+        "whole texts",
+        "Where there is room, nothing is cut: [CLS] first [SEP] second [SEP].",
+        taking(draw_whole, 0),
+        3,
+    ),
+    part(
+        "segments",
+        "0 is for [CLS], the first text and its [SEP], 1 for the second text and its [SEP].",
+        taking(draw_whole, 1),
+        2,
+    ),
+    part(
+        "one is cut",
+        "The longer text loses its last tokens, no more than it must.",
+        taking(draw_cut, 0),
+        3,
+    ),
+    part(
+        "both are cut",
+        "Where both are equally long by then, the second loses a token.",
+        taking(draw_even, 0),
+        2,
+    ),
+    part(
+        "segments of cut texts",
+        "There is one segment for each id that is left.",
+        taking(lambda rng: [*draw_cut(rng), *draw_even(rng)], 1),
+        1,
+    ),
+    part(
+        "edges",
+        "Texts may be empty, tuples, or contain any id, and there may be no room for them.",
+        draw_edges,
+        1.5,
+    ),
+    keeps(draw_all),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(first, second, cls_id, sep_id, longest):
+    """The answer that the mistakes start from."""
+    first = list(first)
+    second = list(second)
+    while len(first) + len(second) + 3 > longest:
+        if len(first) > len(second):
+            first.pop()
+        else:
+            second.pop()
+    ids = [cls_id, *first, sep_id, *second, sep_id]
+    segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    return ids, segments
+
+
+@mistake(
+    hint="You cut the finished row, so its end is missing: the last [SEP], and perhaps the whole "
+    "second text. Shorten the texts before you join them."
+)
+def cut_the_row(first, second, cls_id, sep_id, longest):
+    """The finished row is cut at its end."""
+    ids = [cls_id, *first, sep_id, *second, sep_id]
+    segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    return ids[:longest], segments[:longest]
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Of equally long texts the first loses a token.",
+        replace={"len(first) > len(second)": "len(first) >= len(second)"},
+        hint="Where both texts are equally long, you cut the first. The rule says: then the second "
+        "loses one.",
+    ),
+    mistake(
+        "The shorter text is cut.",
+        replace={"len(first) > len(second)": "0 < len(first) <= len(second) or not second"},
+        hint="You cut the shorter text, so that nothing may be left of it. It is the longer one "
+        "that loses a token, as long as it is the longer one.",
+    ),
+    mistake(
+        "Only the second text is cut.",
+        replace={"len(first) > len(second)": "not second"},
+        hint="You cut the second text until nothing is left of it. Each time the longer of the two "
+        "loses a token, and that may be the first.",
+    ),
+    mistake(
+        "Only the first text is cut.",
+        replace={"len(first) > len(second)": "first"},
+        hint="You cut the first text until nothing is left of it. Each time the longer of the two "
+        "loses a token, and that may be the second.",
+    ),
+    mistake(
+        "Texts lose their first tokens.",
+        replace={"first.pop()": "first.pop(0)", "second.pop()": "second.pop(0)"},
+        hint="You take tokens from the beginning of the texts. They lose their last ones: `pop()` "
+        "without a number takes the last.",
+    ),
+    mistake(
+        "Special tokens are not counted.",
+        replace={"len(second) + 3 > longest": "len(second) > longest"},
+        hint="Your rows are up to three ids too long: [CLS] and both [SEP] take room, too, so only "
+        "`longest` minus 3 is left for the texts.",
+    ),
+    mistake(
+        "One token too many is cut.",
+        replace={"+ 3 > longest": "+ 3 >= longest"},
+        hint="Your rows are shorter than they must be: one that has exactly `longest` ids fits. "
+        "Cut only while the row is longer than that.",
+    ),
+    mistake(
+        "The last [SEP] is missing.",
+        replace={
+            "*second, sep_id]": "*second]",
+            "[1] * (len(second) + 1)": "[1] * len(second)",
+        },
+        hint="Your row ends with the second text. A [SEP] stands behind each of the two, also at "
+        "the very end.",
+    ),
+    mistake(
+        "The first [SEP] belongs to segment 1.",
+        replace={"(len(first) + 2)": "(len(first) + 1)", "(len(second) + 1)": "(len(second) + 2)"},
+        hint="Your segment 1 begins with the first [SEP]. That one still belongs to the first "
+        "text: segment 0 is [CLS], the first text and the [SEP] behind it.",
+    ),
+    mistake(
+        "Segments count from 1.",
+        replace={"[0] * (": "[1] * (", "[1] * (": "[2] * ("},
+        hint="Your segments are 1 and 2. They are the rows of a table with two rows, so they count "
+        "from 0.",
+    ),
+    mistake(
+        "All positions are of segment 0.",
+        replace={"[1] * (len(second) + 1)": "[0] * (len(second) + 1)"},
+        hint="All your segments are 0. The second text and the [SEP] behind it are segment 1: else "
+        "the model could not tell the two sides apart.",
+    ),
+    mistake(
+        "A second [CLS] stands before the second text.",
+        replace={
+            "sep_id, *second": "sep_id, cls_id, *second",
+            "[1] * (len(second) + 1)": "[1] * (len(second) + 2)",
+        },
+        hint="You put a [CLS] before the second text as well. There is one in a row, at its very "
+        "beginning; what divides the texts is [SEP].",
+    ),
+    mistake(
+        "The caller's texts are shortened.",
+        replace={
+            "first = list(first)": "first = first if isinstance(first, list) else list(first)",
+            "second = list(second)": (
+                "second = second if isinstance(second, list) else list(second)"
+            ),
+        },
+        hint="Your rows are right, but you shorten the caller's own lists. `pop` changes the list "
+        "that it is asked of, so make copies first.",
+    ),
+    mistake(
+        "The segments fit the texts before they were cut.",
+        replace={
+            "first = list(first)": """
+                n_first, n_second = len(first), len(second)
+                first = list(first)
+            """,
+            "(len(first) + 2)": "(n_first + 2)",
+            "(len(second) + 1)": "(n_second + 1)",
+        },
+        hint="Your segments count the texts as they were before you cut them. There is one segment "
+        "for each id of the row that you return.",
+    ),
+    cut_the_row,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_lengths(first, second, cls_id, sep_id, longest):
+    """Counts how much of each text is left, and cuts once."""
+    n, m = len(first), len(second)
+    while n + m > longest - 3:
+        if n > m:
+            n -= 1
+        else:
+            m -= 1
+    ids = [cls_id, *first[:n], sep_id, *second[:m], sep_id]
+    return ids, [0] * (n + 2) + [1] * (m + 1)
+
+
+def by_formula(first, second, cls_id, sep_id, longest):
+    """Finds both lengths without a loop: half of the room, rounded up, is the first one's."""
+    room = longest - 3
+    n, m = len(first), len(second)
+    if n + m > room:
+        n = min(n, max(room - m, (room + 1) // 2))
+        m = room - n
+    ids = [cls_id, *list(first[:n]), sep_id, *list(second[:m]), sep_id]
+    return ids, [int(place > n + 1) for place in range(n + m + 3)]
+
+
+def by_counting_down(first, second, cls_id, sep_id, longest):
+    """Cuts as many times as tokens are too many."""
+    texts = [list(first), list(second)]
+    for _ in range(max(0, len(first) + len(second) + 3 - longest)):
+        del texts[len(texts[0]) <= len(texts[1])][-1]
+    ids, segments = [cls_id], [0]
+    for side, text in enumerate(texts):
+        ids.extend([*text, sep_id])
+        segments.extend([side] * (len(text) + 1))
+    return ids, segments
+
+
+def by_rounds(first, second, cls_id, sep_id, longest):
+    """Takes tokens in turn from both beginnings as long as there is room."""
+    n = m = 0
+    while n + m < longest - 3 and (n < len(first) or m < len(second)):
+        if n < len(first) and (n <= m or m == len(second)):
+            n += 1
+        else:
+            m += 1
+    row = (cls_id, *first[:n], sep_id, *second[:m], sep_id)
+    return list(row), [0 for _ in row[: n + 2]] + [1 for _ in row[n + 2 :]]
+
+
+def by_too_many(first, second, cls_id, sep_id, longest):
+    """Counts how many tokens are too many, and takes the difference of lengths off first."""
+    left, right = list(first), list(second)
+    too_many = max(len(left) + len(right) + 3 - longest, 0)
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    at_once = min(too_many, len(longer) - len(shorter))
+    del longer[len(longer) - at_once :]
+    too_many -= at_once
+    del right[len(right) - (too_many + 1) // 2 :]
+    del left[len(left) - too_many // 2 :]
+    head, tail = [cls_id, *left, sep_id], [*right, sep_id]
+    return head + tail, [0] * len(head) + [1] * len(tail)
+
+
+def by_max(first, second, cls_id, sep_id, longest):
+    """Asks `max` for the longer text; of equal ones it finds the one that stands first."""
+    first, second = [*first], [*second]
+    while len(first) + len(second) > longest - 3:
+        max((second, first), key=len).pop()
+    ids = [cls_id, *first, sep_id, *second, sep_id]
+    n_left = 2 + len(first)
+    return ids, [0] * n_left + [1] * (len(ids) - n_left)
+
+
+CHECK = Check(
+    item="ps7_join_pair",
+    points=10,
+    target="join_pair",
+    reference=join_pair,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_lengths,
+        by_formula,
+        by_counting_down,
+        by_rounds,
+        by_too_many,
+        by_max,
+    ),
+    seconds=5.0,
+)

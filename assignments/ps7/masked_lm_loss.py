@@ -1,0 +1,544 @@
+"""The task "the loss, where something was hidden"."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from autograder.authoring.checks import (
+    Case,
+    Check,
+    Inputs,
+    Part,
+    alternatives,
+    mistake,
+    mistakes,
+)
+from autograder.authoring.rules import not_allowed
+from course_pkg.models.loss import nats_per_target
+
+from ..tensors import (
+    FLOWS,
+    Generator,
+    any_layout,
+    call,
+    cost_case,
+    differentiate,
+    keeps,
+    near_part,
+    normal,
+    tensor_case,
+)
+from .inputs import IGNORE
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _case(
+    rng: Generator,
+    rows: list[str],
+    D: int,
+    V: int,
+    dtype: str = "float64",
+    *,
+    scale: float = 1.0,
+    others: tuple[float, ...] = (),
+    targets: tuple[int, ...] = (),
+    what: str = "",
+) -> Case:
+    """Choose positions by a pattern: "x" any id, "0" the least, "9" the largest, "." none.
+
+    `others` are what stands in the vectors that are not chosen, in turn.
+    """
+    shape = len(rows), len(rows[0])
+    vectors = normal(rng, dtype, *shape, D, scale=scale)
+    chosen = torch.full(shape, IGNORE)
+    for row, letters in enumerate(rows):
+        for t, letter in enumerate(letters):
+            if letter != ".":
+                any_id = int(rng.choice(targets or V))
+                chosen[row, t] = {"0": 0, "9": V - 1}.get(letter, any_id)
+            elif others:
+                turn = torch.tensor([others[(t + row + i) % len(others)] for i in range(D)])
+                vectors[row, t] = turn
+    n = int((chosen != IGNORE).sum())
+    label = f"vectors of shape {(*shape, D)}, {V} ids, {n} chosen{what}"
+    weights = normal(rng, dtype, V, D), normal(rng, dtype, V)
+    return tensor_case(label, dtype, vectors, chosen, *weights)
+
+
+def draw_values(rng: Generator) -> list[Case]:
+    """As many positions chosen in one row as in the other; in one row of the batch."""
+    return [
+        _case(rng, ["x"], 2, 3),
+        _case(rng, [".x.0"], 3, 5),
+        _case(rng, ["x..9.", ".x0.."], 4, 7),
+        _case(rng, ["..x.x", "9.x..", "x...0"], 5, 5, "float32"),
+        _case(rng, [".x..0.x.x.9..x", "x.9.x0...x..x."], 3, 31, "float32"),
+    ]
+
+
+def draw_uneven(rng: Generator) -> list[Case]:
+    """Rows with many chosen positions, with few, and with none; all of them."""
+    return [
+        _case(rng, ["xxx", ".0."], 3, 4, what=", uneven rows"),
+        _case(rng, ["x.x0x", ".....", "..9.."], 4, 6, "float32", what=", uneven rows"),
+        _case(rng, ["....", "....", "9.x."], 2, 5, what=", two rows without any"),
+        _case(rng, ["x0", "9x", "xx"], 3, 4, what=", all positions"),
+        _case(rng, [".0.", "0.0"], 3, 4, what=", all targets 0"),
+    ]
+
+
+def draw_hostile(rng: Generator) -> list[Case]:
+    """Vectors of other positions that would spoil everything that they touch."""
+    rows = ["x..0", ".9.x"]
+    return [
+        _case(rng, rows, 3, 5, others=(math.nan,), what=", nan elsewhere"),
+        _case(rng, rows, 4, 6, others=(math.inf, -math.inf, 1.0), what=", inf elsewhere"),
+        _case(rng, rows, 3, 7, "float32", others=(1e38, -1e38), what=", huge elsewhere"),
+    ]
+
+
+def draw_nothing(rng: Generator) -> list[Case]:
+    """No position is chosen."""
+    return [
+        _case(rng, ["..."], 2, 4),
+        _case(rng, ["....", "....", "...."], 3, 5, "float32"),
+        _case(rng, ["..", ".."], 3, 5, others=(math.nan,), what=", nan elsewhere"),
+    ]
+
+
+def draw_extremes(rng: Generator) -> list[Case]:
+    """Scores of thousands, far apart."""
+    return [
+        _case(rng, ["x.0x", ".x9."], 4, 6, scale=1e3, what=", scores of thousands"),
+        _case(rng, ["x.0x", ".x9."], 4, 6, "float32", scale=1e4, what=", scores of thousands"),
+        _case(rng, [".x.", "x.0"], 3, 2, "float32", scale=300, what=", scores of hundreds"),
+    ]
+
+
+def draw_for_gradients(rng: Generator) -> list[Case]:
+    """Ordinary ones."""
+    return [*draw_values(rng)[1:], draw_uneven(rng)[1]]
+
+
+def draw_hard_cases(rng: Generator) -> list[Case]:
+    """Cases in which only the dtype, and what else changes, is looked at."""
+    return [*draw_uneven(rng), *draw_hostile(rng)[1:], *draw_nothing(rng)[:2], *draw_extremes(rng)]
+
+
+def draw_sparse(rng: Generator) -> list[Case]:
+    """Few positions of many, and a vocabulary that is not small."""
+    shapes = [
+        (["." * 39 + "x"] * 2, 3, 50),
+        (["." * 60, "..x" * 20, *["." * 60] * 3], 2, 80),
+        (["." * 9 + "x." * 5 + "x", "." * 19 + "x"], 12, 30),
+    ]
+    return [_case(rng, *shape) for shape in shapes]
+
+
+def draw_long(rng: Generator) -> list[Case]:
+    """Two inputs, one with more positions, or rows, than the other."""
+    row = "x..0.x"
+    shapes = {"positions": ([row * 4], [row * 44]), "rows": ([row] * 4, [row] * 244)}
+    return [
+        cost_case(
+            f"many {what}", *(_case(rng, rows, 3, 5).inputs["arguments"] for rows in both), 240
+        )
+        for what, both in shapes.items()
+    ]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def look_at_sizes(implementation, inputs):
+    """Return whether no tensor is made that has a number for each id at each position."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    sizes = [0]
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            for part in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(part, torch.Tensor):
+                    sizes.append(part.numel())
+            return result
+
+    vectors, targets, table, bias = inputs["arguments"]
+    try:
+        with Watch():
+            implementation(vectors, targets, table, bias)
+    except Exception:
+        return True  # whether there is a result is the business of other parts
+    return max(sizes) < targets.numel() * table.shape[0]
+
+
+def differentiate_alone(implementation, inputs):
+    """Return the gradient for each float argument in turn, where no other one has any."""
+    import torch
+
+    found = []
+    for place in (0, 2, 3):
+        arguments = [argument.clone() for argument in inputs["arguments"]]
+        leaf = arguments[place].requires_grad_()
+        loss = implementation(*arguments)
+        if not loss.requires_grad:
+            return "no gradient"
+        found.append(torch.autograd.grad(loss, leaf)[0])
+    return found
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def masked_lm_loss(vectors: Tensor, targets: Tensor, table: Tensor, bias: Tensor) -> Tensor:
+    """Hand the scores of the chosen positions to the package's loss."""
+    chosen = targets != IGNORE
+    return nats_per_target(F.linear(vectors[chosen], table, bias), targets[chosen])
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _judge_size(observed: object, expected: object, inputs: Inputs) -> str | None:
+    if observed is not False:
+        return None
+    return "a tensor has a number for each id at each position, chosen or not"
+
+
+PARTS = (
+    near_part(
+        "values",
+        "The loss is the mean of -ln p(target) over the chosen positions.",
+        draw_values,
+        call,
+        5,
+    ),
+    near_part(
+        "uneven rows",
+        "Each chosen position counts the same, however many its row has.",
+        draw_uneven,
+        call,
+        1.5,
+    ),
+    near_part(
+        "other positions",
+        "What stands at other positions plays no part in the loss.",
+        draw_hostile,
+        call,
+        1,
+    ),
+    near_part(
+        "gradients beside other positions",
+        "What stands at other positions plays no part in the gradients, which are 0 there.",
+        draw_hostile,
+        differentiate,
+        1,
+    ),
+    near_part(
+        "nothing chosen",
+        "Where no position is chosen, the loss is 0.",
+        draw_nothing,
+        call,
+        1,
+    ),
+    near_part(
+        "gradients of nothing",
+        "Where no position is chosen, the gradients are 0.",
+        draw_nothing,
+        differentiate_alone,
+        1,
+    ),
+    near_part(
+        "extremes",
+        "Scores may be thousands, and far apart.",
+        draw_extremes,
+        call,
+        1,
+    ),
+    near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1.5),
+    Part(
+        "sizes",
+        "Scores are computed at the chosen positions only.",
+        draw_sparse,
+        look_at_sizes,
+        judge=_judge_size,
+        weight=1.5,
+        earns_alone=False,
+    ),
+    any_layout(draw_values, 0.5),
+    *keeps(draw_values, draw_hard_cases),
+    not_allowed(longer=draw_long),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(vectors, targets, table, bias):
+    """The answer that the mistakes start from."""
+    chosen = targets != IGNORE
+    scores = vectors[chosen] @ table.T + bias
+    true = targets[chosen]
+    log_probs = torch.log_softmax(scores, dim=-1)
+    losses = -log_probs[torch.arange(len(true)), true]
+    return losses.sum() / max(len(true), 1)
+
+
+@mistake(
+    hint="Your loss is right, but you go through the chosen positions in a loop. Indexed with the "
+    "mask, all of their vectors stand one below the other: one product scores them all."
+)
+def position_by_position(vectors, targets, table, bias):
+    """The positions are scored in a loop."""
+    losses = [vectors.new_zeros(0).sum() + 0 * (table.sum() + bias.sum())]
+    losses[0] = losses[0] + vectors[targets != IGNORE][:0].sum()
+    n = 0
+    for row, t in (targets != IGNORE).nonzero().tolist():
+        scores = table @ vectors[row, t] + bias
+        losses.append(F.cross_entropy(scores, targets[row, t]))
+        n += 1
+    return torch.stack(losses).sum() / max(n, 1)
+
+
+@mistake(
+    hint="Your loss is that of all positions, with those that are not chosen left out at the end. "
+    "By then their scores are computed, and what stands there has come into the gradient."
+)
+def scores_everywhere(vectors, targets, table, bias):
+    """All positions are scored, and cross_entropy leaves out those that are not chosen."""
+    scores = vectors @ table.T + bias
+    total = F.cross_entropy(
+        scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum"
+    )
+    return total / (targets != IGNORE).sum().clamp(min=1)
+
+
+@mistake(
+    hint="You compute the loss everywhere and multiply it by 0 where nothing is chosen. But 0 "
+    "times nan is nan, and all those scores are computed in vain: choose first."
+)
+def multiplied_by_mask(vectors, targets, table, bias):
+    """The losses of other positions are multiplied by 0."""
+    chosen = targets != IGNORE
+    log_probs = torch.log_softmax(vectors @ table.T + bias, dim=-1)
+    losses = -log_probs.gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return (losses * chosen).sum() / chosen.sum().clamp(min=1)
+
+
+@mistake(
+    hint="You take the mean of each row first and then that of the rows. So a position in a row "
+    "with few others counts more: take one mean over all chosen positions."
+)
+def mean_of_means(vectors, targets, table, bias):
+    """The mean of the rows' means is taken."""
+    chosen = targets != IGNORE
+    scores = vectors[chosen] @ table.T + bias
+    losses = F.cross_entropy(scores, targets[chosen], reduction="none")
+    sums = vectors.new_zeros(targets.shape).masked_scatter(chosen, losses).sum(dim=1)
+    counts = chosen.sum(dim=1)
+    return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum().clamp(min=1)
+
+
+MISTAKES = mistakes(
+    right_answer,
+    scores_everywhere,
+    multiplied_by_mask,
+    mean_of_means,
+    mistake(
+        "The sum is divided by the number of all positions.",
+        replace={"max(len(true), 1)": "targets.numel()"},
+        hint="You divide by all positions of the batch. The mean is over the chosen ones: else the "
+        "loss would shrink where fewer are chosen.",
+    ),
+    mistake(
+        "The losses are added up, not averaged.",
+        replace={" / max(len(true), 1)": ""},
+        hint="You return the sum of the losses. It would grow with the number of chosen positions: "
+        "divide by it.",
+    ),
+    mistake(
+        "The sum is divided by the number of rows.",
+        replace={"max(len(true), 1)": "len(targets)"},
+        hint="You divide by the number of rows of the batch. A row has several chosen positions, "
+        "or none: divide by how many there are in all.",
+    ),
+    mistake(
+        "Where nothing is chosen, the loss is nan.",
+        replace={"losses.sum() / max(len(true), 1)": "losses.mean()"},
+        hint="Where no position is chosen, you divide 0 by 0. The loss is 0 then: divide by at "
+        "least 1.",
+    ),
+    mistake(
+        "Where nothing is chosen, the loss carries no graph.",
+        replace={
+            "true = targets[chosen]": """
+                true = targets[chosen]
+                if len(true) == 0:
+                    return vectors.new_zeros(())
+            """
+        },
+        hint="Where no position is chosen, you return a fresh 0, and `backward` fails on it. A sum "
+        "of nothing is 0, too, and it carries a graph.",
+    ),
+    mistake(
+        "The bias is left out.",
+        replace={"@ table.T + bias": "@ table.T + 0 * bias"},
+        hint="Your scores lack the bias. Each id has one: it says how frequent the id is, whatever "
+        "the vector says.",
+    ),
+    mistake(
+        "The id 0 is never a target.",
+        replace={"targets != IGNORE": "targets > 0"},
+        hint="You take the id 0 for a position that is not chosen. Only IGNORE, -100, means that; "
+        "0 is an id like any other.",
+    ),
+    mistake(
+        "Each vector has the target of the position behind it.",
+        replace={
+            "scores = vectors[chosen]": "scores = vectors[chosen.roll(1, dims=1)]",
+        },
+        hint="You shift vectors and targets against each other, as for a decoder. Here the vector "
+        "of a position predicts the token of that very position.",
+    ),
+    mistake(
+        "The loss is in bits.",
+        replace={"max(len(true), 1)": "max(len(true), 1) / math.log(2)"},
+        hint="Your loss is in bits, with logarithms to the base 2. It is asked for in nats, with "
+        "natural logarithms.",
+    ),
+    mistake(
+        "The softmax is taken first, and then its logarithm.",
+        replace={"torch.log_softmax(scores, dim=-1)": "torch.softmax(scores, dim=-1).log()"},
+        hint="Where scores are far apart, a probability rounds to 0 and its logarithm is -inf. Let "
+        "`log_softmax` or `cross_entropy` do both steps at once.",
+    ),
+    mistake(
+        "The probability is averaged before its logarithm is taken.",
+        replace={
+            "losses.sum() / max(len(true), 1)": (
+                "-((-losses).exp().sum() / max(len(true), 1)).log() if len(true) else losses.sum()"
+            )
+        },
+        hint="You take the mean of the probabilities and then its logarithm. The loss is the mean "
+        "of the logarithms: one bad guess must not be hidden by the others.",
+    ),
+    mistake(
+        "No gradient reaches the table.",
+        replace={"@ table.T": "@ table.detach().T"},
+        hint="The loss is right, but the table gets no gradient. It is learned here as well as by "
+        "the embedding: do not detach it.",
+    ),
+    mistake(
+        "The result has an axis of length 1.",
+        replace={
+            "return losses.sum() / max(len(true), 1)": (
+                "return losses.sum(dim=0, keepdim=True) / max(len(true), 1)"
+            )
+        },
+        hint="Your result has the shape (1,). The loss is a tensor without an axis, as `sum()` "
+        "makes it.",
+    ),
+    mistake(
+        "The loss is always float32.",
+        replace={
+            "scores = vectors[chosen] @ table.T + bias": (
+                "scores = (vectors[chosen] @ table.T + bias).float()"
+            )
+        },
+        hint="Your loss is float32 also where the vectors are float64. No conversion is needed: "
+        "the result has their dtype.",
+    ),
+    mistake(
+        "The caller's targets are changed.",
+        replace={
+            "true = targets[chosen]": """
+                true = targets[chosen]
+                targets[~chosen] = 0
+            """
+        },
+        hint="Your loss is right, but the caller's targets have changed: IGNORE is gone from them. "
+        "The next epoch needs it.",
+    ),
+    position_by_position,
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_cross_entropy(vectors, targets, table, bias):
+    """Lets torch's function add up the losses."""
+    chosen = targets != IGNORE
+    scores = F.linear(vectors[chosen], table, bias)
+    total = F.cross_entropy(scores, targets[chosen], reduction="sum")
+    return total / chosen.sum().clamp(min=1)
+
+
+def by_places(vectors, targets, table, bias):
+    """Names the chosen positions by their numbers."""
+    rows, places = (targets != IGNORE).nonzero(as_tuple=True)
+    scores = torch.addmm(bias, vectors[rows, places], table.T)
+    true = scores.gather(1, targets[rows, places].unsqueeze(1)).squeeze(1)
+    losses = torch.logsumexp(scores, dim=1) - true
+    return losses.sum() / max(1, losses.numel())
+
+
+def by_flat_index(vectors, targets, table, bias):
+    """Lays all positions in one row first."""
+    flat = targets.reshape(-1)
+    chosen = torch.nonzero(flat >= 0).reshape(-1)
+    kept = vectors.reshape(-1, vectors.shape[-1]).index_select(0, chosen)
+    log_probs = F.log_softmax(kept @ table.t() + bias, dim=1)
+    return F.nll_loss(log_probs, flat[chosen], reduction="sum") / max(len(chosen), 1)
+
+
+def by_mean_or_sum(vectors, targets, table, bias):
+    """Takes the mean where there is one."""
+    chosen = targets.ne(IGNORE)
+    scores = torch.einsum("nd,vd->nv", vectors[chosen], table) + bias
+    if chosen.any():
+        return F.cross_entropy(scores, targets[chosen])
+    return scores.sum() + 0 * bias.sum()
+
+
+def by_subtracting(vectors, targets, table, bias):
+    """Writes the softmax out, with the largest score subtracted."""
+    chosen = targets != IGNORE
+    scores = vectors[chosen] @ table.T + bias
+    scores = scores - scores.detach().amax(dim=-1, keepdim=True)
+    hot = F.one_hot(targets[chosen], table.shape[0]).to(scores.dtype)
+    losses = scores.exp().sum(dim=-1).log() - (scores * hot).sum(dim=-1)
+    return losses.sum() / max(int(chosen.sum()), 1)
+
+
+def by_table_rows(vectors, targets, table, bias):
+    """Looks up the rows of the true ids for their scores."""
+    chosen = targets != IGNORE
+    kept, true = vectors[chosen], targets[chosen]
+    true_scores = (kept * table[true]).sum(dim=-1) + bias[true]
+    losses = (kept @ table.mT + bias).logsumexp(dim=-1) - true_scores
+    return losses.sum() / chosen.sum().clamp_min(1)
+
+
+CHECK = Check(
+    item="ps7_masked_lm_loss",
+    points=13,
+    target="masked_lm_loss",
+    reference=masked_lm_loss,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_cross_entropy,
+        by_places,
+        by_flat_index,
+        by_mean_or_sum,
+        by_subtracting,
+        by_table_rows,
+    ),
+    seconds=5.0,
+)

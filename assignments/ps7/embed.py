@@ -46,7 +46,7 @@ def _case(
     V: int = 11,
     spare: int = 3,
     segments: str = "halves",
-    scale: float = 3.0,
+    scale: float = 10.0,
     offset: float = 0.0,
     what: str = "",
     one_id: bool = False,
@@ -135,8 +135,13 @@ def draw_layouts(rng: Generator) -> list[Case]:
 
 
 def draw_for_gradients(rng: Generator) -> list[Case]:
-    """Ordinary ones, and one with an id that occurs often."""
-    return [*draw_values(rng)[1:4], draw_edges(rng)[3], draw_segments(rng)[0]]
+    """Ordinary ones, with an id that occurs often; entries far apart, so that no eps shows."""
+    return [
+        _case(rng, (2, 5, 6)),
+        _case(rng, (3, 7, 5), "float32"),
+        _case(rng, (2, 4, 5), one_id=True, what=", the same id everywhere"),
+        _case(rng, (2, 3, 5), segments="None", what=", segments None"),
+    ]
 
 
 def draw_ordinary(rng: Generator) -> list[Case]:

@@ -349,7 +349,7 @@ print("All visible tests passed.")
 # | pair opens with | draw | second | is_next |
 # |---|---|---|---|
 # | `[1]` | (0.25, 0.9, 0.9) | `[2]`, the successor | True |
-# | `[2]` | (0.5, 0.75, 0.5) | others: documents 1 and 2; ⌊0.75 · 2⌋ = 1, so document 2; ⌊0.5 · 2⌋ = 1: `[7]` | False |
+# | `[2]` | (0.5, 0.5, 0.5) | others: documents 1 and 2; ⌊0.5 · 2⌋ = 1, so document 2; ⌊0.5 · 2⌋ = 1: `[7]` | False |
 # | `[6]` | (0.75, 0.5, 0.9) | others: documents 0 and 1; ⌊0.5 · 2⌋ = 1, so document 1; ⌊0.9 · 1⌋ = 0: `[4, 5]` | False |
 #
 # <details><summary>Hint</summary>
@@ -379,7 +379,7 @@ def next_sentence_pairs(documents, draws):
 
 # %% nbgrader={"grade": true, "grade_id": "ps7_next_sentence_pairs", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 documents = [[[1], [2], [3]], [[4, 5]], [[6], [7]]]
-draws = [(0.25, 0.9, 0.9), (0.5, 0.75, 0.5), (0.75, 0.5, 0.9)]
+draws = [(0.25, 0.9, 0.9), (0.5, 0.5, 0.5), (0.75, 0.5, 0.9)]
 pairs = next_sentence_pairs(documents, draws)
 assert isinstance(pairs, list), f"return a list, not a {type(pairs).__name__}"
 firsts = [pair[0] for pair in pairs]
@@ -389,7 +389,7 @@ assert firsts == [[1], [2], [6]], f"the pairs open with [1], [2], [6], and not w
 assert isinstance(pairs[0], tuple) and len(pairs[0]) == 3, "a pair is (first, second, is_next)"
 assert pairs[0] == ([1], [2], True), f"0.25 is below 0.5: the successor; you gave {pairs[0]}"
 assert pairs[1] != ([2], [3], True), "0.5 is not below 0.5: take another document"
-assert pairs[1] != ([2], [5], False), "leave out the own document before you count the others"
+assert pairs[1] != ([2], [4, 5], False), "leave out the own document before you count the others"
 assert pairs[1] == ([2], [7], False), f"see the table; you gave {pairs[1]}"
 assert pairs[2] == ([6], [4, 5], False), f"see the table; you gave {pairs[2]}"
 assert all(type(pair[2]) is bool for pair in pairs), "is_next is True or False"
@@ -1067,15 +1067,14 @@ with torch.no_grad():
         print(f"{name:13} {loss:.2f} nats per gap; {right:.0%} of the pairs judged rightly")
 
 # %% [markdown]
-# **What stood there?** Each text has one gap. Where something comes *before* the word that gives it away, a model that reads from left to right has nothing to go by.
+# **What stood there?** Each text has one gap, and some gaps come *before* the word that gives them away: a model that reads from left to right has nothing to go by there. After so few steps yours does not use all that stands around a gap. Write texts of your own, and train longer: what does it learn next?
 
 # %% tags=["workshop"]
 texts_with_a_gap = [
     ("Then Tom took the red [MASK] home from the park.", "At home, he was happy."),
     ("Then Tom [MASK] the red ball home from the park.", "At home, he was happy."),
-    ("In [MASK] bag was a red ball.", "Then Tom took the red ball home from the park."),
-    ("One [MASK], Zoe walked to the park.", "She was sad."),
-    ("This [MASK], Zoe walked to the park.", "She was sad."),
+    ("In her [MASK] was a red ball.", "Then Zoe took the red ball home from the park."),
+    ("At noon Tom left the [MASK] with the red ball.", "At home, he was happy."),
 ]
 
 
@@ -1130,13 +1129,13 @@ print("filled again, it is the story:", fill_spans(with_gaps, spans, sentinels) 
 #
 # Train a model for at most **30 seconds of CPU time** that fills gaps in stories that it has not seen: at 15 % of the words of 300 stories, all of them replaced by [MASK], which are always the same. The share of words that it finds counts.
 #
-# The number to beat is **CHALLENGE_SHARE**, by the settings below. Everything is allowed: more gaps in training, other shares than 80/10/10, spans, no pairs, other sizes and rates, your own functions. Only the training stories may be learned from.
+# The number to beat is **79.4 %**, by the settings below. Everything is allowed: more gaps in training, other shares than 80/10/10, spans, no pairs, other sizes and rates, your own functions. Only the training stories may be learned from.
 
 # %% tags=["workshop"]
 import time
 
 TAKE_PART = False  # True: train for half a minute, and see how you stand
-SECONDS, TO_BEAT = 30.0, 0.0
+SECONDS, TO_BEAT = 30.0, 0.794
 
 if TAKE_PART:
     student = BERT(config, generator=torch.Generator().manual_seed(9))

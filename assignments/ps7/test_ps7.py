@@ -226,7 +226,7 @@ def test_examples_by_hand_match_the_references():
     )
     assert (seen.tolist(), targets.tolist()) == ([[20, 31, 1, 23, 1]], [[-100, 21, 22, 23, 24]])
     documents = [[[1], [2], [3]], [[4, 5]], [[6], [7]]]
-    draws = [(0.25, 0.9, 0.9), (0.5, 0.75, 0.5), (0.75, 0.5, 0.9)]
+    draws = [(0.25, 0.9, 0.9), (0.5, 0.5, 0.5), (0.75, 0.5, 0.9)]
     assert next_sentence_pairs(documents, draws) == [
         ([1], [2], True),
         ([2], [7], False),

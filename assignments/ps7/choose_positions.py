@@ -58,7 +58,7 @@ def draw_values(rng: Generator) -> list[Case]:
         _case(rng, ["BabaA"], 0.15, [1, 0]),
         _case(rng, ["BbaaB", "AbbBa"], 0.15, [3, 1, 9]),
         _case(rng, long, 0.15, [7, 0, 99], dtype=torch.float64),
-        _case(rng, long[::-1], 0.15, [4, 5, 28]),
+        _case(rng, long[::-1], 0.15, [4, 5, 28], what=", other special ids"),
     ]
 
 

@@ -104,7 +104,7 @@ PARTS = (
     ),
     part(
         "segments",
-        "0 is for [CLS], the first text and its [SEP], 1 for the second text and its [SEP].",
+        "Segment 0 is [CLS], the first text and its [SEP], 1 is the second text and its [SEP].",
         taking(draw_whole, 1),
         2,
     ),

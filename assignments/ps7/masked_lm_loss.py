@@ -500,7 +500,7 @@ def by_flat_index(vectors, targets, table, bias):
 def by_mean_or_sum(vectors, targets, table, bias):
     """Takes the mean where there is one."""
     chosen = targets.ne(IGNORE)
-    scores = torch.einsum("nd,vd->nv", vectors[chosen], table) + bias
+    scores = torch.einsum("nk,vk->nv", vectors[chosen], table) + bias
     if chosen.any():
         return F.cross_entropy(scores, targets[chosen])
     return scores.sum() + 0 * bias.sum()

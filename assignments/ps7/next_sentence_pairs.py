@@ -166,7 +166,7 @@ PARTS = (
     ),
     part(
         "borders",
-        "0.5 is not below 0.5, and two documents are two, also if their words are the same.",
+        "A coin of 0.5 is not below 0.5, and two documents are two, also if they say the same.",
         draw_borders,
         1.5,
     ),

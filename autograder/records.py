@@ -60,7 +60,7 @@ class Run:
     """Everything that came out of the sandbox for one submission.
 
     Attributes:
-        tampered: student code has sent messages in the worker's place.
+        tampered: student code has sent messages in the worker's place, or looked for the grader.
     """
 
     cells: tuple[CellResult, ...]

@@ -86,8 +86,9 @@ def grade(
     """Grade every submission in a folder or an archive.
 
     Each student ends in exactly one state: graded, graded with problems (something in the notebook
-    was repaired), tampering (student code sent messages in the grader's place), refused (no
-    notebook could be read) or grader fault (ours, and tried again next time).
+    was repaired), tampering (student code sent messages in the grader's place, or opened what lies
+    there as bait), refused (no notebook could be read) or grader fault (ours, and tried again next
+    time).
     Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
     Due dates, late penalties and extensions stand in the course's course.toml. Where a grade

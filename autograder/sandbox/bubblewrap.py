@@ -17,6 +17,7 @@ from pathlib import Path
 
 from autograder.inside.process_limits import HOME, WRITABLE, Limits
 from autograder.records import GraderError, SandboxUnavailable
+from autograder.sandbox import bait
 
 GRADER_INSIDE = "/run/inside"
 _PACKAGES_INSIDE = "/opt/packages"
@@ -218,6 +219,8 @@ def _read_only(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, str(path)
     yield etc / "passwd", "/etc/passwd"
     yield etc / "group", "/etc/group"
+    for place in bait.PLACES:
+        yield folder / bait.NAME, place
     for index, packages in enumerate(_package_folders()):
         yield packages, f"{_PACKAGES_INSIDE}/{index}"
     yield _WORKER, f"{GRADER_INSIDE}/autograder/inside"

@@ -30,6 +30,7 @@ from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, Run, SandboxUnavailable
 from autograder.sandbox import bubblewrap, escape_attempts
+from autograder.sandbox.bait import Bait
 from autograder.sandbox.session import Progress, ServerDiedError, Session
 from autograder.sandbox.temporary import temporary_folder
 
@@ -93,6 +94,7 @@ class Sandbox:
         self._user: User | None = None
         self._folder: Path | None = None
         self._closing = contextlib.ExitStack()
+        self._bait: Bait | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._reusable = True
@@ -102,6 +104,8 @@ class Sandbox:
         try:
             folder.chmod(0o711)  # student code may be another user's, and must reach its own folder
             (folder / "work").mkdir(0o700)
+            self._bait = Bait(folder)
+            self._closing.callback(self._bait.close)
             if self.unsandboxed:
                 self._start()
             else:
@@ -139,6 +143,8 @@ class Sandbox:
         Args:
             known: answers of which it is known what they mean, as they come over the wire.
         """
+        assert self._bait is not None
+        self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
         progress = Progress(cells, requests, self.limits, started)
         for _ in range(_MOST_ATTEMPTS):
@@ -153,6 +159,10 @@ class Sandbox:
                 self._stop()
             if progress.is_complete or progress.is_late:
                 break
+        if self._bait.was_opened():
+            progress.note_tampering(
+                "code of this notebook opened a file that looks like the grader's"
+            )
         return progress.close(time.monotonic() - started)
 
     def _choose_tier(self) -> None:
@@ -266,7 +276,9 @@ class Sandbox:
         if not self._tier.startswith("A"):
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
-            settings["readable"] = bubblewrap.readable_paths(self.private)
+            assert self._bait is not None
+            readable = bubblewrap.readable_paths(self.private)
+            settings["readable"] = [*readable, str(self._bait.path)]
             settings["work"] = str(folder / "work")
         return settings
 

@@ -233,16 +233,21 @@ class Progress:
         if self._run_cells(session):
             self._run_probes(session)
 
+    def note_tampering(self, reason: str) -> None:
+        """Note that student code has attacked the grader; how often makes no difference."""
+        self.tampered = True
+        if reason not in self.problems:
+            self.problems.append(reason)
+
     def _look_at(self, death: DiedError) -> None:
         """Note what follows for the whole submission from how a session ended.
 
         Student code may have sent messages in the worker's place, or have used up all time.
         """
         self._is_spent = self._is_spent or death.failure.kind == "late"
-        if isinstance(death, ProtocolError) and not self.tampered:
-            self.tampered = True
+        if isinstance(death, ProtocolError):
             # Without the error: its numbers are the submission's, and students read this.
-            self.problems.append("messages out of the sandbox were tampered with")
+            self.note_tampering("messages out of the sandbox were tampered with")
 
     def close(self, seconds: float) -> Run:
         """Return the run; what was never reached is a Failure."""

@@ -17,7 +17,7 @@
 #
 # - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
-# - **Time:** about three hours. Each task names its own share.
+# - **Time:** about three hours and twenty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 #
 # How a task works:
@@ -84,8 +84,9 @@ def toy_bigrams():
 
 
 def toy_trigrams():
-    """The counts of SENTENCES at order 3, those after two words only."""
+    """The counts of SENTENCES at order 3."""
     return {
+        (EOS,): Counter({"the": 3}),
         (EOS, "the"): Counter({"cat": 2, "dog": 1}),
         ("the", "cat"): Counter({"sat": 1, "ran": 1}),
         ("the", "dog"): Counter({"sat": 1}),
@@ -93,6 +94,11 @@ def toy_trigrams():
         ("cat", "ran"): Counter({EOS: 1}),
         ("dog", "sat"): Counter({EOS: 1}),
     }
+
+
+def plain(counts):
+    """The counts as dicts of dicts: to a Counter, a key of count 0 is the same as none."""
+    return {history: dict(followers) for history, followers in counts.items()}
 
 
 # %% [markdown]
@@ -112,7 +118,7 @@ def toy_trigrams():
 # | `documents` | list of lists of tokens | at least one document; a document may be empty, and documents may be equal; none contains `eos` |
 # | `order` | `int`, at least 1 | length of the n-grams: the history and the token after it |
 # | `eos` | a token | stands before the first and after the last token of each document |
-# | **returns** | `dict[tuple, Counter]` | `counts[history][token]` says how often `token` followed `history` |
+# | **returns** | `dict[tuple, Counter]` | `counts[history][token]` says how often `token` followed `history`; a `defaultdict` is a `dict` too |
 #
 # - A history is a tuple of the `order - 1` tokens before the target. At order 1 it is the empty tuple `()`.
 # - A history never reaches back beyond the start of its document. There it is shorter: `(eos,)`, then `(eos, w1)`, and so on.
@@ -223,7 +229,8 @@ assert p is not None, "mle_prob returned None: is there a return?"
 assert abs(p - 2 / 3) < 1e-12, f"P(cat | the) is 2/3, not {p:.6g}: divide by what followed 'the'"
 assert mle_prob(counts, ("the",), "ran") == 0, "'ran' never followed 'the': 0"
 assert mle_prob(counts, ("bird",), "cat") == 0, "a history that was never seen gives 0"
-assert counts == toy_bigrams(), "looking up must not add keys to counts"
+assert mle_prob(counts, ("dog", "the"), "cat") == 0, "a history is looked up as it is, not its end"
+assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys to counts"
 counts = defaultdict(Counter, toy_bigrams())
 assert mle_prob(counts, ("bird",), "cat") == 0 and ("bird",) not in counts, (
     "looking up must not add keys, to a defaultdict either"
@@ -282,6 +289,9 @@ seen = context_of(["ran", EOS, "the"], 4, EOS)
 assert seen == (EOS, "the"), f"nothing from before the last EOS, but EOS itself; you gave {seen}"
 seen = context_of(["ran", EOS, "the"], 1, EOS)
 assert seen == (), f"order 1 sees nothing: the empty tuple; you gave {seen}"
+assert context_of([EOS], 1, EOS) == (), "order 1 sees nothing, not even EOS"
+seen = context_of([EOS, "ran", EOS, "the"], 5, EOS)
+assert seen == (EOS, "the"), f"it is the last EOS that is the wall; you gave {seen}"
 assert context_of(["the"], 4, EOS) == ("the",), "return what there is if the text is short"
 seen = context_of((EOS, "the", "cat", "sat"), 3, EOS)
 assert seen == ("cat", "sat"), f"a tuple of tokens will do as well; you gave {seen}"
@@ -304,7 +314,8 @@ print("All visible tests passed.")
 # - The pieces lie on the line in the order of the dictionary.
 # - A piece owns its left end, but not its right end. So the answer is the first token for which the sum of the probabilities up to it, its own included, is *greater* than `u`.
 # - A token of probability 0 is never drawn, even if it stands at an end of the line.
-# - Rounding may leave the whole sum a little below 1, and `u` may lie beyond it. Then return the last token whose probability is not 0.
+# - Add the floats one after the other. Where rounding could move a border, `u` keeps away from it.
+# - Rounding may leave the whole sum a little below 1 (by less than 0.000001), and `u` may lie beyond it. Then return the last token whose probability is not 0.
 # - `u` is the only chance in this function. Do not use a random generator.
 #
 # **By hand.** With `{"sat": 0.5, "ran": 0.25, "<eos>": 0.25}`: "sat" owns the places from 0 up to 0.5, "ran" from 0.5 up to 0.75, "\<eos\>" the rest. So `u = 0.6` draws "ran", and so does `u = 0.5`.
@@ -457,7 +468,8 @@ total = sum(add_k_prob(toy_bigrams(), ("cat",), w, k=0.1, vocab_size=7) for w in
 assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1, not {total:.6g}"
 counts = defaultdict(Counter, toy_bigrams())
 add_k_prob(counts, ("bird",), "cat", k=1, vocab_size=7)
-assert counts == toy_bigrams(), "looking up must not add keys, to a defaultdict either"
+add_k_prob(counts, ("the",), "bird", k=1, vocab_size=7)
+assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, to a defaultdict either"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -471,7 +483,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts_by_order` | list of `dict[tuple, Counter]` | `count_ngrams` of order 1, 2, ..., N, in this order; no count is 0 |
+# | `counts_by_order` | list of `dict[tuple, Counter]` | `count_ngrams` of order 1, 2, ..., N, in this order; each may be a `defaultdict`; no count is 0, and each history has a follower |
 # | `history` | `tuple` | any length: longer than order N needs, or shorter |
 # | `token` | a token | |
 # | `weights` | list of N + 1 `float` | $\lambda_0$ of the uniform, then one per order; positive, summing to 1 |
@@ -512,11 +524,15 @@ def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps1_interpolated_prob", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
-def mixed(history, token):
-    counts_by_order = [toy_unigrams(), toy_bigrams()]
-    return interpolated_prob(
-        counts_by_order, history, token, weights=[0.1, 0.3, 0.6], vocab_size=len(VOCABULARY)
+def mixed(history, token, weights=(0.1, 0.3, 0.6)):
+    tables = [toy_unigrams(), toy_bigrams(), toy_trigrams()][: len(weights) - 1]
+    tables = [defaultdict(Counter, counts) for counts in tables]
+    before = [plain(counts) for counts in tables]
+    p = interpolated_prob(
+        tables, history, token, weights=list(weights), vocab_size=len(VOCABULARY)
     )
+    assert [plain(counts) for counts in tables] == before, "looking up must not add keys to counts"
+    return p
 
 
 p = mixed(("the",), "cat")
@@ -539,15 +555,14 @@ assert abs(p - 0.1607142857142857) < 1e-12, (
 for history in [("the",), ("bird",), ()]:
     total = sum(mixed(history, token) for token in VOCABULARY)
     assert abs(total - 1) < 1e-12, f"after {history} the probabilities sum to {total:.6g}, not to 1"
-p = interpolated_prob(
-    [toy_unigrams(), toy_bigrams(), toy_trigrams()],
-    (EOS, "the"),
-    "cat",
-    weights=[0.1, 0.2, 0.3, 0.4],
-    vocab_size=7,
-)
+three = [0.1, 0.2, 0.3, 0.4]
+p = mixed((EOS, "the"), "cat", three)
 assert abs(p - (0.1 / 7 + 0.2 * 2 / 12 + 0.3 * 2 / 3 + 0.4 * 2 / 3)) < 1e-12, (
     f"with three orders, order 3 looks at the last two tokens; you gave {p:.6g}"
+)
+p = mixed((EOS,), "the", three)
+assert abs(p - (0.1 / 7 + 0.2 * 3 / 12 + 0.3) / 0.6) < 1e-12, (
+    f"a history of one token is too short for order 3, which has no opinion; you gave {p:.6g}"
 )
 print("All visible tests passed.")
 
@@ -560,7 +575,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts` | `dict[tuple, Counter]` | `count_ngrams` of order `order + 1` |
+# | `counts` | `dict[tuple, Counter]` | `count_ngrams` of order `order + 1`; no count is 0 |
 # | `order` | `int`, at least 1 | the order of the counts to be made |
 # | **returns** | `dict[tuple, Counter]` | histories of `order - 1` tokens; for each n-gram the number of different tokens seen before it |
 #
@@ -611,7 +626,7 @@ assert set(contexts) == {()}, f"at order 1 the only history is (); you have {lis
 assert contexts[()]["the"] == 1, "'the' was seen three times, but after one token only"
 assert contexts[()]["sat"] == 2, "'sat' was seen after cat and after dog"
 assert contexts[()] == {"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2}, "see the table"
-assert counts == toy_bigrams(), "the old counts must not change"
+assert plain(counts) == plain(toy_bigrams()), "the old counts must not change"
 
 made_up = {
     (EOS,): Counter({"the": 3}),
@@ -643,7 +658,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts_by_order` | list of `dict[tuple, Counter]` | the $c_n$ of order 1, 2, ..., N, in this order; no count is 0 |
+# | `counts_by_order` | list of `dict[tuple, Counter]` | the $c_n$ of order 1, 2, ..., N, in this order; each may be a `defaultdict`; no count is 0, and each history has a follower |
 # | `history` | `tuple` | any length; order $n$ uses its last $n - 1$ tokens |
 # | `token` | a token | seen or not |
 # | `discounts` | list of N `float` | $D_1, \dots, D_N$, each above 0 and below 1 |
@@ -689,10 +704,14 @@ def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
 # %% nbgrader={"grade": true, "grade_id": "ps1_kneser_ney_prob", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 def smoothed(history, token, discounts=(0.5, 0.5)):
     contexts = {(): Counter({"the": 1, "cat": 1, "dog": 1, "sat": 2, "ran": 1, EOS: 2})}
-    counts_by_order = [contexts, toy_bigrams(), toy_trigrams()][: len(discounts)]
-    return kneser_ney_prob(
-        counts_by_order, history, token, discounts=list(discounts), vocab_size=len(VOCABULARY)
+    tables = [contexts, toy_bigrams(), toy_trigrams()][: len(discounts)]
+    tables = [defaultdict(Counter, counts) for counts in tables]
+    before = [plain(counts) for counts in tables]
+    p = kneser_ney_prob(
+        tables, history, token, discounts=list(discounts), vocab_size=len(VOCABULARY)
     )
+    assert [plain(counts) for counts in tables] == before, "looking up must not add keys to counts"
+    return p
 
 
 p = smoothed((), "cat", [0.5])
@@ -715,6 +734,10 @@ assert abs(p - (1.8 / 3 + (0.2 * 2 / 3) * 13 / 112)) < 1e-12, (
 p = smoothed((EOS, "the"), "cat", [0.5, 0.2, 0.8])
 assert abs(p - (1.2 / 3 + (0.8 * 2 / 3) * (1.8 / 3 + (0.2 * 2 / 3) * 13 / 112))) < 1e-12, (
     f"with three orders, order 3 falls back on order 2, and order 2 on order 1; you gave {p:.6g}"
+)
+p = smoothed((EOS,), "the", [0.5, 0.2, 0.8])
+assert abs(p - (2.8 + 0.2 * 13 / 112) / 3) < 1e-12, (
+    f"a history of one token is too short for order 3: P3 is P2, not {p:.6g}"
 )
 for history in [("the",), ("cat",), ("bird",), (), (EOS, "the")]:
     for discounts in [(0.5, 0.5), (0.5, 0.2, 0.8)]:

@@ -33,7 +33,7 @@
 # - Use Python and its standard library. Do not import a tokenizer from a package, `course_pkg` included.
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.
-# - A later task may call your function from an earlier one. So fix the earlier one first.
+# - You may use your own functions of the tasks above. But the grader then judges this task with them: a mistake there costs points here too.
 
 # %% nbgrader={"grade": false, "grade_id": "ps2_install", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["workshop"]
 # Installs the course's package where it is missing, as in a hosted notebook: from its file beside
@@ -136,7 +136,7 @@ assert (words, counts) == ([[7, 7, 7], [7, 5]], [2, 3]), "your function changes 
 assert count_pairs([[1, 2], [3, 4]], [1, 1]) == {(1, 2): 1, (3, 4): 1}, (
     "the last id of a word and the first of the next are no pair"
 )
-assert count_pairs([[1, 2], [1, 2]], [5, 6]) == {(1, 2): 11}, "add up over all words"
+assert count_pairs([[0, 2], [0, 2]], [5, 6]) == {(0, 2): 11}, "add up over all words"
 assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair"
 print("All visible tests passed.")
 
@@ -218,7 +218,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `words` | `dict` from `bytes` to `int`, at least 1 | how often each word occurs; a word may be empty |
+# | `words` | `dict` from `bytes` to `int`, at least 1 | how often each word occurs; a word may be empty, and there may be no words |
 # | `n_tokens` | `int`, at least 256 | stop at so many tokens, the 256 bytes included |
 # | `min_count` | `int`, at least 1 | stop when no pair occurs as often as this |
 # | **returns** | `(tokens, merges)` | the tokens by id, a list of `bytes`; the merged pairs in order, a list of `(bytes, bytes)` |
@@ -292,6 +292,17 @@ assert merges == [(b"a", b"b")], "with one word of one token no pair is left: st
 assert learn_merges({b"aaaa": 1, b"bc": 2}, 257, 1)[1] == [(b"a", b"a")], (
     "(a, a) occurs 3 times in 'aaaa', as pairs may overlap"
 )
+assert learn_merges({b"lolo": 1}, 999, 1)[1] == [(b"l", b"o"), (b"lo", b"lo")], (
+    "in each word, merge a pair wherever it stands"
+)
+assert learn_merges({b"ac": 1, b"ab": 1}, 257, 1)[1] == [(b"a", b"b")], (
+    "where the first ids are equal too, the smaller second id wins, whichever pair came first"
+)
+assert learn_merges({b"abx": 2, b"cy": 2}, 258, 1)[1] == [(b"a", b"b"), (b"c", b"y")], (
+    "ties go by id, and not by bytes: c is 99, but ab is 256"
+)
+merges = learn_merges({b"": 2, b"ab": 1}, 999, 1)[1]
+assert merges == [(b"a", b"b")], f"a word may be empty; you learned {merges}"
 assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the bytes only"
 print("All visible tests passed.")
 
@@ -305,8 +316,8 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `word` | `bytes` | the UTF-8 of some text, at most a few hundred bytes; may be empty |
-# | `vocabulary` | list | the tokens by id: `bytes`; special tokens, at the end, are strings |
-# | `merges` | list of `(bytes, bytes)` | the pairs to merge, the first learned first |
+# | `vocabulary` | list | the tokens by id: all single bytes, what each merge makes, then perhaps special tokens, which are strings |
+# | `merges` | list of `(bytes, bytes)` | the pairs to merge, the first learned first: both parts of a pair are single bytes, or made by pairs before it |
 # | **returns** | list of `int` | the ids |
 #
 # - Start from the single bytes. As long as some neighbours are a pair in `merges`: take the pair of the smallest rank, and merge it wherever it stands.
@@ -438,7 +449,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `ids` | list of `int` | may be empty |
-# | `vocabulary` | list | the tokens by id: `bytes`, or strings for special tokens |
+# | `vocabulary` | list | as in task 4; there may be several special tokens, or none |
 # | **returns** | `str` | the text |
 #
 # - Special tokens are left out, inside a character too: `[195, 261, 169]` is "é", where 261 is `"<eos>"`.
@@ -490,6 +501,8 @@ text = decode([195, 259], vocabulary)
 assert text == "\ufffdlow", f"half an 'é' becomes U+FFFD; you gave {text!r}"
 text = decode([259, len(vocabulary) - 1, 259], vocabulary)
 assert text == "lowlow", f"special tokens are left out; you gave {text!r}"
+text = decode([259, 261, 262, 259], [*vocabulary, "<pad>"])
+assert text == "lowlow", f"there may be several special tokens; you gave {text!r}"
 text = decode([195, len(vocabulary) - 1, 169], vocabulary)
 assert text == "é", f"the bytes around a special token meet, here as 'é'; you gave {text!r}"
 assert decode([], vocabulary) == "", "no ids, no text"

@@ -17,7 +17,7 @@
 #
 # - **You write** eight short functions. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on the fixed-window model and on recurrent networks, and a little of PyTorch: indexing, `@`, broadcasting, `backward`.
-# - **Time:** about three and a half hours. Each task names its own share.
+# - **Time:** about three hours and three quarters. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 #
 # How a task works:
@@ -68,9 +68,14 @@ IGNORE = -100  # the target of a place where nothing is to be predicted
 
 
 def close(found, right):
-    """Whether two tensors have one shape and the same numbers, up to 4 digits."""
-    right = torch.as_tensor(right, dtype=found.dtype)
-    return found.shape == right.shape and torch.allclose(found, right, rtol=0, atol=5e-5)
+    """Whether two tensors have one dtype, one shape and the same numbers, up to 4 digits.
+
+    `right` may also be a number or a list, which say nothing of the dtype.
+    """
+    if not isinstance(right, torch.Tensor):
+        right = torch.tensor(right, dtype=found.dtype)
+    same_kind = (found.dtype, found.shape) == (right.dtype, right.shape)
+    return same_kind and torch.allclose(found, right, rtol=0, atol=5e-5)
 
 
 def random_tensor(*shape, seed=0, dtype=torch.float64):
@@ -153,6 +158,13 @@ assert len(stream_pieces(ids, 2, 5)) == 1, "5 steps are one piece of 5, and no e
 assert len(stream_pieces(ids, 1, 99)) == 1, "a row that is shorter than a piece is one piece"
 pieces = stream_pieces(ids, 3, 3)
 assert [inputs.shape for inputs, _ in pieces] == [(3, 3)], "3 rows of 3 steps; one id is left over"
+pieces = stream_pieces(ids[:10], 2, 3)  # 9 // 2 = 4 steps a row: 3 and 1; the last id is left out
+found = [[inputs.tolist(), targets.tolist()] for inputs, targets in pieces]
+assert found == [
+    [[[31, 7, 7], [4, 19, 60]], [[7, 7, 52], [19, 60, 8]]],
+    [[[52], [8]], [[4], [23]]],
+], f"10 ids: 4 steps a row, pieces of 3 and 1, and only the last id is left out; you gave {found}"
+assert all(part.dtype == torch.int64 for piece in pieces for part in piece), "ids stay int64"
 assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 print("All visible tests passed.")
 
@@ -165,7 +177,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `ids` | `int64`, `(B, T)` | the text so far; `T` may be smaller than the window |
+# | `ids` | `int64`, `(B, T)` | the text so far; `T` is at least 1, and may be smaller than the window |
 # | `window` | `int`, at least 1 | how many ids the network sees, `W` |
 # | `eos_id` | `int` | stands for what comes before the text |
 # | `weights` | `dict` of tensors | see below |
@@ -248,6 +260,21 @@ double = {name: weight.double() for name, weight in weights.items()}
 assert window_logits(ids, 2, 0, double).dtype == torch.float64, "float64 in, float64 out"
 two_rows = window_logits(torch.tensor([[1, 2], [2, 2]]), 2, 0, weights)
 assert close(two_rows[0], logits[0]), "a second row must not change the first"
+assert close(two_rows[1], window_logits(torch.tensor([[2, 2]]), 2, 0, weights)[0]), (
+    "before every row stands eos_id, and not the end of the row above"
+)
+wide = {
+    **weights,
+    "embedding": torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, 5.0]], requires_grad=True),
+    "hidden": torch.tensor([[0.1, 0.01, 0.2, 0.02]]),
+}
+score = window_logits(ids, 2, 0, wide)[0, 1, 0]
+assert close(score, math.tanh(0.1 * 1 + 0.01 * 3 + 0.2 * 2 + 0.02 * 5)), (
+    f"x holds all of the oldest embedding, then all of the next: (1, 3, 2, 5); you gave {score}"
+)
+assert score.requires_grad, "no gradient can flow through your scores: do not detach"
+score.backward()
+assert wide["embedding"].grad is not None, "no gradient reaches the embeddings"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -264,10 +291,10 @@ print("All visible tests passed.")
 # | `ignore_index` | `int` | often -100, but it may be an id as well, such as that of padding |
 # | **returns** | a tensor of shape `()` | the mean surprise over the rows *that count*, in nats |
 #
-# - If no row counts, the loss is 0, and not 0 / 0.
-# - Scores may be very large, very small, and far apart: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
+# - If no row counts, the loss is 0, and not 0 / 0; `backward` works through it too, and gives zeros.
+# - Scores are finite. They may be very large, very small, and far apart: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
 # - `backward` must work through your loss. So stay with tensors: no `.item()`, no NumPy.
-# - Not allowed: torch's own `cross_entropy`, `nll_loss`, `log_softmax`, `logsumexp`, and classes that call them.
+# - Not allowed: torch's own `cross_entropy`, `nll_loss`, `log_softmax`, `logsumexp`, and classes that call them. (`logaddexp`, of two numbers, is allowed.)
 #
 # **By hand.** Two rows of scores, both `[0, ln 3]`. So $p = (1/4, 3/4)$.
 #
@@ -321,6 +348,15 @@ loss = cross_entropy(logits - 1000, targets, -100)
 assert close(loss, 0.8370), f"1000 less on every score changes nothing; you gave {loss}"
 loss = cross_entropy(torch.tensor([[0.0, 1000.0]]), torch.tensor([0]), -100)
 assert close(loss, 1000.0), f"a target 1000 below the best has the loss 1000; you gave {loss}"
+loss = cross_entropy(torch.tensor([[1000.0, 1000.0], [-1000.0, -1000.0]]), targets, -100)
+assert close(loss, math.log(2)), (
+    f"rows may be far apart: subtract from each row its own largest score; you gave {loss}"
+)
+leaf = torch.tensor([row, row], requires_grad=True)
+loss = cross_entropy(leaf, torch.tensor([-100, -100]), -100)
+assert loss.requires_grad, "`backward` must work through a loss of 0 as well"
+loss.backward()
+assert close(leaf.grad, torch.zeros(2, 2)), f"if no row counts, gradients are 0, not {leaf.grad}"
 leaf = torch.tensor([row, row], requires_grad=True)
 loss = cross_entropy(leaf, targets, -100)
 assert loss.requires_grad, "no gradient can flow through your loss: stay with tensors"
@@ -330,6 +366,7 @@ assert cross_entropy(logits.double(), targets, -100).dtype == torch.float64, (
     "float64 in, float64 out"
 )
 assert targets.tolist() == [1, 0], "your function changes the targets"
+assert close(logits, [row, row]), "your function changes the logits"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -394,6 +431,8 @@ gradient = cross_entropy_gradient(logits, torch.tensor([-100, -100]), -100)
 assert close(gradient, [[0.0, 0.0], [0.0, 0.0]]), f"nothing counts: all zeros, not {gradient}"
 gradient = cross_entropy_gradient(logits + 1000, targets, -100)
 assert close(gradient, [[0.125, -0.125], [-0.375, 0.375]]), "1000 more on every score is no change"
+gradient = cross_entropy_gradient(torch.zeros(1, 3), torch.tensor([1]), -100)
+assert close(gradient, [[1 / 3, -2 / 3, 1 / 3]]), f"targets need not hold every id; not {gradient}"
 with torch.inference_mode():
     gradient = cross_entropy_gradient(logits.double(), targets, -100)
 assert gradient.dtype == torch.float64, "float64 in, float64 out"
@@ -459,6 +498,8 @@ assert after.dtype == torch.float64, "float64 in, float64 out"
 assert close(after, cell(inputs, hidden).detach()), (
     "with the weights of torch's nn.RNNCell the states differ from torch's: are all transposed?"
 )
+after = elman_step(inputs, hidden.requires_grad_(), *own)
+assert after.requires_grad, "no gradient can flow back to the state before: do not detach"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -537,6 +578,9 @@ after = lstm_step(inputs, state, *own)
 for name, mine, theirs in zip(("hidden state", "memory"), after, cell(inputs, state), strict=True):
     assert mine.dtype == torch.float64, "float64 in, float64 out"
     assert close(mine, theirs.detach()), f"with the weights of torch's nn.LSTMCell the {name} differs"
+for part, name in zip(state, ("hidden state", "memory"), strict=True):
+    after = lstm_step(inputs, tuple(p.clone().requires_grad_(p is part) for p in state), *own)
+    assert after[1].requires_grad, f"no gradient can flow back to the {name} before: do not detach"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -551,7 +595,7 @@ print("All visible tests passed.")
 # | `step` | function | `step(ids, state)`, with `ids` of shape `(B,)`, returns the state after these ids |
 # | `loss_of` | function | `loss_of(hidden, targets)`, of shapes `(B, t, R)` and `(B, t)`, returns the loss of a piece |
 # | `state` | tuple of tensors, `(B, R)` each | the state before the first piece: one part, or two as in task 6; its first part is the hidden state |
-# | `pieces` | list of `(inputs, targets)` | as in task 1, `(B, t)` each; `t` may differ |
+# | `pieces` | list of `(inputs, targets)` | at least one, as in task 1, `(B, t)` each; `t` may differ |
 # | `update` | function | `update()` changes the weights by their gradients, and clears these |
 # | **returns** | `(losses, state)` | a list of `float`, one for each piece, and the state after the last one |
 #
@@ -559,6 +603,7 @@ print("All visible tests passed.")
 #
 # - No gradient flows from a piece into the one before. The state that you return carries no graph either. So `detach` *every* part.
 # - Do not begin a piece with a blank state: the caller has made the first one, and after that it is carried.
+# - The first state may carry a graph, as when it is learned. Whether you cut it before the first piece is up to you, but never with `detach_()`: that would cut the caller's own tensors.
 # - Keep losses as numbers (`.item()`): a tensor would hold on to its whole graph.
 #
 # **By hand.** A linear cell of one weight, $h' = w h + x$, with $w = 0.5$ and all inputs 1; `loss_of` is the mean of the hidden states, and the weight stays as it is. Two pieces of two steps, from $h_0 = 0$:
@@ -648,6 +693,29 @@ losses, _, _, _ = linear_training([(ones, ones)], hidden=4.0)
 assert losses == [2.75], f"start from the state that is given: from 4 the loss is 2.75, not {losses}"
 losses, _, _, _ = linear_training([(ones, ones), (ones, ones)], rate=1.0)
 assert losses == [1.25, 1.0], f"after the update the weight is 0: 1.25, 1.0, not {losses}"
+losses, _, gradients, _ = linear_training([(ones[:, :1], ones[:, :1]), (ones, ones)])
+assert (losses, gradients) == ([1.0, 1.625], [0.0, 1.5]), (
+    f"pieces of 1 step and of 2: losses 1 and 1.625, gradients 0 and 1.5; not {losses}, {gradients}"
+)
+weight = torch.tensor(0.5, requires_grad=True)
+state = tuple(torch.zeros(1, 1, requires_grad=True) for _ in range(2))
+
+
+def step_of_two_parts(ids, state):
+    # The same cell, but it carries its number in the second part, and shows the double of it.
+    memory = weight * state[1] + ids.unsqueeze(-1)
+    return 2 * memory, memory
+
+
+losses, after = truncated_bptt(
+    step_of_two_parts, lambda hidden, _: hidden.mean(), state, [(ones, ones)] * 2, lambda: None
+)
+assert losses == [2.5, 3.625], (
+    f"two parts: the first is what is shown, and all are carried; 2.5, 3.625, not {losses}"
+)
+assert weight.grad == 1 + 4, f"every part is cut: the gradients are 1 and 4, not {weight.grad - 1}"
+assert not any(part.requires_grad for part in after), "detach every part of the state you return"
+assert all(part.requires_grad for part in state), "you cut the caller's own state, in place"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -659,14 +727,14 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `gradients` | list of tensors, of any shapes | the gradient of each weight; `None` for a weight without one |
+# | `gradients` | list of tensors, of any shapes | the gradient of each weight, all numbers finite; `None` for a weight without one; no tensor stands there twice |
 # | `max_norm` | `float`, above 0 | the longest joint norm allowed |
 # | **returns** | `float` | the joint norm *before* clipping |
 #
 # - The joint norm is the square root of the sum of the squares of *all* numbers in *all* tensors.
 # - If it is above `max_norm`, multiply every tensor **in place** by `max_norm / norm`. If not, change nothing: clipping never makes a gradient longer.
 # - Pass over `None`. Without any gradient the norm is 0. Norms from 0.000001 to a thousand billions occur.
-# - `nn.utils.clip_grad_norm_` would not help: it adds a small number to the norm, and so its results differ.
+# - `nn.utils.clip_grad_norm_` would not help: it adds 0.000001 to the norm, which is as much as the smallest norms here.
 #
 # **By hand.** `[3, 0]` and `[0, 4]` have the joint norm 5. With `max_norm = 1` they become `[0.6, 0]` and `[0, 0.8]`. With `max_norm = 10` they stay. Both times 5 is returned.
 #
@@ -710,6 +778,9 @@ gradients = [None, torch.tensor([[6.0], [8.0]]), None]
 assert math.isclose(clip_global_norm(gradients, 5.0), 10, abs_tol=1e-5), "pass over None"
 assert gradients[0] is None and close(gradients[1], [[3.0], [4.0]]), "None stays, the others halve"
 assert clip_global_norm([], 1.0) == 0, "without any gradient the norm is 0"
+gradients = [torch.tensor([3e-6, 0.0]), torch.tensor([0.0, 4e-6])]
+clip_global_norm(gradients, 1e-6)
+assert close(gradients[1] * 1e6, [0.0, 0.8]), "tiny gradients are clipped alike: add nothing to them"
 gradients = [torch.zeros(2)]
 clip_global_norm(gradients, 1.0)
 assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divided by 0"

@@ -95,10 +95,12 @@ def train(implementation, inputs):
     """Train a tiny network on a stream; return the losses and the gradients before each update."""
     import torch
 
-    state, pieces = inputs["state"], inputs["pieces"]
+    state, pieces = tuple(part.clone() for part in inputs["state"]), inputs["pieces"]
     params = [weight.requires_grad_() for weight in inputs["weights"]]
     vectors, recurrent, output = params
     seen = []
+    if inputs["take"] == "everything":
+        state = tuple(part.requires_grad_() for part in state)  # as if it were learned as well
 
     def step(ids, state):
         mixed = torch.tanh(vectors[ids] + state[0] @ recurrent)
@@ -129,7 +131,8 @@ def train(implementation, inputs):
             first, second = run()[0], run()[0]
         except Exception:
             first, second = None, None  # whether there is a result is the business of other parts
-        return first, first == second, state, pieces
+        kept = [part.requires_grad for part in state]
+        return first, first == second, [part.detach() for part in state], kept, pieces
     losses, after = run()
     if inputs["take"] == "training":
         return losses, seen
@@ -179,7 +182,7 @@ def truncated_bptt(
         model = _Given(step, loss_of, len(state), d_hidden)
     reader = models.TruncatedBPTT(model, batch_size).to(state[0].dtype)
     for name, part in zip(reader.names, state, strict=True):
-        getattr(reader, name).copy_(part[None])
+        getattr(reader, name).copy_(part.detach()[None])
     losses = []
     for ids, targets in pieces:
         _, loss = reader(ids, targets)
@@ -362,6 +365,14 @@ MISTAKES = mistakes(
         },
         hint="You collect each hidden state before its step, so a prediction never sees the "
         "newest id. Step first, then collect.",
+    ),
+    mistake(
+        "The state that is given is cut in place.",
+        replace={
+            "losses = []": "for part in state:\n    part.detach_()\nlosses = []",
+        },
+        hint="You cut the state that is given with detach_, in place, so the caller's own tensors "
+        "lose their graph. Write detach, which leaves them as they are.",
     ),
     mistake(
         "The hidden states are stacked with time as the first axis.",

@@ -66,9 +66,14 @@ from torch.nn import functional as F
 
 
 def close(found, right):
-    """Whether two tensors have one shape and the same numbers, up to 4 digits."""
-    right = torch.as_tensor(right, dtype=found.dtype)
-    return found.shape == right.shape and torch.allclose(found, right, rtol=0, atol=5e-5)
+    """Whether two tensors have one dtype, one shape and the same numbers, up to 4 digits.
+
+    `right` may also be a number or a list, which say nothing of the dtype.
+    """
+    if not isinstance(right, torch.Tensor):
+        right = torch.tensor(right, dtype=found.dtype)
+    same_kind = (found.dtype, found.shape) == (right.dtype, right.shape)
+    return same_kind and torch.allclose(found, right, rtol=0, atol=5e-5)
 
 
 def random_tensor(*shape, seed=0, dtype=torch.float64):
@@ -153,6 +158,10 @@ query, keys, values = random_tensor(4, 3), random_tensor(4, 5, 3), random_tensor
 scores, weights, context = dot_attention(query, keys, values)
 assert context.shape == (4, 2), f"values may be as wide as they like: (4, 2), not {context.shape}"
 assert close(weights.sum(dim=1), [1.0] * 4), "the weights of each text sum to 1 over its places"
+assert close(scores[2], keys[2] @ query[2]), "each text is scored by its own query"
+grown = dot_attention(query.requires_grad_(), keys, values)
+assert all(part.requires_grad for part in grown), "gradients flow to the query: do not detach"
+query = query.detach()
 assert context.dtype == torch.float64, "float64 in, float64 out"
 one = dot_attention(query[:1], keys[:1, :1], values[:1, :1])
 assert [part.shape for part in one] == [(1, 1), (1, 1), (1, 2)], (
@@ -171,7 +180,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `weights` | `(T, S)` | a row for each word that was written; it may still carry a graph |
-# | `threshold` | `float`, above 0 | the least weight that says something |
+# | `threshold` | `float`, above 0 | the least weight that says something; exact in binary, like 0.5 or 0.375, so that no dtype rounds it |
 # | **returns** | list of `(t, s)` | tuples of two `int`: row `t` looks at place `s`, in the order of the rows |
 #
 # - `s` is the place of the largest weight in row `t`. If several are equally large: the leftmost.
@@ -236,10 +245,10 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `next_log_probs` | function | takes the ids so far, a tuple of `int`, at first `()`; returns a tensor `(V,)` of log probabilities of the next id |
+# | `next_log_probs` | function | takes the ids so far, a tuple of `int`, at first `()`; returns a `float64` tensor `(V,)` of log probabilities of the next id |
 # | `n_beams` | `int`, at least 1 | how many beginnings are kept |
 # | `eos_id` | `int` | the id that ends a text |
-# | `max_length` | `int`, at least 1 | the most ids that a text may have, `eos_id` among them |
+# | `max_length` | `int`, at least 1 | the most ids that a text may have, `eos_id` among them; small |
 # | `alpha` | `float`, at least 0 | strength of the length penalty |
 # | **returns** | list of `(score, ids)` | at most `n_beams` complete texts, the best score first: a `float` and a tuple of `int` |
 #
@@ -347,11 +356,11 @@ found = beam_search(by_the_last_id, 3, 0, 1, 0.0)
 assert [ids for _, ids in found] == [(1,), (2,), (0,)], (
     f"with max_length = 1 the texts are cut after one id, and complete; you gave {found}"
 )
-some = torch.tensor([0.0, -math.inf])
+some = torch.tensor([0.0, -math.inf], dtype=torch.float64)
 assert beam_search(lambda ids: some, 3, 0, 4, 1.0) == [(0.0, (0,))], (
     "what has the log probability -inf is no extension"
 )
-even = torch.tensor([-1.0, -1.0, -2.0])
+even = torch.tensor([-1.0, -1.0, -2.0], dtype=torch.float64)
 found = beam_search(lambda ids: even, 1, 2, 2, 0.0)
 assert found == [(-2.0, (0, 0))], f"of equal sums, the ids that sort first win; you gave {found}"
 print("All visible tests passed.")
@@ -373,7 +382,7 @@ print("All visible tests passed.")
 #
 # - $\mathrm{softmax}(Q K^T / \sqrt{K})\, V$, with the softmax over the keys. `torch.softmax` is allowed.
 # - The three tensors have the same leading axes; there may be none, or three and more. The mask may have fewer, or some of length 1.
-# - A key that may not be seen has the weight 0, exactly, **however large its score is**. The weights of the others sum to 1. All these numbers are finite.
+# - A key that may not be seen has the weight 0, exactly, **however large its score is**. The weights of the others sum to 1. All numbers that you are given are finite.
 # - A query that **may look nowhere** gets a row of zeros, and its gradients are 0: not `nan`.
 # - Scores may be very large and very small: a mask of -1000000000 is not low enough.
 # - Hold no tensor with a number for each query, key *and* feature at once (`T·S·K`): a matrix product does without.
@@ -385,11 +394,11 @@ print("All visible tests passed.")
 # |---|---|---|---|
 # | 0 | T T T | 1/8, 3/8, 4/8 | 2 |
 # | 1 | T T F | 1/4, 3/4, 0 | 2 |
-# | (if there were one) | F F F | 0, 0, 0 | 0 |
+# | one that sees nothing | F F F | 0, 0, 0 | 0 |
 #
 # <details><summary>Hint</summary>
 #
-# Count axes from the right: `key.transpose(-2, -1)`. Fill hidden scores with `torch.finfo(scores.dtype).min` (with `-inf`, a row that may look nowhere becomes 0/0, and its gradient `nan`), take the softmax, and set hidden weights to 0 afterwards. Why are both steps needed?
+# Count axes from the right: `key.transpose(-2, -1)`. Fill hidden scores with `torch.finfo(scores.dtype).min` (with `-inf`, a row that may look nowhere becomes 0/0, which is `nan`, and so may be its gradient), take the softmax, and set hidden weights to 0 afterwards. Why are both steps needed?
 #
 # </details>
 
@@ -431,8 +440,11 @@ out = attend(query, key, value, torch.tensor([[True, True, True], [False, False,
 assert not out.isnan().any(), "a row that may look nowhere is zeros, not nan"
 assert close(out, [[2.0], [0.0]]), f"a row that may look nowhere is zeros; you gave {out[1]}"
 leaf = query.clone().requires_grad_()
-attend(leaf, key, value, torch.tensor([[True, True, True], [False, False, False]])).sum().backward()
+blind = torch.tensor([[True, True, True], [False, False, False]])
+attend(leaf, key, value, blind).sum().backward()
+assert not blind[1].any(), "your function changes the mask"
 assert not leaf.grad.isnan().any(), "a row that may look nowhere has a gradient of nan"
+assert mask.tolist() == [[True] * 3, [True, True, False]], "your function changes the mask"
 out = attend(query * 1000, key, value, mask)
 assert close(out, [[2.0], [0.0]]), f"large scores: row 0 sees place 2, row 1 place 1; not {out}"
 out = attend(-query * 1e10, key, value + 1, torch.tensor([False, True, True]))
@@ -450,6 +462,11 @@ assert close(out, F.scaled_dot_product_attention(query, key, value, attn_mask=ma
 assert close(attend(query[0, 0], key[0, 0], value[0, 0], mask[0, 0]), out[0, 0]), (
     "each text and each head is computed on its own, with its own mask"
 )
+mask = random_tensor(3, 4, 6, seed=4) < 0.5  # three axes: one for each head, the same in each text
+mask[..., 0] = True
+assert close(
+    attend(query, key, value, mask), F.scaled_dot_product_attention(query, key, value, mask)
+), "a mask broadcasts as it is: its axes are counted from the right"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -462,7 +479,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `n_queries` | `int`, at least 1 | places that look, `T` |
-# | `n_keys` | `int`, at least `n_queries` | places that may be seen, `S` |
+# | `n_keys` | `int`, at least `n_queries`, at most a few thousand | places that may be seen, `S` |
 # | **returns** | bool, `(T, S)` | True where a query may look |
 #
 # - Each place sees itself and everything before it.
@@ -525,7 +542,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `ids` | `int64`, `(B, T)` | texts, filled up with `pad_id` |
+# | `ids` | `int64`, `(B, T)` | texts, filled up with `pad_id`; all other ids are 0 or above |
 # | `pad_id` | `int` | what stands where there is no token; may be 0 or negative |
 # | **returns** | bool, `(B, 1, T, T)` | True where a query (third axis) may look at a key (last axis) |
 #
@@ -578,6 +595,8 @@ assert mask[1, 0].tolist() == [[True, False], [True, False]], "each text has its
 assert mask[2, 0].tolist() == [[False, False], [False, True]], "padding may stand on the left"
 mask = decoder_mask(torch.tensor([[4, 0]]), 0)
 assert mask[0, 0].tolist() == [[True, False], [True, False]], "padding may have the id 0"
+mask = decoder_mask(torch.tensor([[4, 4], [9, 9]]), 9)
+assert not mask[1].any(), "in a text of padding alone nobody sees anything"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -640,6 +659,7 @@ assert close(split_heads(x[0], 3), heads[0]), "a single text has no leading axis
 assert close(split_heads(x[None], 3), heads[None]), "there may be several leading axes"
 assert close(split_heads(x.mT.contiguous().mT, 3), heads), "x may stand in memory as it likes"
 assert close(split_heads(x, 1), x[:, None]), "one head has everything"
+assert split_heads(x.requires_grad_(), 3).requires_grad, "gradients flow through: do not detach"
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -772,6 +792,12 @@ mask = torch.ones(5, 5, dtype=torch.bool).tril()
 right, _ = torch_layer(x, x, x, attn_mask=~mask)  # this layer of torch means the opposite
 assert close(multi_head_attention(x, weights, 3, mask), right.detach()), (
     "with a causal mask the results differ from torch's layer"
+)
+each = (random_tensor(3, 5, 5, seed=1) < 0.5) | torch.eye(5, dtype=torch.bool)
+right, _ = torch_layer(x, x, x, attn_mask=~each.repeat(2, 1, 1))
+out = multi_head_attention(x, dict(reversed(weights.items())), 3, each)
+assert close(out, right.detach()), (
+    "each head may have a mask of its own, and the weights go by their names, in any order"
 )
 padded = mask & torch.tensor([[True] * 5, [True] * 3 + [False] * 2])[:, None, None, :]
 out = multi_head_attention(x, weights, 3, padded)

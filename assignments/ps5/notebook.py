@@ -33,7 +33,7 @@
 # - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - **No loop over positions, vectors or rows of a batch.** A tensor operation takes them all at once, and a loop would take minutes where it takes milliseconds. (A loop over heads or over pairs of entries is fine.) Such a loop is not allowed in any task.
 # - Do not change your arguments. The caller still needs them.
-# - A result has the dtype of the tensors that you were given, unless the contract says otherwise. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
+# - A result has the dtype of the tensors that you were given, unless the contract says otherwise, and whatever torch's default dtype is. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. It may also be empty.
 # - Gradients must flow from the result to every float tensor that you are given.
 # - Keep the names of the functions and of their arguments.
@@ -67,9 +67,14 @@ from torch.nn import functional as F
 
 
 def close(found, right):
-    """Whether two tensors have one shape and the same numbers, up to 4 digits."""
-    right = torch.as_tensor(right, dtype=found.dtype)
-    return found.shape == right.shape and torch.allclose(found, right, rtol=0, atol=1e-4)
+    """Whether two tensors have one dtype, one shape and the same numbers, up to 4 digits.
+
+    `right` may also be a number or a list, which say nothing of the dtype.
+    """
+    if not isinstance(right, torch.Tensor):
+        right = torch.tensor(right, dtype=found.dtype)
+    same_kind = (found.dtype, found.shape) == (right.dtype, right.shape)
+    return same_kind and torch.allclose(found, right, rtol=0, atol=1e-4)
 
 
 def random_tensor(*shape, seed=0, dtype=torch.float64):
@@ -78,7 +83,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 
 
 # %% [markdown]
-# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `S` for positions of another sequence, `D` for the width of the model, `F` for the width inside the feed-forward layer, `K` for the width of a head. Three dots, as in `(..., D)`, stand for any number of axes, also none. Masks are boolean, and True means: may look there.
+# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `S` for positions of another sequence, `D` for the width of the model, `d_ff` for the width inside the feed-forward layer, `K` for the width of a head. Three dots, as in `(..., D)`, stand for any number of axes, also none. Masks are boolean, and True means: may look there.
 
 # %% [markdown]
 # ## 1. Sinusoidal positions  (10 points, 25 minutes, difficulty 2 of 5)
@@ -90,8 +95,8 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # | argument | type | meaning |
 # |---|---|---|
 # | `positions` | `int64`, any shape `(...)` | the positions to be marked, from 0 to 10,000, in any order |
-# | `d_model` | `int`, even | the width, `D` |
-# | **returns** | `float32`, `(..., D)` | one row for each position, in any default dtype |
+# | `d_model` | `int`, even, at least 2 | the width, `D` |
+# | **returns** | `float32`, `(..., D)` | one row for each position; `float32` whatever torch's default dtype is |
 #
 # - Column $2i$ holds $\sin(p / 10000^{2i/D})$, and column $2i + 1$ holds $\cos(p / 10000^{2i/D})$, with $p$ the position and $i = 0, 1, \ldots, D/2 - 1$.
 # - Compute angles in `float32` or better: in half precision late positions could not be told apart.
@@ -160,7 +165,7 @@ print("All visible tests passed.")
 #
 # - **Entry $i$ is paired with entry $i + K/2$**: the first half of a vector with its second half. (The paper pairs neighbours. LLaMA's files, and our package, pair halves.)
 # - The pair $(a, b)$ number $i$ at position $p$ is turned by $\theta = p \cdot \text{base}^{-2i/K}$: it becomes $(a \cos\theta - b \sin\theta,\; b \cos\theta + a \sin\theta)$.
-# - `x` may be `float16` or `bfloat16`, in which late positions cannot be told apart. Compute angles, sines and cosines in `float32` or better, whatever the dtype of `x`; the result has the dtype of `x`.
+# - `x` may be `float16` or `bfloat16`, in which late positions cannot be told apart. Compute angles, sines and cosines in `float32` or better, whatever the dtype of `x` and torch's default dtype. Then you may round them to the dtype of `x`, which the result has too.
 # - Positions are below 10,000. They may start anywhere, repeat, and come in any order.
 #
 # **By hand.** `K = 4`, base 100, so the frequencies are 1 and $100^{-1/2} = 0.1$. At position 1, $x = (1, 0, 0, 2)$:
@@ -205,6 +210,8 @@ assert not close(turned, [[0.5403, -0.0200, 0.8415, 1.9999]]), "use the base tha
 assert not close(turned, [[0.5403, -0.6220, 0.8415, 1.9008]]), "the exponent is 2i / K, not i / K"
 assert close(turned, [[0.5403, -0.1997, 0.8415, 1.9900]]), f"see the table; you gave {turned}"
 assert close(rotate(x, torch.tensor([0]), 100.0), x), "at position 0 nothing is turned"
+turned = rotate(x.clone().requires_grad_(), torch.tensor([1]), 100.0)
+assert turned.requires_grad, "gradients flow back to x: do not detach"
 x = random_tensor(2, 3, 5, 8)
 start = torch.arange(5)
 turned = rotate(x, start, 10_000.0)
@@ -235,14 +242,14 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `x` | floats, `(..., D)` | vectors |
-# | `weight`, `bias` | floats, `(D,)` | learned; a new layer has ones and zeros |
+# | `x` | `float32` or `float64`, `(..., D)` | vectors |
+# | `weight`, `bias` | as `x`, `(D,)` | learned; a new layer has ones and zeros |
 # | `eps` | `float`, above 0 | keeps the root away from 0 |
 # | **returns** | as `x` | the normalised vectors |
 #
 # - $\displaystyle y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \cdot w + b$, with $\mu$ and $\sigma^2$ the mean and the variance *of each vector by itself*, over the last axis. The variance is the mean of $(x - \mu)^2$: divide by `D`.
 # - A vector whose entries are all alike gives `bias`, and finite gradients.
-# - Entries may be very large, or far from 0 and close to each other, such as 100,003 and 99,998: subtract the mean before you square.
+# - Entries may be as large as $10^{13}$, or far from 0 and close to each other, such as 100,003 and 99,998: subtract the mean before you square.
 # - Not allowed: torch's own norms (`layer_norm`, `rms_norm`, `group_norm`, `batch_norm`, `instance_norm`, `normalize`), and classes that call them. `mean`, `var` and `std` are fine.
 #
 # **By hand.** $x = (1, 2, 6)$, `weight` (1, 2, 1), `bias` (0, 0, 1), and an `eps` too small to show.
@@ -299,6 +306,11 @@ layer = nn.LayerNorm(6, dtype=torch.float64)
 mine = layer_norm(x, layer.weight.detach(), layer.bias.detach(), layer.eps)
 assert mine.dtype == torch.float64, "float64 in, float64 out"
 assert close(mine, layer(x).detach()), "on random numbers your result differs from torch's"
+leaf, other = (x.clone().requires_grad_() for _ in range(2))
+layer_norm(leaf, layer.weight.detach(), layer.bias.detach(), layer.eps)[..., 0].sum().backward()
+layer(other)[..., 0].sum().backward()
+assert close(leaf.grad, other.grad), "gradients flow through the mean and the variance too"
+assert close(x, random_tensor(4, 5, 6)), "your function changes x"
 leaf = torch.full((2, 3), 5.0, requires_grad=True)
 layer_norm(leaf, one, zero, 1e-5)[0, 0].backward()
 assert leaf.grad is not None and leaf.grad.isfinite().all(), (
@@ -316,12 +328,13 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `x` | floats, `(..., D)` | vectors |
-# | `weight` | floats, `(D,)` | learned; a new layer has ones |
+# | `weight` | dtype of `x`, `(D,)` | learned; a new layer has ones |
 # | `eps` | `float`, above 0 | keeps the root away from 0 |
 # | **returns** | as `x` | the normalised vectors |
 #
 # - $\displaystyle y = \frac{x}{\sqrt{m + \varepsilon}} \cdot w$, with $m$ the mean of $x^2$ over the last axis, for each vector by itself.
-# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end. `float64` stays `float64`.
+# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end; the same with `bfloat16`. `float64` stays `float64`.
+# - Entries may be as large as $10^{13}$ where `x` is not `float16`.
 # - Not allowed: torch's own norms, as in task 3.
 #
 # **By hand.** $x = (3, 4)$, `weight` (2, 1), and an `eps` too small to show. The mean square is (9 + 16) / 2 = 12.5, its root 3.5355. So $x$ becomes (0.8485, 1.1314), and with the weight (1.6971, 1.1314).
@@ -358,6 +371,8 @@ assert close(rms_norm(x, one, 12.5), [0.6, 0.8]), "use the eps that is given, un
 assert close(rms_norm(torch.zeros(2), one, 1e-6), [0.0, 0.0]), "zeros stay zeros: eps"
 both = rms_norm(torch.stack([x, x * 3]), one, 1e-6)
 assert close(both, torch.stack([normal, normal])), "each vector is normalised by itself"
+bfloat = rms_norm(x.bfloat16(), one.bfloat16(), 1e-6)
+assert bfloat.dtype == torch.bfloat16, f"bfloat16 in, bfloat16 out, not {bfloat.dtype}"
 half = rms_norm((100 * x).half(), one.half(), 1e-6)
 assert half.dtype == torch.float16, f"float16 in, float16 out, not {half.dtype}"
 assert torch.allclose(half.float(), normal, atol=1e-2), (
@@ -380,14 +395,14 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `x` | floats, `(..., D)` | vectors |
-# | `weights` | `dict` of tensors | `"expand"` and `"gate"`, `(F, D)` each, and `"contract"`, `(D, F)` |
+# | `weights` | `dict` of tensors | `"expand"` and `"gate"`, `(d_ff, D)` each, and `"contract"`, `(D, d_ff)`; in any order |
 # | **returns** | as `x` | what the layer adds, at each position by itself |
 #
 # - $y = W_{\text{contract}} \left( \operatorname{silu}(W_{\text{expand}}\, x) \cdot (W_{\text{gate}}\, x) \right)$, where the dot multiplies entry by entry, and $\operatorname{silu}(z) = z\, \sigma(z)$. There are no biases.
 # - The units $W_{\text{expand}}\, x$ may be as far from 0 as 1000 and -1000: results *and gradients* stay finite. (Torch's `sigmoid` and `silu` see to it.)
 # - The residual connection is not part of this layer.
 #
-# **By hand.** `D = 1`, `F = 2`, $x = 2$. `expand` is (1, -1), `gate` (0.5, 1), `contract` (1, 1).
+# **By hand.** `D = 1`, `d_ff = 2`, $x = 2$. `expand` is (1, -1), `gate` (0.5, 1), `contract` (1, 1).
 #
 # | unit | expand | silu | gate | product |
 # |---|---|---|---|---|
@@ -398,7 +413,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# A weight of shape `(F, D)` reads *one* vector as `weight @ x`. Here the vectors are rows, below any number of axes: `x @ weight.T`.
+# A weight of shape `(d_ff, D)` reads *one* vector as `weight @ x`. Here the vectors are rows, below any number of axes: `x @ weight.T`.
 #
 # </details>
 
@@ -443,6 +458,9 @@ assert added.shape == (2, 3, 4), f"the shape stays (2, 3, 4); you gave {tuple(ad
 assert added.dtype == torch.float64, "float64 in, float64 out"
 assert close(feed_forward(x[:, 1], wide), added[:, 1]), "each position is transformed by itself"
 assert sorted(wide) == ["contract", "expand", "gate"], "your function changes the dict"
+assert close(feed_forward(x, dict(reversed(wide.items()))), added), (
+    "take the weights by their names: a dict may have any order"
+)
 print("All visible tests passed.")
 
 # %% [markdown]
@@ -456,14 +474,14 @@ print("All visible tests passed.")
 # |---|---|---|
 # | `x` | floats, `(B, T, D)` | the vectors on the residual path |
 # | `mask` | `bool`, `(B, T, T)`, or `None` | True where a position may look |
-# | `attention` | function | `attention(x, mask)` returns what each position gathers, `(B, T, D)` |
+# | `attention` | function | `attention(x, mask)`, both by position, returns what each position gathers, `(B, T, D)` |
 # | `feed_forward` | function | `feed_forward(x)` returns `(B, T, D)` |
 # | `norm_1`, `norm_2` | functions | the norms before attention and before feed-forward, `(B, T, D)` to `(B, T, D)` |
 # | **returns** | as `x` | the vectors after the block |
 #
 # - $x' = x + \text{attention}(\text{norm}_1(x), \text{mask})$, and the result is $x' + \text{feed\_forward}(\text{norm}_2(x'))$.
 # - Call each of the four functions once, in the order of the formula. Hand on the mask as it is, `None` as well.
-# - Do not write into `x`: neither `x += ...` nor `x[...] = ...`.
+# - Do not write into `x`: neither `x += ...` nor `x[...] = ...`. Nor into what a function returns: it may be `x` itself.
 #
 # **By hand.** One position, one entry, $x = 4$. `norm_1` halves, `attention` doubles, `norm_2` divides by 10, `feed_forward` adds 1.
 #
@@ -530,6 +548,16 @@ silent = (lambda x, mask: 0 * x, lambda x: 0 * x, lambda x: x / 2, lambda x: x /
 assert close(pre_norm_block(x, None, *silent), x), "where sublayers return zeros, x stays as it is"
 
 
+def same(x, mask=None):
+    assert mask is None, "hand on the mask as it is, None as well"
+    return x
+
+
+after = pre_norm_block(x, None, same, same, same, same)
+assert close(after, [[[16.0]]]), f"where all four return what they get, 4 becomes 16, not {after}"
+assert x.item() == 4, "do not write into what a function returns: here it is x itself"
+
+
 def average(x, mask):
     # The simplest attention: the mean of what the mask shows, or of everything.
     mask = torch.ones_like(x @ x.mT, dtype=torch.bool) if mask is None else mask
@@ -543,12 +571,15 @@ other = torch.cat([texts[:, :2], random_tensor(2, 1, 4, seed=1)], dim=1)
 after_other = pre_norm_block(other, causal, average, torch.tanh, F.silu, F.silu)
 assert close(after[:, :2], after_other[:, :2]), "hand on the mask: no position sees a later one"
 assert not close(after[:, 2], after_other[:, 2]), "the last position has changed, its result not"
+leaf = texts.clone().requires_grad_()
+pre_norm_block(leaf, causal, average, torch.tanh, torch.exp, F.silu).sum().backward()
+assert leaf.grad is not None and leaf.grad.isfinite().all(), "gradients flow back to x"
 print("All visible tests passed.")
 
 # %% [markdown]
 # ## 7. Cross-attention  (16 points, 50 minutes, difficulty 4 of 5)
 #
-# **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part whatever stands in it.
+# **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part, whatever finite numbers stand in it.
 #
 # **Contract.** `cross_attention(x, memory, memory_mask, weights, n_heads)`
 #
@@ -557,7 +588,7 @@ print("All visible tests passed.")
 # | `x` | floats, `(B, T, D)` | the positions that ask |
 # | `memory` | floats, `(B, S, M)` | the positions that answer; `S` is at least 1, and `M` may differ from `D` |
 # | `memory_mask` | `bool`, `(B, S)` | True where the memory is real, False where it is padding |
-# | `weights` | `dict` of tensors | `"query"` `(D, D)`, `"key"` and `"value"` `(D, M)`, `"output"` `(D, D)` |
+# | `weights` | `dict` of tensors | `"query"` `(D, D)`, `"key"` and `"value"` `(D, M)`, `"output"` `(D, D)`; in any order |
 # | `n_heads` | `int`, divides `D` | the number of heads, each `K = D / n_heads` wide |
 # | **returns** | as `x` | what each position of `x` takes from the memory |
 #
@@ -645,6 +676,18 @@ right = layer(x, memory, memory, key_padding_mask=~real)[0].detach()
 assert close(padded, right), "with padding your result differs from torch's"
 short = cross_attention(x[1:], memory[1:, :3], real[1:, :3], weights, 3)
 assert close(short, padded[1:]), "without its padding a row's result is the same"
+five = random_tensor(2, 5, 6, seed=2)
+right = layer(five, memory, memory, key_padding_mask=~real)[0].detach()
+found = cross_attention(five, memory, real, dict(reversed(weights.items())), 3)
+assert close(found, right), (
+    "where T equals S it differs from torch's: the mask hides places of the memory, not of x; and "
+    "the weights go by their names"
+)
+some = torch.tensor([[False] * 5, [True] * 5])
+found = cross_attention(x, memory, some, weights, 3)
+assert close(found[0], torch.zeros_like(found[0])), "where nothing of a row is real, its result is 0"
+assert close(found[1], whole[1]), "a row of which nothing is real must not change another row"
+assert not some[0].any(), "your function changes the mask"
 order = [3, 0, 4, 1, 2]
 mixed = cross_attention(x, memory[:, order], real[:, order], weights, 3)
 assert close(mixed, padded), "the order of the memory plays no part"
@@ -666,9 +709,9 @@ print("All visible tests passed.")
 # | key | type | meaning |
 # |---|---|---|
 # | `"vocab_size"`, `"context_length"` | `int` | number of tokens, `V`, and of positions |
-# | `"d_model"`, `"n_layers"` | `int` | width, `D`, and number of blocks |
-# | `"n_heads"`, `"n_kv_heads"` | `int` | heads of the queries; heads of the keys and of the values. Each is `D / n_heads` wide |
-# | `"d_ff"` | `int` | width inside the feed-forward layer, `F` |
+# | `"d_model"`, `"n_layers"` | `int` | width, `D`, and number of blocks, at least 1 |
+# | `"n_heads"`, `"n_kv_heads"` | `int` | heads of the queries; heads of the keys and of the values. Each is `D / n_heads` wide, a whole number |
+# | `"d_ff"` | `int` | width inside the feed-forward layer |
 # | `"positions"` | `str` | `"learned"` is a table of a vector for each position; `"sinusoidal"`, `"rotary"` and `"none"` have no parameters |
 # | `"norm"` | `str` | `"layer"`: a weight and a bias; `"rms"`: a weight |
 # | `"activation"` | `str` | `"swiglu"` has the three matrices of task 5; all others (`"gelu"`, `"relu"`) have two, and no gate |
@@ -683,7 +726,7 @@ print("All visible tests passed.")
 # - A linear layer from `n` entries to `m` has a matrix of `n · m` numbers, and perhaps `m` biases.
 # - The number is exact: configs may be far larger than a float can count. So use whole numbers only, and do not build the model.
 #
-# **By hand.** GPT-2 small: `V` = 50257, 1024 positions, `D` = 768, 12 blocks, 12 heads of each kind, `F` = 3072, everything learned, biased and tied.
+# **By hand.** GPT-2 small: `V` = 50257, 1024 positions, `D` = 768, 12 blocks, 12 heads of each kind, `d_ff` = 3072, everything learned, biased and tied.
 #
 # | part | numbers |
 # |---|---|
@@ -781,6 +824,28 @@ n = count_parameters(mistral)
 assert n == 7_241_732_096, (
     f"Mistral 7B has 8 heads for keys and values: 7,241,732,096; you gave {n:,}"
 )
+tiny = {
+    "vocab_size": 10,
+    "context_length": 7,
+    "d_model": 4,
+    "n_layers": 1,
+    "n_heads": 2,
+    "n_kv_heads": 1,
+    "d_ff": 3,
+    "positions": "none",
+    "norm": "layer",
+    "activation": "swiglu",
+    "has_bias": True,
+    "is_tied": False,
+}  # tokens 40 + 40, attention 20 + 10 + 10 + 20, feed-forward 15 + 15 + 16, norms 3 · 8
+for changes, right in (
+    ({}, 210),
+    ({"has_bias": False}, 176),
+    ({"norm": "rms"}, 198),
+    ({"positions": "sinusoidal", "activation": "relu"}, 195),
+):
+    n = count_parameters({**tiny, **changes})
+    assert n == right, f"{tiny} with {changes} has {right} parameters; you gave {n}"
 assert len(mistral) == 12 and mistral["n_kv_heads"] == 8, "your function changes the config"
 print("All visible tests passed.")
 

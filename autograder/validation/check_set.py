@@ -32,7 +32,12 @@ from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge, is_telling
 from autograder.records import CheckFault, GraderError, Verdict
 from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
-from autograder.validation.unseen_answers import Unseen, answers_from_outside, try_unseen
+from autograder.validation.unseen_answers import (
+    Unseen,
+    answers_from_outside,
+    try_outside,
+    try_unseen,
+)
 
 LEAST_MUTATION_SCORE = 0.98
 DEMANDS = (
@@ -154,7 +159,6 @@ def check_set(
     faults = list(lint(release, problem_set))
     trials: list[Trial] = []
     unseen: list[Unseen] = []
-    given = answers_from_outside(outside, problem_set.checks) if outside else {}
     with _one_torch_thread():
         for check in problem_set.checks:
             faults += [*_too_few(check, release), *_free_names(check)]
@@ -163,10 +167,10 @@ def check_set(
                 trials += _try_mutants(check, release, seeds[0])
             if with_unseen:
                 others = [other for other in problem_set.checks if other is not check]
-                files = given.get(check.target, [])
                 source = _cell(release.solution, f"{check.item}_answer").source
-                solved = _notebook(release.solution)
-                unseen += try_unseen(check, others, files, seeds[0], solved, source)
+                unseen += try_unseen(check, others, seeds[0], _notebook(release.solution), source)
+    if with_unseen and outside:
+        unseen += check_outside(problem_set, release, outside, seeds[0])
     listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
@@ -178,6 +182,29 @@ def check_set(
         (*faults, *stale),
         tuple(unseen),
     )
+
+
+def check_outside(
+    problem_set: ProblemSet, release: Release, outside: Path, seed: int = SEEDS[0]
+) -> list[Unseen]:
+    """Try a set's checks on the answers of another author.
+
+    Args:
+        outside: the folder that holds them.
+        seed: of the draws.
+
+    Raises:
+        GraderError: if a file is about no item.
+        CheckFault: if a check breaks.
+    """
+    given = answers_from_outside(outside, problem_set.checks)
+    solved = _notebook(release.solution)
+    found: list[Unseen] = []
+    with _one_torch_thread():
+        for check in problem_set.checks:
+            tests = _cell(release.student, check.item).source
+            found += try_outside(check, given[check.target], seed, solved, tests)
+    return found
 
 
 # -- answers ---------------------------------------------------------------------------------------

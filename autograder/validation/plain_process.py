@@ -8,9 +8,10 @@ here looks at a clock: only what is known never to end is stopped after a short 
 import contextlib
 import copy
 import dataclasses
+import io
 import resource
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -64,16 +65,43 @@ def observe(
             `ENDLESS_CPU_SECONDS`, and so do the later ones of its part, as in grading.
         cpu_seconds: after which the process is killed, whatever it does.
     """
-    messages, killed = in_fork(
-        lambda send: _serve(lambda value: send(pack(value)), requests, answer, tests, endless),
-        cpu_seconds,
-    )
-    kind, what = ("timeout", f"stopped after {cpu_seconds} s of CPU") if killed else ("crash", "")
-    nothing = Failure(kind, what or "the process ended without an answer")
-    values = [unpack(message) for message in messages]
-    *values, complaint = values + [nothing] * (len(requests) + 1 - len(values))
-    said = complaint.message if isinstance(complaint, Failure) else None
-    return Observed(observations(requests, values), said, killed)
+    (observed,) = observe_each(requests, [answer], tests, endless=endless, cpu_seconds=cpu_seconds)
+    return observed
+
+
+def observe_each(
+    requests: Sequence[ProbeRequest],
+    answers: Iterable[Answer],
+    tests: str = "",
+    *,
+    endless: bool = False,
+    cpu_seconds: int = judge.LONGEST_CPU_SECONDS,
+) -> Iterator[Observed]:
+    """Ask several answers, one after the other in one process: to start one takes longer than many.
+
+    Where one of them ends the process, the next one starts another. What an answer leaves behind,
+    the next one meets.
+    """
+    waiting = list(answers)
+
+    def serve(send: Callable[[bytes], None]) -> None:
+        for answer in waiting:
+            _serve(lambda value: send(pack(value)), requests, answer, tests, endless)
+
+    while waiting:
+        messages, killed = in_fork(serve, cpu_seconds)
+        nothing = Failure("crash", "the process ended without an answer")
+        if killed:
+            nothing = Failure("timeout", f"stopped after {cpu_seconds} s of CPU")
+        values = [unpack(message) for message in messages]
+        each = len(requests) + 1
+        for first in range(0, max(len(values), 1), each):
+            *seen, complaint = (values[first:] + [nothing] * each)[:each]
+            said = complaint.message if isinstance(complaint, Failure) else None
+            yield Observed(observations(requests, seen), said, killed and complaint is nothing)
+            waiting.pop(0)
+            if complaint is nothing:
+                break  # here the process ended
 
 
 def observations(
@@ -161,7 +189,8 @@ def probe_once(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
 
 def _complaint(tests: str, namespace: Mapping[str, Any]) -> Failure | None:
     try:
-        exec(compile(tests, "<visible tests>", "exec"), {**namespace})
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(tests, "<visible tests>", "exec"), {**namespace})
     except BaseException as error:
         return failure_of(error)
     return None

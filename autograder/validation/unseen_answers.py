@@ -16,8 +16,9 @@ import inspect
 import itertools
 import random
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,10 +27,10 @@ from typing import Any
 from autograder.authoring.checks import Check, changed_source
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import ProbeRequest
-from autograder.records import CheckFault, GraderError, Observation
+from autograder.records import CheckFault, GraderError, Observation, Verdict
 from autograder.validation.mutant_fates import observe_counted
 from autograder.validation.mutants import mutants
-from autograder.validation.plain_process import observe
+from autograder.validation.plain_process import Observed, observe, observe_each
 
 MUTANT, TWO_CHANGES, TWO_MISTAKES = "mutant", "mutant of two changes", "two mistakes at once"
 ANOTHER_ITEMS, RIGHT, WRONG = "another item's", "right, from outside", "wrong, from outside"
@@ -52,6 +53,7 @@ class Unseen:
         failed: the parts that did not hold, with what the student would read.
         named: the mistake that it was told to be; empty if none.
         untrue: whether that mistake behaves otherwise on fresh draws.
+        complaint: of the visible tests; known of answers from outside.
     """
 
     item: str
@@ -61,6 +63,7 @@ class Unseen:
     failed: tuple[tuple[str, str], ...]
     named: str
     untrue: bool
+    complaint: str | None = None
 
     @property
     def problem(self) -> str:
@@ -73,6 +76,8 @@ class Unseen:
         if self.kind == RIGHT and self.share < 1:
             part, message = self.failed[0]
             return f"a right answer loses points: {part}: {message}"
+        if self.kind == RIGHT and self.complaint:
+            return f"the visible tests fail on a right answer: {self.complaint}"
         if self.kind == WRONG and self.share >= 1:
             return "is not caught"
         return ""
@@ -81,16 +86,14 @@ class Unseen:
 def try_unseen(
     check: Check,
     others: Sequence[Check],
-    outside: Sequence[Path],
     seed: int,
     solved: Callable[[], Namespace],
     source: str,
 ) -> Iterator[Unseen]:
-    """Try all that can be had for one item.
+    """Try what can be made of the catalogue for one item.
 
     Args:
         others: the checks of the set's other items.
-        outside: files of answers to this item by another author.
         solved: makes the namespace of the solution's notebook.
         source: of the solution's cell.
 
@@ -99,23 +102,73 @@ def try_unseen(
     """
     judge, fresh = ItemJudge(), ItemJudge()
     for kind, name, ask in itertools.chain(
-        _mutants(check, solved, source),
-        _pairs(check),
-        _transplants(check, others, solved),
-        _from_outside(outside, solved),
+        _mutants(check, solved, source), _pairs(check), _transplants(check, others, solved)
     ):
-        verdict = judge.verdict(check, seed, ask(judge.requests(check, seed)))
-        if verdict.fault:
-            raise CheckFault(f"{check.item}: {verdict.fault}")
-        named = verdict.misconception.name if verdict.misconception else ""
-        untrue = bool(named) and not all(
-            fresh.explains(check, other, ask(fresh.requests(check, other)), named)
+        verdict = _verdict(judge, check, seed, ask(judge.requests(check, seed)))
+        untrue = bool(verdict.misconception) and any(
+            _contradicted(fresh, check, other, ask(fresh.requests(check, other)), verdict)
             for other in FRESH_SEEDS
         )
-        failed = tuple((part.part, part.message) for part in verdict.parts if not part.passed)
-        yield Unseen(
-            check.item, kind, name, verdict.points / verdict.max_points, failed, named, untrue
-        )
+        yield _unseen(kind, name, verdict, untrue)
+
+
+def try_outside(
+    check: Check, files: Sequence[Path], seed: int, solved: Callable[[], Namespace], tests: str
+) -> Iterator[Unseen]:
+    """Try the answers of another author to one item.
+
+    Args:
+        files: that hold them.
+        solved: makes the namespace of the solution's notebook.
+        tests: the visible ones, which must accept what is right.
+
+    Raises:
+        CheckFault: if a check breaks.
+    """
+    judge, fresh = ItemJudge(), ItemJudge()
+
+    def asked(
+        files: Iterable[Path], requests: Sequence[ProbeRequest], tests: str = ""
+    ) -> Iterator[Observed]:
+        answers = (partial(_defined_by, path, solved) for path in files)
+        return observe_each(requests, answers, tests, endless=True)
+
+    verdicts, complaints, untrue = {}, {}, set()
+    for path, seen in zip(files, asked(files, judge.requests(check, seed), tests), strict=True):
+        verdicts[path] = _verdict(judge, check, seed, seen.observations)
+        complaints[path] = seen.complaint
+    named = [path for path, verdict in verdicts.items() if verdict.misconception]
+    for other in FRESH_SEEDS:
+        for path, seen in zip(named, asked(named, fresh.requests(check, other)), strict=True):
+            if _contradicted(fresh, check, other, seen.observations, verdicts[path]):
+                untrue.add(path)
+    for path, verdict in verdicts.items():
+        kind = RIGHT if path.name.startswith("right") else WRONG
+        yield _unseen(kind, path.stem, verdict, path in untrue, complaints[path])
+
+
+def _verdict(judge: ItemJudge, check: Check, seed: int, seen: Sequence[Observation]) -> Verdict:
+    verdict = judge.verdict(check, seed, seen)
+    if verdict.fault:
+        raise CheckFault(f"{check.item}: {verdict.fault}")
+    return verdict
+
+
+def _contradicted(
+    judge: ItemJudge, check: Check, seed: int, seen: Sequence[Observation], verdict: Verdict
+) -> bool:
+    """Whether the mistake that the verdict names behaves otherwise on the draws of this seed."""
+    assert verdict.misconception is not None
+    return not judge.explains(check, seed, seen, verdict.misconception.name)
+
+
+def _unseen(
+    kind: str, name: str, verdict: Verdict, untrue: bool, complaint: str | None = None
+) -> Unseen:
+    failed = tuple((part.part, part.message) for part in verdict.parts if not part.passed)
+    named = verdict.misconception.name if verdict.misconception else ""
+    share = verdict.points / verdict.max_points
+    return Unseen(verdict.item, kind, name, share, failed, named, untrue, complaint)
 
 
 def answers_from_outside(folder: Path, checks: Sequence[Check]) -> dict[str, list[Path]]:
@@ -217,14 +270,6 @@ def _transplants(
         yield ANOTHER_ITEMS, name, _bounded(namespace)
 
 
-def _from_outside(
-    files: Sequence[Path], solved: Callable[[], Namespace]
-) -> Iterator[tuple[str, str, Ask]]:
-    for path in files:
-        kind = RIGHT if path.name.startswith("right") else WRONG
-        yield kind, path.stem, _bounded(partial(_defined_by, path, solved))
-
-
 def _bounded(namespace: Callable[[], Namespace]) -> Ask:
     """Return what asks an answer whose steps cannot be counted."""
     return lambda requests: observe(requests, namespace, endless=True).observations
@@ -236,6 +281,8 @@ def _with(solved: Callable[[], Namespace], more: Namespace) -> Namespace:
 
 def _defined_by(path: Path, solved: Callable[[], Namespace]) -> Namespace:
     """Run the file as the student's cell, among the solutions of the other items."""
+    if torch := sys.modules.get("torch"):  # the answer before may have left it otherwise
+        torch.set_default_dtype(torch.float32)
     namespace = solved()
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), namespace)
     return namespace

@@ -26,7 +26,8 @@ from autograder.class_run.settings import Settings
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
-from autograder.validation.check_set import check_set
+from autograder.validation import unseen_answers
+from autograder.validation.check_set import check_outside, check_set
 from tests.assignments.notebooks import ask, run_cells
 
 JUDGE = ItemJudge()
@@ -79,6 +80,18 @@ def test_checks_judge_well(made):
     assert report.problems == ()
     assert report.survivors == []
     assert all(report.of(item, "mutant") for item in report.points)
+
+
+@pytest.mark.slow
+def test_answers_from_outside_are_judged_as_they_are_due(made, monkeypatch):
+    """Right ones get full points and pass the visible tests; no wrong one is taken for another."""
+    outside = COURSE.outside(made.name)
+    if not outside.is_dir():
+        pytest.skip("nobody has written any")
+    monkeypatch.setattr(unseen_answers, "FRESH_SEEDS", unseen_answers.FRESH_SEEDS[:1])
+    found = check_outside(made.checks, made.release, outside)
+    assert {one.kind for one in found} == {unseen_answers.RIGHT, unseen_answers.WRONG}
+    assert [f"{one.item}: {one.name}: {one.problem}" for one in found if one.problem] == []
 
 
 def test_checks_accept_and_catch_one_answer_of_each_kind(made):
@@ -187,6 +200,16 @@ def test_every_task_says_why_what_how_long_and_how_hard(made):
         ):
             assert word in task, (check.item, word)
         assert task.count("<details><summary>Hint</summary>") == task.count("</details>") == 1
+
+
+def test_time_in_the_header_is_that_of_the_tasks_together(made):
+    text = "\n".join(cell.source for cell in made.release.student.cells)
+    (stated,) = re.findall(r"\*\*Time:\*\* about (.+?)\. Each task names its own share", text)
+    hours = {"one": 60, "two": 120, "three": 180, "four": 240, "five": 300}
+    parts = {"half": 30, "quarters": 45, "twenty": 20, "forty": 40}
+    n_stated = sum(({**hours, **parts}).get(w, 0) for w in stated.replace("three q", "q").split())
+    n_minutes = sum(map(int, re.findall(r"(\d+) minutes, difficulty", text)))
+    assert abs(n_stated - n_minutes) <= 15, f"{stated} are {n_stated} minutes; tasks: {n_minutes}"
 
 
 def test_tasks_work_without_grader_and_without_package(made, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.grading import judge
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.validation.plain_process import observe
+from autograder.validation.plain_process import observe, observe_each
 
 PROBE = "def ask(implementation, inputs):\n    return implementation(inputs['numbers'])\n"
 
@@ -95,3 +95,12 @@ def test_observe_kills_what_computes_without_end_but_lets_anything_wait():
 def test_observe_reports_the_first_complaint_of_the_tests(tests, expected):
     observed = observe([], lambda: {"f": sum}, tests)
     assert (observed.observations, observed.complaint) == ((), expected)
+
+
+def test_answer_that_ends_the_process_leaves_those_after_it_alone():
+    answers = [sum, max, lambda numbers: os._exit(0), min, lambda numbers: os._exit(0)]
+    namespaces = [lambda f=f: {"f": f} for f in answers]
+    found = observe_each(_requests(3, 5), namespaces, "assert f([1]) == 1")
+    values = [[seen.value for seen in one.observations] for one in found]
+    assert [v for v in values if not isinstance(v[0], Failure)] == [[8, 8], [5, 5], [3, 3]]
+    assert [v[0].kind for v in (values[2], values[4])] == ["crash", "crash"]

@@ -20,7 +20,7 @@ from autograder.grading.judge import ItemJudge, part_seed
 from autograder.records import GraderError
 from autograder.validation import unseen_answers
 from autograder.validation.mutant_fates import observe_counted
-from autograder.validation.unseen_answers import answers_from_outside, try_unseen
+from autograder.validation.unseen_answers import answers_from_outside, try_outside, try_unseen
 
 SOLUTION = """
 def total(numbers):
@@ -95,9 +95,13 @@ def solved():
     return namespace
 
 
-def tried(check=CHECK, others=(OTHER,), outside=(), solution=SOLUTION):
-    found = try_unseen(check, others, outside, 0, solved, solution)
+def tried(check=CHECK, others=(OTHER,), solution=SOLUTION):
+    found = try_unseen(check, others, 0, solved, solution)
     return {(one.kind, one.name): one for one in found}
+
+
+def tried_outside(files, tests=""):
+    return {one.name: one for one in try_outside(CHECK, files, 0, solved, tests)}
 
 
 @pytest.fixture
@@ -122,7 +126,7 @@ def test_answers_from_outside_are_judged_as_they_are_due(written):
         wrong_02_not_drawn="def total(numbers):\n    return sum(numbers) + (len(numbers) == 3)",
         wrong_03_endless="def total(numbers):\n    while True: pass",
     )
-    found = {name: one for (_, name), one in tried(outside=files).items() if name[0] in "rw"}
+    found = tried_outside(files)
     assert found["right_01_by_sum"].problem == found["wrong_01_plus_one"].problem == ""
     assert (
         "loses points: values: The sum is right. With 5 n" in found["right_02_too_strict"].problem
@@ -132,14 +136,22 @@ def test_answers_from_outside_are_judged_as_they_are_due(written):
     assert (found["wrong_03_endless"].share, found["wrong_03_endless"].named) == (0, "")
 
 
+def test_visible_tests_that_reject_a_right_answer_are_a_problem(written):
+    files = written(
+        right_01_by_sum="def total(numbers):\n    return sum(numbers)",
+        wrong_01_plus_one="def total(numbers):\n    return sum(numbers) + 1",
+    )
+    found = tried_outside(files, "assert total([2]) == 3, 'not 3'")
+    assert found["right_01_by_sum"].problem.endswith("on a right answer: AssertionError: not 3")
+    assert found["wrong_01_plus_one"].problem == ""
+
+
 def test_diagnosis_that_fresh_draws_contradict_is_a_problem(written):
     """The answer is like the mistake on this seed's numbers only."""
     drawn = draw(np.random.default_rng(part_seed(0, CHECK.item, "values")))
     known = [case.inputs["numbers"][0] for case in drawn]
     text = f"def total(numbers):\n    return sum(numbers) + (1 if numbers[0] in {known} else 7)"
-    one = tried(outside=written(wrong_01_now_and_then=text))[
-        unseen_answers.WRONG, "wrong_01_now_and_then"
-    ]
+    one = tried_outside(written(wrong_01_now_and_then=text))["wrong_01_now_and_then"]
     assert one.untrue
     assert one.problem == "is told to be 'The sum starts at 1.', which it is not"
 

@@ -170,7 +170,7 @@ def check_set(
                 source = _cell(release.solution, f"{check.item}_answer").source
                 unseen += try_unseen(check, others, seeds[0], _notebook(release.solution), source)
     if with_unseen and outside:
-        unseen += check_outside(problem_set, release, outside, seeds[0])
+        unseen += check_outside(problem_set, release, outside)
     listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
@@ -184,26 +184,19 @@ def check_set(
     )
 
 
-def check_outside(
-    problem_set: ProblemSet, release: Release, outside: Path, seed: int = SEEDS[0]
-) -> list[Unseen]:
-    """Try a set's checks on the answers of another author.
-
-    Args:
-        outside: the folder that holds them.
-        seed: of the draws.
+def check_outside(problem_set: ProblemSet, release: Release, outside: Path) -> list[Unseen]:
+    """Try a set's checks on the answers of another author, in the folder `outside`.
 
     Raises:
         GraderError: if a file is about no item.
         CheckFault: if a check breaks.
     """
-    given = answers_from_outside(outside, problem_set.checks)
-    solved = _notebook(release.solution)
+    given, solved = answers_from_outside(outside, problem_set.checks), _notebook(release.solution)
     found: list[Unseen] = []
     with _one_torch_thread():
         for check in problem_set.checks:
-            tests = _cell(release.student, check.item).source
-            found += try_outside(check, given[check.target], seed, solved, tests)
+            visible = _cell(release.student, check.item).source
+            found += try_outside(check, given[check.target], SEEDS[0], solved, visible)
     return found
 
 

@@ -458,4 +458,10 @@ CHECK = Check(
         from_behind,
     ),
     seconds=5.0,
+    equivalent_mutants={
+        "for token, is_hidden, is_start in zip(ids, hidden, starts, strict=True):  →  "
+        "for token, is_hidden, is_start in zip(ids, hidden, starts, strict=False):": (
+            "All three are equally long."
+        ),
+    },
 )

@@ -7,6 +7,7 @@ and dictionaries; those that compute with a shipped model take its name.
 from course_pkg.widgets.alignment import Alignment, alignment_explorer
 from course_pkg.widgets.attention import attention_explorer
 from course_pkg.widgets.bpe_stepper import bpe_stepper
+from course_pkg.widgets.corruption import corruption_chooser
 from course_pkg.widgets.embedding_map import embedding_map
 from course_pkg.widgets.gaps import gap_filler
 from course_pkg.widgets.gpt import gpt_completer

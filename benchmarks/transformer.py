@@ -206,14 +206,19 @@ def train_arm(
     return model, train_with_curve(model, batches, config, partial(nats, text=valid))
 
 
-def best_rate(loss_at: Callable[[float], float]) -> tuple[float, dict[str, float]]:
+def best_rate(
+    loss_at: Callable[[float], float], first: int = FIRST_RATE
+) -> tuple[float, dict[str, float]]:
     """Return the rate of the least loss, with a larger loss on either side, and all that was tried.
+
+    Args:
+        first: place in `RATES` at which the search begins, with its right neighbour.
 
     Example:
         >>> best_rate(lambda lr: abs(lr - 0.015))[0]
         0.015
     """
-    tried = {i: loss_at(RATES[i]) for i in (FIRST_RATE, FIRST_RATE + 1)}
+    tried = {i: loss_at(RATES[i]) for i in (first, first + 1)}
     while True:
         best = min(tried, key=tried.__getitem__)
         beside = [i for i in (best - 1, best + 1) if 0 <= i < len(RATES) and i not in tried]

@@ -31,12 +31,12 @@ def not_allowed(
     """Make the rule of a function of tensors, which gets the `arguments` of a case.
 
     Args:
-        functions: names of torch's functions that the answer may not call, in whatever module.
+        functions: names of torch's functions that the answer may not call, in whatever module; a
+            name with a dot is a module, of which it may call nothing.
         inputs: ordinary cases, in which nothing but the rule is looked at.
         autograd: whether the answer may use autograd; if not, it must work where that does not run.
         longer: cases with `long`, the arguments of a longer input, and `n_more`, by how many
             positions it is longer: the answer may not make as many calls more as half of that.
-            With `seed`, a generator of that seed follows the arguments.
     """
 
     def draw(rng: np.random.Generator) -> list[Case]:
@@ -48,13 +48,7 @@ def not_allowed(
         return [
             Case(
                 case.label,
-                {
-                    "arguments": case.inputs["arguments"],
-                    "seed": case.inputs.get("seed"),
-                    "long": long,
-                    "n_more": n_more,
-                    **rule,
-                },
+                {"arguments": case.inputs["arguments"], "long": long, "n_more": n_more, **rule},
             )
             for case, long, n_more in cases
         ]
@@ -89,13 +83,14 @@ def look(implementation, inputs):
         return value.clone() if isinstance(value, torch.Tensor) else value
 
     def breaks(arguments):
-        chance = [] if inputs["seed"] is None else [torch.Generator().manual_seed(inputs["seed"])]
         try:
             with Watch():
-                implementation(*copied(arguments), *chance)
+                implementation(*copied(arguments))
         except Exception:
             return True
         return False
+
+    modules = tuple(name for name in inputs["functions"] if "." in name)
 
     def count(arguments):
         nonlocal n_calls
@@ -104,6 +99,8 @@ def look(implementation, inputs):
         def see(frame, event, argument):
             nonlocal n_calls
             n_calls += event in ("call", "c_call")
+            home = frame.f_globals.get("__name__", "") if modules else ""
+            used.extend(name for name in modules if f"{home}.".startswith(f"{name}."))
 
         before = sys.getprofile()
         sys.setprofile(see)
@@ -122,6 +119,8 @@ def look(implementation, inputs):
         with torch.inference_mode():
             if not broken and breaks(inputs["arguments"]):
                 return "autograd"
+    if modules:
+        count(inputs["arguments"])
     for name in used:
         if name in inputs["functions"]:
             return name
@@ -136,10 +135,8 @@ def look(implementation, inputs):
 def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     if observed is None:
         return None
-    for name in ("autograd", "torch.func"):
-        if observed == name:
-            return f"it asks {name} for what this task asks you to derive"
-    for name in inputs["functions"]:
-        if observed == name:
-            return f"it calls torch's own `{name}`, which this task asks you to write out"
-    return "a longer input takes as many calls more as a loop over positions"
+    if observed in ("autograd", "torch.func"):
+        return f"it asks {observed} for what this task asks you to derive"
+    if observed == "loop":
+        return f"{inputs['n_more']} positions more take at least half as many calls more: a loop"
+    return f"it calls torch's own `{observed}`, which this task asks you to write out"

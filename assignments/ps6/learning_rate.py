@@ -1,0 +1,380 @@
+"""The task "the learning rate"."""
+
+import cmath
+import math
+
+import torch
+
+from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.compare import agree
+from course_pkg.training.optim import cosine_schedule
+
+from ..tensors import Generator
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _case(
+    rng: Generator,
+    n_warmup: int,
+    n_steps: int,
+    steps: list[int],
+    final: float = 0.3,
+    what: str = "",
+) -> Case:
+    """Make a case whose final rate is a share of the peak; the peak is drawn."""
+    peak = float(rng.uniform(0.5, 1.5))
+    label = f"{n_warmup} updates of warm-up, {n_steps} in all{what}, steps {steps}"
+    return Case(label, {"steps": steps, "rest": [peak, final * peak, n_warmup, n_steps]})
+
+
+def draw_warmups(rng: Generator) -> list[Case]:
+    """Steps of the warm-up."""
+    return [_case(rng, n, n_steps, list(range(n))) for n, n_steps in [(2, 9), (5, 12), (8, 10)]]
+
+
+def draw_cosines(rng: Generator) -> list[Case]:
+    """Steps between the peak and the last update."""
+    runs = [(0, 6), (2, 9), (5, 16), (20, 100)]
+    return [_case(rng, n, n_steps, list(range(n + 1, n_steps - 1))) for n, n_steps in runs]
+
+
+def draw_peaks(rng: Generator) -> list[Case]:
+    """The last update of the warm-up and the one after it; the first where there is none."""
+    return [
+        _case(rng, 4, 11, [3, 4]),
+        _case(rng, 1, 7, [0, 1]),
+        _case(rng, 0, 5, [0]),
+        _case(rng, 300, 1000, [299, 300]),
+    ]
+
+
+def draw_ends(rng: Generator) -> list[Case]:
+    """The last update, and what comes later."""
+    runs = [(0, 4), (3, 10), (7, 9)]
+    return [
+        _case(rng, n, n_steps, [n_steps - 1, n_steps, n_steps + 1, 2 * n_steps, 10**6])
+        for n, n_steps in runs
+    ]
+
+
+def draw_extremes(rng: Generator) -> list[Case]:
+    """The shortest runs, a final rate of 0 or of the peak, and rates of 0."""
+    still = Case("all rates 0", {"steps": [0, 1, 3, 5, 9], "rest": [0.0, 0.0, 3, 7]})
+    return [
+        _case(rng, 0, 2, [0, 1, 2], what=": the shortest run"),
+        _case(rng, 3, 5, list(range(6)), what=": the shortest fall"),
+        _case(rng, 2, 9, list(range(12)), 0.0, ", final rate 0"),
+        _case(rng, 2, 9, list(range(12)), 1.0, ", final rate the peak"),
+        _case(rng, 100_000, 10_000_000, [0, 99_999, 5_000_000, 9_999_999], 0.1, ": a long run"),
+        Case("small rates", {"steps": list(range(12)), "rest": [6e-5, 6e-6, 2, 10]}),
+        still,
+    ]
+
+
+def draw_some(rng: Generator) -> list[Case]:
+    """Steps of every kind."""
+    return [_case(rng, 3, 9, list(range(12))), _case(rng, 0, 6, list(range(8)), 0.0)]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def rates(implementation, inputs):
+    """Return the rate of each step."""
+    return [float(implementation(step, *inputs["rest"])) for step in inputs["steps"]]
+
+
+def form(implementation, inputs):
+    """Return whether rates are floats, the same again, and torch's settings as they were."""
+    import torch
+
+    steps, rest = inputs["steps"], inputs["rest"]
+    state, dtype = torch.get_rng_state(), torch.float32
+    torch.set_default_dtype(dtype)  # a call before this one may have changed it
+    found = [implementation(step, *rest) for step in steps]
+    again = [implementation(step, *rest) for step in reversed(steps)]
+    settings = torch.get_default_dtype() == dtype and torch.equal(state, torch.get_rng_state())
+    torch.set_default_dtype(dtype)
+    return [isinstance(rate, float) for rate in found], found == again[::-1], settings
+
+
+# -- the reference version -------------------------------------------------------------------------
+
+
+def learning_rate(step: int, peak: float, final: float, n_warmup: int, n_steps: int) -> float:
+    """Ask the package's schedule, whose final rate is a share of the peak."""
+    share = final / peak if peak else 1.0
+    schedule = cosine_schedule(peak, n_warmup=n_warmup, n_steps=n_steps, final_fraction=share)
+    return schedule(step)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+_same = agree(rtol=1e-9, atol=1e-15)
+PARTS = (
+    Part(
+        "warm-up",
+        "Over n_warmup updates the rate rises in a line, from peak / n_warmup to the peak.",
+        draw_warmups,
+        rates,
+        judge=_same,
+        weight=3,
+    ),
+    Part(
+        "cosine",
+        "Then it falls along half a cosine, which ends at the last update of the run.",
+        draw_cosines,
+        rates,
+        judge=_same,
+        weight=4,
+    ),
+    Part(
+        "peak",
+        "The last update of the warm-up has the peak, and so has the first one after it.",
+        draw_peaks,
+        rates,
+        judge=_same,
+        weight=1,
+    ),
+    Part(
+        "end",
+        "The last update of the run has the final rate, and so have all later ones.",
+        draw_ends,
+        rates,
+        judge=_same,
+        weight=1.5,
+    ),
+    Part(
+        "extremes",
+        "The shortest run, a long one, and final rates of 0 and of the peak will do.",
+        draw_extremes,
+        rates,
+        judge=_same,
+        weight=1,
+    ),
+    Part(
+        "form",
+        "The result is a float, the same for the same arguments; torch's settings stay.",
+        draw_some,
+        form,
+        weight=0.5,
+        earns_alone=False,
+    ),
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(step, peak, final, n_warmup, n_steps):
+    """The answer that the mistakes start from."""
+    if step < n_warmup:
+        return peak * (step + 1) / n_warmup
+    x = min((step - n_warmup) / (n_steps - 1 - n_warmup), 1.0)
+    height = (1 + math.cos(math.pi * x)) / 2
+    return final + (peak - final) * height
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "The warm-up begins at 0.",
+        replace={"peak * (step + 1) / n_warmup": "peak * step / n_warmup"},
+        hint="Your first rate is 0, so the first batch is read for nothing. `step` counts the "
+        "updates that *have been* done: the next one is number step + 1.",
+    ),
+    mistake(
+        "The warm-up reaches the peak one update late.",
+        replace={"peak * (step + 1) / n_warmup": "peak * (step + 1) / (n_warmup + 1)"},
+        hint="You divide by n_warmup + 1, so the last update of the warm-up has less than the "
+        "peak. There are n_warmup updates in it, and the last has all.",
+    ),
+    mistake(
+        "The warm-up begins at the final rate.",
+        replace={
+            "peak * (step + 1) / n_warmup": ("final + (peak - final) * (step + 1) / n_warmup")
+        },
+        hint="You let the warm-up rise from the final rate. Its line would meet 0 one update "
+        "before the first: the first rate is peak / n_warmup.",
+    ),
+    mistake(
+        "The cosine ends one update after the last.",
+        replace={"(n_steps - 1 - n_warmup)": "(n_steps - n_warmup)"},
+        hint="Your last update has more than the final rate. The last of n_steps updates is made "
+        "when n_steps - 1 have been done: count the fence posts.",
+    ),
+    mistake(
+        "The cosine counts from the beginning of the run.",
+        replace={"(step - n_warmup) / (n_steps - 1 - n_warmup)": "step / (n_steps - 1)"},
+        hint="You take x from the beginning of the run, so the rate jumps down where the warm-up "
+        "ends. x is 0 there: subtract n_warmup, above and below the line.",
+    ),
+    mistake(
+        "The cosine falls to 0, whatever the final rate is.",
+        replace={"final + (peak - final) * height": "peak * height"},
+        hint="Your cosine falls to 0. It falls from the peak to the final rate: `final` is where "
+        "it stands in the end, and the rest of the way is peak - final.",
+    ),
+    mistake(
+        "The final rate is added to a cosine of full height.",
+        replace={"final + (peak - final) * height": "final + peak * height"},
+        hint="You add the final rate to a cosine as high as the peak, so you begin above the peak. "
+        "The cosine's own height is peak - final.",
+    ),
+    mistake(
+        "The final rate is taken as a share of the peak.",
+        replace={"final + (peak - final) * height": "peak * (final + (1 - final) * height)"},
+        hint="You take `final` as a fraction of the peak. It is a rate itself, in the same unit as "
+        "`peak`.",
+    ),
+    mistake(
+        "The cosine is cut off at the final rate.",
+        replace={"final + (peak - final) * height": "max(final, peak * height)"},
+        hint="You let the cosine fall towards 0 and stop it at the final rate, so it gets there "
+        "early. Squeeze it instead: it falls from peak to final over the whole way.",
+    ),
+    mistake(
+        "The rate falls in a line.",
+        replace={"(1 + math.cos(math.pi * x)) / 2": "1 - x"},
+        hint="You let the rate fall in a line. Half a cosine stays high at first and lands softly: "
+        "(1 + cos of pi x) / 2.",
+    ),
+    mistake(
+        "The cosine is not moved up.",
+        replace={"(1 + math.cos(math.pi * x)) / 2": "math.cos(math.pi * x / 2)"},
+        hint="You use a quarter of a cosine wave. It ends in full fall; half a wave, moved up and "
+        "halved, lands level: (1 + cos of pi x) / 2.",
+    ),
+    mistake(
+        "The cosine goes down and up again.",
+        replace={"math.cos(math.pi * x)": "math.cos(2 * math.pi * x)"},
+        hint="You use a whole wave: the rate is back at the peak in the end. Half a wave, up to "
+        "pi, goes down only.",
+    ),
+    mistake(
+        "Beyond the last update the rate rises again.",
+        replace={
+            "min((step - n_warmup) / (n_steps - 1 - n_warmup), 1.0)": (
+                "(step - n_warmup) / (n_steps - 1 - n_warmup)"
+            )
+        },
+        hint="After the last update your cosine goes on, and so it rises again. Later updates keep "
+        "the final rate: x is at most 1.",
+    ),
+    mistake(
+        "Beyond the last update the rate is 0.",
+        replace={"if step < n_warmup:": "if step >= n_steps:\n    return 0.0\nif step < n_warmup:"},
+        hint="You return 0 after the last update of the run. The contract says that the rate stays "
+        "at `final`.",
+    ),
+    mistake(
+        "There is always one update of warm-up.",
+        replace={
+            "if step < n_warmup:": """
+                n_warmup = max(n_warmup, 1)
+                if step < n_warmup:
+            """
+        },
+        hint="You make one update of warm-up where none is asked for, and so the cosine begins one "
+        "update late. If n_warmup is 0, it begins at step 0.",
+    ),
+    mistake(
+        "The first update after the warm-up belongs to it.",
+        replace={"if step < n_warmup:": "if step <= n_warmup and n_warmup:"},
+        hint="You count one update too many as warm-up, and give it more than the peak. The "
+        "warm-up has n_warmup updates: steps 0 to n_warmup - 1.",
+    ),
+    mistake(
+        "The rate is computed in float32.",
+        replace={
+            "height = (1 + math.cos(math.pi * x)) / 2": (
+                "height = float(1 + torch.cos(math.pi * torch.tensor(x, dtype=torch.float32))) / 2"
+            )
+        },
+        hint="You go through a float32 tensor, which has 7 digits. Python's own floats have 16: "
+        "`math.cos` is enough for one number.",
+    ),
+    mistake(
+        "The result is a tensor.",
+        replace={
+            "final + (peak - final) * height": (
+                "torch.tensor(final + (peak - final) * height, dtype=torch.float64)"
+            )
+        },
+        hint="You return a tensor where the contract has a float. A schedule computes one number: "
+        "Python's own `math` is enough.",
+    ),
+)
+
+
+# -- alternatives ----------------------------------------------------------------------------------
+
+
+def by_square(step, peak, final, n_warmup, n_steps):
+    """The square of the cosine of half the angle."""
+    if step + 1 <= n_warmup:
+        return (step + 1) * (peak / n_warmup)
+    way = n_steps - n_warmup - 1
+    done = min(step - n_warmup, way)
+    return final + (peak - final) * math.cos(0.5 * math.pi * done / way) ** 2
+
+
+def by_cases(step, peak, final, n_warmup, n_steps):
+    """Three cases, one after the other."""
+    last = n_steps - 1
+    if step >= last:
+        return float(final)
+    if step >= n_warmup:
+        middle, reach = (peak + final) / 2, (peak - final) / 2
+        return middle + reach * math.cos(math.pi * (step - n_warmup) / (last - n_warmup))
+    return peak * ((1 + step) / n_warmup)
+
+
+def by_complex_numbers(step, peak, final, n_warmup, n_steps):
+    """The real part of a point on the unit circle."""
+    if n_warmup > step:
+        return peak - peak * (n_warmup - step - 1) / n_warmup
+    x = max(0.0, 1 - (n_steps - 1 - step) / (n_steps - 1 - n_warmup))
+    x = x if x < 1 else 1
+    return final + (peak - final) * (1 + cmath.exp(1j * math.pi * x).real) / 2
+
+
+def by_mixing(step, peak, final, n_warmup, n_steps):
+    """A mixture of both rates, by the sine of half the angle."""
+    if step < n_warmup:
+        share = (step + 1.0) / n_warmup
+        return peak * share
+    x = (min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
+    gone = math.sin(math.pi * x / 2) ** 2
+    return gone * final + (1 - gone) * peak
+
+
+def by_torch(step, peak, final, n_warmup, n_steps):
+    """Torch computes, and a float comes out."""
+    place = torch.tensor([step - n_warmup], dtype=torch.float64)
+    x = (place / (n_steps - 1 - n_warmup)).clamp(0, 1)
+    fall = final + (peak - final) * (1 + torch.cos(math.pi * x)) / 2
+    rise = peak * (step + 1) / max(n_warmup, 1)
+    return rise if step < n_warmup else fall.item()
+
+
+def by_least(step, peak, final, n_warmup, n_steps):
+    """The line and the cosine at once; the lower of both."""
+    line = peak * (step + 1) / n_warmup if n_warmup else peak
+    x = max(0, min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
+    return min(line, final + 0.5 * (peak - final) * (1 + math.cos(math.pi * x)))
+
+
+CHECK = Check(
+    item="ps6_learning_rate",
+    points=10,
+    target="learning_rate",
+    reference=learning_rate,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    alternatives=alternatives(
+        by_square, by_cases, by_complex_numbers, by_mixing, by_torch, by_least
+    ),
+    seconds=5.0,
+)

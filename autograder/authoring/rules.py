@@ -37,6 +37,7 @@ def not_allowed(
         autograd: whether the answer may use autograd; if not, it must work where that does not run.
         longer: cases with `long`, the arguments of a longer input, and `n_more`, by how many
             positions it is longer: the answer may not make as many calls more as half of that.
+            With `seed`, a generator of that seed follows the arguments.
     """
 
     def draw(rng: np.random.Generator) -> list[Case]:
@@ -48,7 +49,13 @@ def not_allowed(
         return [
             Case(
                 case.label,
-                {"arguments": case.inputs["arguments"], "long": long, "n_more": n_more, **rule},
+                {
+                    "arguments": case.inputs["arguments"],
+                    "seed": case.inputs.get("seed"),
+                    "long": long,
+                    "n_more": n_more,
+                    **rule,
+                },
             )
             for case, long, n_more in cases
         ]
@@ -83,9 +90,10 @@ def look(implementation, inputs):
         return value.clone() if isinstance(value, torch.Tensor) else value
 
     def breaks(arguments):
+        chance = [] if inputs["seed"] is None else [torch.Generator().manual_seed(inputs["seed"])]
         try:
             with Watch():
-                implementation(*copied(arguments))
+                implementation(*copied(arguments), *chance)
         except Exception:
             return True
         return False
@@ -135,8 +143,10 @@ def look(implementation, inputs):
 def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     if observed is None:
         return None
-    if observed in ("autograd", "torch.func"):
-        return f"it asks {observed} for what this task asks you to derive"
-    if observed == "loop":
-        return f"{inputs['n_more']} positions more take at least half as many calls more: a loop"
-    return f"it calls torch's own `{observed}`, which this task asks you to write out"
+    for name in ("autograd", "torch.func"):
+        if observed == name:
+            return f"it asks {name} for what this task asks you to derive"
+    for name in inputs["functions"]:
+        if observed == name:
+            return f"it calls torch's own `{name}`, which this task asks you to write out"
+    return "a longer input takes as many calls more as a loop over positions"

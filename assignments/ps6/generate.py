@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -105,8 +106,8 @@ def draw_ends(rng: Generator) -> list[Case]:
 def draw_prompts(rng: Generator) -> list[Case]:
     """The id that ends a text stands in prompts."""
     return [
-        _case(rng, [[9, 1]], 4, 9, [[5, 2, 9]], ", which the prompt begins with"),
-        _case(rng, [[1, 9], [9, 9]], 4, 9, [[5, 2, 9], [3, 9]], ", which prompts end with"),
+        _case(rng, [[9, 1]], 4, 9, [[5, 2, 9, 3]], ", which the prompt begins with"),
+        _case(rng, [[1, 9], [9, 9]], 4, 9, [[5, 2, 9, 3], [3, 9, 4, 6]], ", which prompts end with"),
     ]
 
 
@@ -124,7 +125,7 @@ def draw_edges(rng: Generator) -> list[Case]:
 
 def draw_long(rng: Generator) -> list[Case]:
     """A long text, and a short one of which no length is known."""
-    prompt = torch.from_numpy(rng.integers(0, 3, (2, 3)))
+    prompt = torch.from_numpy(np.stack([rng.permutation(3) for _ in range(2)]))
     return [
         Case(
             label, {"prompt": prompt, "n_tokens": n_tokens, "stop_id": stop_id, "ends_after": ends}

@@ -89,6 +89,7 @@ def draw_zeros(rng: Generator) -> list[Case]:
     """Probabilities of 0, and a row that is sure."""
     return [
         _case(shuffled(rng, (*STEEP, 0.0, 0.0, 0.0)), 0.9, ", some 0"),
+        _case(torch.tensor([0.0, *STEEP[::-1]], dtype=torch.float64), 0.9, ", rising from 0"),
         _case(torch.tensor([[0.0, 0.0, 1.0, 0.0], EVEN], dtype=torch.float64), 0.9, ", one sure"),
         _case(_rows(rng, [(1.0, 0.0, 0.0)] * 2, "float32"), 0.5, ": sure"),
         _case(torch.ones(3, 1, dtype=torch.float64), 0.4, ": a single id"),

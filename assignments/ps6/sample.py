@@ -109,10 +109,12 @@ def draw_large(rng: Generator) -> list[Case]:
 
 def draw_empty(rng: Generator) -> list[Case]:
     """No row at all; more rows than ids."""
-    probs = _probs(rng, 9, 2)
+    unlike = torch.tensor([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.3, 0.5, 0.2]]).double()
+    probs = _probs(rng, 6, 3)
+    numbers = [0.35, 0.45, 0.25, *_inside(rng, probs, [0, 1, 2, 0, 2, 1])]
     return [
         _case(torch.zeros(0, 4), [], ": no row"),
-        _case(probs, _inside(rng, probs, [0, 1, 1, 0, 1, 0, 0, 1, 0])),
+        _case(torch.cat([unlike, probs]), numbers),
     ]
 
 

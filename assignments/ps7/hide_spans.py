@@ -24,7 +24,9 @@ def _case(
     what: str = "",
 ) -> Case:
     """Hide the tokens where the pattern has an "x"."""
-    text = rng.choice(list(ids), size=len(pattern)).tolist()
+    # Unlike tokens, as far as there are enough: equal ones have cases of their own.
+    repeats = len(ids) < len(pattern)
+    text = rng.choice(list(ids), size=len(pattern), replace=repeats).tolist()
     hidden = [letter == "x" for letter in pattern]
     return case(f"{pattern or 'nothing'}{what}", text, hidden, list(sentinel_ids))
 

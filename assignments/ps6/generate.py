@@ -107,7 +107,7 @@ def draw_prompts(rng: Generator) -> list[Case]:
     """The id that ends a text stands in prompts."""
     return [
         _case(rng, [[9, 1]], 4, 9, [[5, 2, 9, 3]], ", which the prompt begins with"),
-        _case(rng, [[1, 9], [9, 9]], 4, 9, [[5, 2, 9, 3], [3, 9, 4, 6]], ", which prompts end with"),
+        _case(rng, [[1, 9], [9, 9]], 4, 9, [[5, 2, 9, 3], [3, 9, 4, 6]], ", which ends prompts"),
     ]
 
 

@@ -420,4 +420,28 @@ CHECK = Check(
         by_search, by_first, by_matrix, by_numpy, by_differences, by_infinity
     ),
     seconds=5.0,
+    equivalent_mutants={
+        **{
+            f"{line}  →  {line.replace(last, second)}": "The probabilities have two axes."
+            for line, last, second in [
+                ("sums = probs.double().cumsum(dim=-1)", "dim=-1", "dim=1"),
+                ("drawn = (sums <= uniforms.unsqueeze(-1)).sum(dim=-1)", "dim=-1", "dim=1"),
+                (
+                    "last = ((probs > 0) * torch.arange(probs.shape[-1])).amax(dim=-1)",
+                    "dim=-1",
+                    "dim=1",
+                ),
+                (
+                    "last = ((probs > 0) * torch.arange(probs.shape[-1])).amax(dim=-1)",
+                    "shape[-1]",
+                    "shape[1]",
+                ),
+            ]
+        },
+        "drawn = (sums <= uniforms.unsqueeze(-1)).sum(dim=-1)  →  "
+        "drawn = (sums <= uniforms.unsqueeze(1)).sum(dim=-1)": "The numbers have one axis.",
+        "return torch.minimum(drawn, last)  →  return torch.minimum(last, drawn)": (
+            "The smaller of two is the same in either order."
+        ),
+    },
 )

@@ -1,14 +1,10 @@
 """What is special to problem set 1: its inputs, its examples, and what its notebook shows."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
-from autograder.authoring.release import build
 from autograder.grading.judge import ItemJudge
-from tests.assignments.notebooks import run_cells
+from tests.assignments.notebooks import run_whole
 
 from .continuation_counts import continuation_counts
 from .count_ngrams import count_ngrams
@@ -19,11 +15,6 @@ from .problem_set import PROBLEM_SET
 
 JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
-
-
-@pytest.fixture(scope="module")
-def release():
-    return build(Path(__file__).with_name("notebook.py"))
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -143,18 +134,15 @@ def test_examples_by_hand_match_the_package():
         ),
     ],
 )
-def test_visible_tests_name_what_is_wrong(release, item, mistake, message):
-    _, namespace = run_cells(release.solution)
-    cell = next(cell for cell in release.student.cells if cell.id == f"ps1_{item}")
+def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message):
+    check = CHECKS[f"ps1_{item}"]
     with pytest.raises(AssertionError, match=message):
-        exec(cell.source, {**namespace, item: CHECKS[cell.id].mistake(mistake).implementation})
+        visible_tests(check, check.mistake(mistake).implementation)
 
 
 @pytest.mark.slow
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
-    notebook = NotebookClient(release.solution.copy(), timeout=600, kernel_name="python3").execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    printed, n_pictures = run_whole(release.solution)
     assert "The two Kneser–Ney models agree." in printed
     rows = {
         line[:26].strip(): [float(word) for word in line[26:].split()]
@@ -166,4 +154,4 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     add_k = rows["your add-k"]
     assert add_k[1] < 1.02 * rows["your Kneser–Ney"][1]
     assert add_k[2] < add_k[3] < add_k[4]
-    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert n_pictures

@@ -1,19 +1,16 @@
 """What is special to problem set 2: its inputs, its examples, and what its notebook shows."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 from tokenizers import models
 
-from autograder.authoring.release import build
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from course_pkg.text.tokenizers.byte_pair import to_printable
-from tests.assignments.notebooks import ask, run_cells
+from tests.assignments.notebooks import ask, run_cells, run_whole
 
 from .count_pairs import count_pairs
 from .decode import decode
@@ -26,11 +23,6 @@ from .problem_set import PROBLEM_SET
 
 JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
-
-
-@pytest.fixture(scope="module")
-def release():
-    return build(Path(__file__).with_name("notebook.py"))
 
 
 def _cases(item, seed):
@@ -246,18 +238,15 @@ def test_numbers_of_the_question_in_words_are_right():
         ),
     ],
 )
-def test_visible_tests_name_what_is_wrong(release, item, mistake, message):
-    _, namespace = run_cells(release.solution)
-    cell = next(cell for cell in release.student.cells if cell.id == f"ps2_{item}")
+def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message):
+    check = CHECKS[f"ps2_{item}"]
     with pytest.raises(AssertionError, match=message):
-        exec(cell.source, {**namespace, item: CHECKS[cell.id].mistake(mistake).implementation})
+        visible_tests(check, check.mistake(mistake).implementation)
 
 
 @pytest.mark.slow
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
-    notebook = NotebookClient(release.solution.copy(), timeout=600, kernel_name="python3").execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    printed, n_pictures = run_whole(release.solution)
     for claim in (
         "merges equal the package's: True",
         "ids equal the package's and the library's: True",
@@ -273,4 +262,4 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     held_out = rows["held-out text"]
     assert (held_out[0], held_out[1], held_out[-1]) == pytest.approx((1, 1.22, 2.66), abs=5e-3)
     assert rows["German and Greek"][-1] == pytest.approx(1.32, abs=5e-3)
-    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert n_pictures

@@ -1,19 +1,13 @@
 """What is special to problem set 3: its inputs, its examples, and what its notebook shows."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-from nbclient import NotebookClient
 from torch import nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from autograder.authoring.release import build
-from autograder.grading.judge import ItemJudge
-from autograder.validation.plain_process import observe
-from tests.assignments.notebooks import run_cells
+from tests.assignments.notebooks import arguments, parts_lost, run_whole
 
 from .clip_global_norm import clip_global_norm, draw_long_gradients, draw_short_gradients
 from .cross_entropy import cross_entropy
@@ -26,27 +20,15 @@ from .stream_pieces import draw_streams, stream_pieces
 from .truncated_bptt import truncated_bptt
 from .window_logits import window_logits
 
-JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
-@pytest.fixture(scope="module")
-def release():
-    return build(Path(__file__).with_name("notebook.py"))
-
-
-def _arguments(draw, seed=4):
-    return [case.inputs["arguments"] for case in draw(np.random.default_rng(seed))]
-
-
-def _lost(item, answer, seed=11):
-    """What a student reads of each part that an answer fails."""
-    check = CHECKS[item]
-    requests = JUDGE.requests(check, seed)
-    seen = observe(requests, lambda: {check.target: answer})
-    verdict = JUDGE.verdict(check, seed, seen.observations)
-    assert not verdict.fault
-    return {part.part: part.message for part in verdict.parts if not part.passed}
+@pytest.fixture
+def same_random_state():
+    """What runs while the test lasts leaves torch's generator alone."""
+    state = torch.get_rng_state()
+    yield
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -108,7 +90,7 @@ def test_the_heart_of_each_item_is_worth_three_fifths():
 )
 def test_one_slip_costs_what_depends_on_it(item, slip, lost):
     also = {"gradients", "dtype", "layout", "saturation", "state", "missing gradients", "extremes"}
-    found = set(_lost(item, CHECKS[item].mistake(slip).implementation))
+    found = set(parts_lost(CHECKS[item], CHECKS[item].mistake(slip).implementation))
     assert lost <= found <= lost | also
     assert CHECKS[item].parts[0].name not in found
 
@@ -116,7 +98,7 @@ def test_one_slip_costs_what_depends_on_it(item, slip, lost):
 def test_answer_without_gradient_is_told_so():
     name = "The loss is detached from its graph, so that nothing can be learned from it."
     answer = CHECKS["ps3_cross_entropy"].mistake(name).implementation
-    assert "no gradient reaches" in _lost("ps3_cross_entropy", answer)["gradients"]
+    assert "no gradient reaches" in parts_lost(CHECKS["ps3_cross_entropy"], answer)["gradients"]
 
 
 # -- the references, against torch -----------------------------------------------------------------
@@ -124,7 +106,7 @@ def test_answer_without_gradient_is_told_so():
 
 @pytest.mark.parametrize("draw", [draw_losses, draw_ignored, draw_extremes])
 def test_losses_and_their_gradients_match_torch(draw):
-    for logits, targets, ignore_index in _arguments(draw):
+    for logits, targets, ignore_index in arguments(draw):
         n_targets = max(int((targets != ignore_index).sum()), 1)
         leaf = logits.clone().requires_grad_()
         loss = F.cross_entropy(leaf, targets, ignore_index=ignore_index, reduction="sum")
@@ -147,7 +129,7 @@ def test_losses_and_their_gradients_match_torch(draw):
 )
 def test_cells_match_torch(draw, cell, answer):
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    for inputs, state, *weights in _arguments(draw):
+    for inputs, state, *weights in arguments(draw):
         module = cell(inputs.shape[1], weights[1].shape[1], device="meta")
         expected = functional_call(module, dict(zip(names, weights, strict=True)), (inputs, state))
         torch.testing.assert_close(answer(inputs, state, *weights), expected)
@@ -171,26 +153,19 @@ def _only(inputs, *names):
     return {name: inputs[name] for name in names}
 
 
-def test_reference_leaves_the_random_generator_alone():
-    state = torch.get_rng_state()
-    for item in ("ps3_window_logits", "ps3_lstm_step", "ps3_truncated_bptt"):
-        assert _lost(item, CHECKS[item].reference) == {}
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 # -- the inputs ------------------------------------------------------------------------------------
 
 
 def test_next_ids_are_no_successors():
     """Else a target that is the input plus one could pass."""
-    for ids, _, _ in _arguments(draw_streams):
+    for ids, _, _ in arguments(draw_streams):
         assert (ids[1:] != ids[:-1] + 1).any()
 
 
 def test_extremes_break_a_naive_loss_in_every_case():
     mistake = "The largest score is not subtracted, so exponentials overflow."
     naive = CHECKS["ps3_cross_entropy"].mistake(mistake).implementation
-    for logits, targets, ignore_index in _arguments(draw_extremes):
+    for logits, targets, ignore_index in arguments(draw_extremes):
         assert not naive(logits, targets, ignore_index).isfinite()
 
 
@@ -209,6 +184,7 @@ def test_clipping_each_tensor_alone_shows_where_there_are_several():
 # -- the examples in the text ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("same_random_state")
 def test_examples_by_hand_match_the_package():
     pieces = stream_pieces(torch.arange(10, 21), 2, 3)
     assert [(inputs.tolist(), targets.tolist()) for inputs, targets in pieces] == [
@@ -239,6 +215,7 @@ def test_examples_by_hand_match_the_package():
     assert [part.item() for part in after] == pytest.approx([0.2348, 1.7311], abs=5e-5)
 
 
+@pytest.mark.usefixtures("same_random_state")
 def test_example_of_truncation_matches_the_package():
     weight, gradients = torch.tensor(0.5, requires_grad=True), []
 
@@ -350,18 +327,15 @@ def test_numbers_of_the_question_in_words_are_right():
         ("clip_global_norm", "Short gradients are made longer.", "never makes a gradient longer"),
     ],
 )
-def test_visible_tests_name_what_is_wrong(release, item, mistake, message):
-    _, namespace = run_cells(release.solution)
-    cell = next(cell for cell in release.student.cells if cell.id == f"ps3_{item}")
+def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message):
+    check = CHECKS[f"ps3_{item}"]
     with pytest.raises(AssertionError, match=message):
-        exec(cell.source, {**namespace, item: CHECKS[cell.id].mistake(mistake).implementation})
+        visible_tests(check, check.mistake(mistake).implementation)
 
 
 @pytest.mark.slow
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
-    notebook = NotebookClient(release.solution.copy(), timeout=600, kernel_name="python3").execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    printed, n_pictures = run_whole(release.solution)
     assert printed.count("both copies agree") == 3
     at_last = {
         line[:12].strip(): float(line.split("first, ")[1].split(" at last")[0])
@@ -371,4 +345,4 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     # What the text tells the student to expect, to the digits that it prints.
     expected = {"your window": 0.86, "your Elman": 0.82, "your LSTM": 0.95}
     assert at_last == pytest.approx(expected, abs=0.011)
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
+    assert n_pictures == 3

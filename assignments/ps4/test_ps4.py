@@ -3,21 +3,16 @@
 import inspect
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from nbclient import NotebookClient
 from torch import nn
 from torch.nn import functional as F
 
-from autograder.authoring.release import build
-from autograder.grading.judge import ItemJudge
-from autograder.validation.plain_process import observe
 from course_pkg.decoding import beam_search as package
 from course_pkg.layers.attention import MultiHeadAttention
-from tests.assignments.notebooks import run_cells
+from tests.assignments.notebooks import arguments, parts_lost, run_cells, run_whole
 
 from . import align, attend, beam_search, dot_attention, merge_heads, multi_head_attention
 from . import split_heads as splitting
@@ -26,36 +21,10 @@ from .decoder_mask import decoder_mask
 from .inputs import some_allowed
 from .problem_set import PROBLEM_SET
 
-JUDGE = ItemJudge()
 CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
-@pytest.fixture(scope="module")
-def release():
-    return build(Path(__file__).with_name("notebook.py"))
-
-
-def _arguments(draw, seed=4):
-    return [case.inputs["arguments"] for case in draw(np.random.default_rng(seed))]
-
-
-def _lost(item, answer, seed=11):
-    """What a student reads of each part that an answer fails."""
-    check = CHECKS[item]
-    requests = JUDGE.requests(check, seed)
-    seen = observe(requests, lambda: {check.target: answer})
-    verdict = JUDGE.verdict(check, seed, seen.observations)
-    assert not verdict.fault
-    return {part.part: part.message for part in verdict.parts if not part.passed}
-
-
 # -- the checks ------------------------------------------------------------------------------------
-
-
-def test_every_item_has_ten_mistakes_and_six_alternatives():
-    for check in CHECKS.values():
-        assert len(check.mistakes) >= 10, check.item
-        assert len(check.alternatives) >= 6, check.item
 
 
 @pytest.mark.parametrize(
@@ -96,7 +65,7 @@ def test_one_slip_costs_what_depends_on_it(item, slip, lost):
         "padding",
     }
     also |= {"anywhere", "gradients", "cost", "dtype", "threshold"}
-    found = set(_lost(item, CHECKS[item].mistake(slip).implementation))
+    found = set(parts_lost(CHECKS[item], CHECKS[item].mistake(slip).implementation))
     assert lost <= found <= lost | also
     assert CHECKS[item].parts[0].name not in found
 
@@ -113,7 +82,7 @@ def test_torchs_layer_for_several_heads_is_known_by_its_calls():
         with torch.no_grad():
             return layer(x, x, x, need_weights=False)[0]
 
-    lost = _lost("ps4_multi_head_attention", by_layer)
+    lost = parts_lost(CHECKS["ps4_multi_head_attention"], by_layer)
     assert "which this task asks you to write out" in lost["what is not allowed"]
 
 
@@ -125,14 +94,14 @@ def test_torchs_layer_for_several_heads_is_known_by_its_calls():
     [attend.draw_without_mask, attend.draw_masks, attend.draw_hidden, attend.draw_large_scores],
 )
 def test_attention_matches_torch(draw):
-    for query, key, value, mask in _arguments(draw):
+    for query, key, value, mask in arguments(draw):
         expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         tight = {"rtol": 1e-4, "atol": 1e-5} if query.dtype is torch.float32 else {}
         torch.testing.assert_close(attend.attend(query, key, value, mask), expected, **tight)
 
 
 def test_dot_attention_matches_torch():
-    for query, keys, values in _arguments(dot_attention.draw_reads):
+    for query, keys, values in arguments(dot_attention.draw_reads):
         _, weights, context = dot_attention.dot_attention(query, keys, values)
         expected = F.scaled_dot_product_attention(query[:, None], keys, values, scale=1.0)[:, 0]
         tight = {"rtol": 1e-4, "atol": 1e-5} if query.dtype is torch.float32 else {}
@@ -141,7 +110,7 @@ def test_dot_attention_matches_torch():
 
 
 def test_multi_head_attention_matches_torchs_layer_and_the_packages():
-    for x, weights, n_heads, mask in _arguments(multi_head_attention.draw_all):
+    for x, weights, n_heads, mask in arguments(multi_head_attention.draw_all):
         D = x.shape[-1]
         theirs = nn.MultiheadAttention(D, n_heads, bias=False, batch_first=True, dtype=x.dtype)
         ours = MultiHeadAttention(D, n_heads, has_bias=False).to(x.dtype)
@@ -229,10 +198,10 @@ def test_every_draw_has_the_hard_cases():
         beams = [case.inputs for case in beam_search.draw_beams(rng)]
         greedy = [_best(inputs, 1) for inputs in beams]
         assert any(a != _best(inputs, 3) for a, inputs in zip(greedy, beams, strict=True))
-        for query, key, value, mask in _arguments(attend.draw_hidden, seed):
+        for query, key, value, mask in arguments(attend.draw_hidden, seed):
             naive = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1) @ value
             assert not torch.allclose(naive, attend.attend(query, key, value, mask))
-        assert all((~mask).all(dim=-1).any() for *_, mask in _arguments(attend.draw_nowhere, seed))
+        assert all((~mask).all(dim=-1).any() for *_, mask in arguments(attend.draw_nowhere, seed))
 
 
 def _best(inputs, n_beams):
@@ -358,11 +327,10 @@ def test_numbers_of_the_question_in_words_are_right():
         ("multi_head_attention", "The scale is taken from the whole width.", "width of a head"),
     ],
 )
-def test_visible_tests_name_what_is_wrong(release, item, mistake, message):
-    _, namespace = run_cells(release.solution)
-    cell = next(cell for cell in release.student.cells if cell.id == f"ps4_{item}")
+def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message):
+    check = CHECKS[f"ps4_{item}"]
     with pytest.raises(AssertionError, match=message):
-        exec(cell.source, {**namespace, item: CHECKS[cell.id].mistake(mistake).implementation})
+        visible_tests(check, check.mistake(mistake).implementation)
 
 
 def test_workshop_refuses_what_does_not_fit_in_one_line_with_both_shapes(release):
@@ -394,13 +362,11 @@ def test_solution_notebook_runs_whole_and_agrees_with_the_package(release, is_lo
         for cell in notebook.cells:
             for switch in ("LONG", "RUN_CHALLENGE"):
                 cell.source = cell.source.replace(f"{switch} = False", f"{switch} = True")
-    notebook = NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    printed, n_pictures = run_whole(notebook)
     assert "both copies agree" in printed
     at_last = float(re.search(r"at first, ([\d.]+) at last", printed)[1])
     assert at_last == pytest.approx(loss, abs=0.011)  # as printed, and rounding may turn a digit
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
+    assert n_pictures == 3
     texts = re.findall(r"beams, score [-\d.]+: One day, (.+)", printed)
     assert (texts[0] == texts[1]) == (not is_long)
     if is_long:

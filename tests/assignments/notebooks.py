@@ -1,14 +1,23 @@
 """Run a notebook's cells, and ask answers what the checks ask, in this process."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from autograder.authoring.checks import Case, Check
 from autograder.authoring.notebooks import is_ungraded_work
+from autograder.grading.judge import ItemJudge
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.probe import probe_or_failure
+from autograder.records import Observation, Verdict
+
+JUDGE = ItemJudge()
+_UNNAMED: dict[int, tuple[Check, Check]] = {}  # an id stands for a check as long as it is kept, too
 
 
 def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, Any]]:
@@ -24,6 +33,14 @@ def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, A
     return errors, namespace
 
 
+def run_whole(notebook: NotebookNode) -> tuple[str, int]:
+    """Run all cells in a kernel; return what they print, and how many pictures they show."""
+    done = NotebookClient(notebook.copy(), timeout=600, kernel_name="python3").execute()
+    outputs = [output for cell in done.cells for output in cell.get("outputs", ())]
+    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    return printed, sum("image/png" in output.get("data", {}) for output in outputs)
+
+
 def ask(request: ProbeRequest, answer: Any) -> Any:
     """Probe an answer on inputs of its own, which it may change; return what it gives, or why not.
 
@@ -32,3 +49,31 @@ def ask(request: ProbeRequest, answer: Any) -> Any:
     own = dataclasses.replace(request, inputs=wire.normal_form(request.inputs))
     value = probe_or_failure(own, {request.target: answer})
     return value if isinstance(value, Failure) else wire.normal_form(value)
+
+
+def grade(check: Check, answer: Any, seed: int, ask: Callable[..., Any] = ask) -> Verdict:
+    """Ask an answer every question, and judge it."""
+    seen = [
+        Observation(request.item, request.part, request.case, ask(request, answer))
+        for request in JUDGE.requests(check, seed)
+    ]
+    verdict = JUDGE.verdict(check, seed, seen)
+    assert not verdict.fault
+    return verdict
+
+
+def unnamed(check: Check) -> Check:
+    """Return the check without mistakes: none is asked whether an answer resembles it."""
+    pair = check, dataclasses.replace(check, mistakes=())
+    return _UNNAMED.setdefault(id(check), pair)[1]
+
+
+def parts_lost(check: Check, answer: Any, seed: int = 11) -> dict[str, str]:
+    """Return what a student reads of each part that an answer fails."""
+    parts = grade(unnamed(check), answer, seed).parts
+    return {part.part: part.message for part in parts if not part.passed}
+
+
+def arguments(draw: Callable[[np.random.Generator], Sequence[Case]], seed: int = 4) -> list[Any]:
+    """Return the arguments of each case that is drawn."""
+    return [case.inputs["arguments"] for case in draw(np.random.default_rng(seed))]

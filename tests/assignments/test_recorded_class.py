@@ -19,16 +19,16 @@ import pytest
 from autograder.authoring.checks import Check
 from autograder.authoring.course import find_course
 from autograder.authoring.release import Release, build
-from autograder.grading.judge import ItemJudge, submission_seed
+from autograder.grading.judge import submission_seed
 from autograder.inside.messages import Failure
-from autograder.records import Observation
-from tests.assignments.notebooks import ask, run_cells
-
-JUDGE = ItemJudge()
+from tests.assignments.notebooks import ask, grade, run_cells
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 RECORD = Path(__file__).with_name("recorded_class.json")
 SALTS = ("first", "second")
+FEWEST = {"ps1": (8, 4), "ps2": (10, 3), "ps3": (11, 4)}  # mistakes, alternatives; else 10 and 6
+RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))  # a set made later need not be in it
+CHECKS = {c.item: c for name in COURSE.sets() for c in COURSE.problem_set(name).checks}
 CPU_SECONDS = 1.0  # that one question may take; all but endless answers take milliseconds
 
 
@@ -48,14 +48,9 @@ def known_answers(check: Check, release: Release) -> Iterator[tuple[str, Any]]:
             yield f"{kind}: {answer.name}", answer.implementation
 
 
-def grade(check: Check, answer: Any, seed: int, name: str) -> str:
+def earned(check: Check, answer: Any, seed: int, name: str) -> str:
     """Judge one answer; return points, a digit for each part, and the misconception, if any."""
-    observations = [
-        Observation(request.item, request.part, request.case, _within_limit(request, answer))
-        for request in JUDGE.requests(check, seed)
-    ]
-    verdict = JUDGE.verdict(check, seed, observations)
-    assert not verdict.fault
+    verdict = grade(check, answer, seed, ask=_within_limit)
     parts = "".join("01"[part.passed] for part in verdict.parts)
     named = verdict.misconception.name if verdict.misconception else ""
     named = "its own" if f"wrong: {named}" == name else named
@@ -66,6 +61,13 @@ def test_every_item_of_a_recorded_set_is_recorded():
     recorded = set(RECORDED[SALTS[0]])
     sets = {item.partition("_")[0] for item in recorded}
     assert {item for item in CHECKS if item.partition("_")[0] in sets} == recorded
+
+
+@pytest.mark.parametrize("item", CHECKS)
+def test_item_has_ten_mistakes_and_six_alternatives(item):
+    n_mistakes, n_alternatives = FEWEST.get(item.partition("_")[0], (10, 6))
+    assert len(CHECKS[item].mistakes) >= n_mistakes
+    assert len(CHECKS[item].alternatives) >= n_alternatives
 
 
 def _within_limit(request: Any, answer: Any) -> Any:
@@ -87,12 +89,8 @@ def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
     """Judge every known answer to an item, by the name that it has in the record."""
     seed = submission_seed(salt, "ada", release.name)
     return {
-        name: grade(check, answer, seed, name) for name, answer in known_answers(check, release)
+        name: earned(check, answer, seed, name) for name, answer in known_answers(check, release)
     }
-
-
-RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))  # a set made later need not be in it
-CHECKS = {c.item: c for name in COURSE.sets() for c in COURSE.problem_set(name).checks}
 
 
 @pytest.mark.parametrize(

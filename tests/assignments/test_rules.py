@@ -8,9 +8,7 @@ from autograder.authoring import rules
 from autograder.authoring.course import find_course
 from autograder.authoring.notebooks import grading
 from autograder.authoring.release import ReleasedSet
-from autograder.grading.judge import ItemJudge
-from autograder.records import Observation
-from tests.assignments.notebooks import ask
+from tests.assignments.notebooks import grade
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 SETS = {name: ReleasedSet(COURSE, name) for name in COURSE.sets()}
@@ -69,13 +67,8 @@ def test_every_task_that_does_not_allow_something_has_the_rule(name):
     ],
 )
 def test_right_result_by_what_is_not_allowed_is_worth_half(item, mistake, complaint):
-    check, judge = CHECKS[item], ItemJudge()
-    answer = check.mistake(mistake).implementation
-    seen = [
-        Observation(request.item, request.part, request.case, ask(request, answer))
-        for request in judge.requests(check, 11)
-    ]
-    verdict = judge.verdict(check, 11, seen)
+    check = CHECKS[item]
+    verdict = grade(check, check.mistake(mistake).implementation, 11)
     (broken,) = (part for part in verdict.parts if not part.passed)
     assert broken.part == rules.NAME and complaint in broken.message
     assert verdict.points == check.points / 2

@@ -1,40 +1,62 @@
 """The same mistake costs every student the same, whatever is drawn for them."""
 
-import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from autograder.authoring.checks import Check
 from autograder.authoring.course import find_course
-from autograder.grading.judge import ItemJudge, submission_seed
-from autograder.records import Observation
-from tests.assignments.notebooks import ask
+from autograder.grading.judge import submission_seed
+from tests.assignments.notebooks import grade, unnamed
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 CHECKS = [check for name in COURSE.sets() for check in COURSE.problem_set(name).checks]
 SALTS = [f"salt {number}" for number in range(10)]
 
 
+# Texts of any length are drawn there, and the sizes of a mask.
+SIZES_ARE_DRAWN = ("ps1_", "ps2_", "ps4_causal_mask")
+
+
+def each_of(checks):
+    return pytest.mark.parametrize("check", checks, ids=[check.item for check in checks])
+
+
+def _shape(value):
+    """Say all of a value but the numbers in it."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.dtype
+    if isinstance(value, dict):
+        return {key: _shape(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shape(part) for part in value]
+    return type(value)
+
+
+@each_of([check for check in CHECKS if not check.item.startswith(SIZES_ARE_DRAWN)])
+def test_cases_have_the_same_sizes_for_everybody(check: Check):
+    for part in check.parts:
+        drawn = [
+            [(case.label, _shape(case.inputs)) for case in part.inputs(np.random.default_rng(seed))]
+            for seed in (1, 2)
+        ]
+        assert drawn[0] == drawn[1], part.name
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("check", CHECKS, ids=[check.item for check in CHECKS])
+@each_of(CHECKS)
 def test_mistake_loses_the_same_points_under_ten_salts(check: Check):
     name = check.item.partition("_")[0]
-    # Which mistake is named follows from the answers alone, and takes most of the time to find.
-    judge, unnamed = ItemJudge(), dataclasses.replace(check, mistakes=())
     found: dict[str, set[tuple[float, tuple[str, ...]]]] = {}
     for salt in SALTS:
         seed = submission_seed(salt, "ada", name)
-        requests = judge.requests(unnamed, seed)
         for mistake in check.mistakes:
             if mistake.endless:
                 continue
-            seen = [
-                Observation(r.item, r.part, r.case, ask(r, mistake.implementation))
-                for r in requests
-            ]
-            verdict = judge.verdict(unnamed, seed, seen)
-            assert not verdict.fault
+            # Which mistake is named follows from the answers, and takes most of the time to find.
+            verdict = grade(unnamed(check), mistake.implementation, seed)
             lost = tuple(part.part for part in verdict.parts if not part.passed)
             found.setdefault(mistake.name, set()).add((verdict.points, lost))
     assert {name: grades for name, grades in found.items() if len(grades) > 1} == {}

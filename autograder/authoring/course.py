@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autograder.authoring.checks import ProblemSet
+from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.records import CheckFault, GraderError
 
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
@@ -116,6 +117,81 @@ class Course:
         return name
 
 
+@dataclass(frozen=True)
+class NbgraderCourse(Course):
+    """A course as nbgrader keeps it: `source/<assignment>/<notebook>.ipynb`, and no checks.
+
+    A set is one notebook, named as `autograder.authoring.notebooks.assignment_and_notebook` says.
+
+    Attributes:
+        by_hand: of the test cells those that are left to people, as (set, cell, why).
+    """
+
+    by_hand: tuple[tuple[str, str, str], ...] = ()
+
+    def sets(self) -> tuple[str, ...]:
+        """Names of all notebooks, in order."""
+        return tuple(sorted(self._sources()))
+
+    def of_assignment(self, assignment: str) -> tuple[str, ...]:
+        """Names of the notebooks of an assignment, in order.
+
+        Raises:
+            GraderError: if there is no such assignment; the message lists those that there are.
+        """
+        of = {name: assignment_and_notebook(name)[0] for name in self.sets()}
+        found = tuple(name for name in of if assignment in (name, of[name]))
+        if not found:
+            known = ", ".join(dict.fromkeys(of.values()))
+            source = self.folder / "source"
+            raise GraderError(f"no assignment {assignment!r} in {source}; it has: {known}")
+        return found
+
+    def source(self, name: str) -> Path:
+        """Path of a set's source notebook.
+
+        Raises:
+            GraderError: if the course has no such notebook; the message lists those it has.
+        """
+        sources = self._sources()
+        if name not in sources:
+            known = ", ".join(sorted(sources))
+            raise GraderError(f"no notebook {name!r} in {self.folder / 'source'}; it has: {known}")
+        return sources[name]
+
+    def left_to_people(self, name: str) -> dict[str, str]:
+        """Return, of a set's test cells, those that only a person can grade, and why."""
+        return {cell: why for own, cell, why in self.by_hand if own == name}
+
+    def check_files(self, name: str) -> tuple[Path, ...]:
+        """Return no files: the tests stand in the source notebook."""
+        return ()
+
+    def _sources(self) -> dict[str, Path]:
+        found = {}
+        for path in self.folder.glob("source/*/*.ipynb"):
+            assignment, notebook = path.parent.name, path.stem
+            if not assignment.startswith(".") and not notebook.startswith("."):
+                same = assignment == notebook
+                found[assignment if same else f"{assignment}+{notebook}"] = path
+        return found
+
+
+def find_course_with_checks(folder: Path | None = None) -> Course:
+    """Return the course, as `find_course` does, if its sets have checks.
+
+    Raises:
+        GraderError: if there is none, or it is one for nbgrader alone.
+    """
+    course = find_course(folder)
+    if isinstance(course, NbgraderCourse):
+        raise GraderError(
+            f"{course.folder} is a course for nbgrader, whose sets have no checks; "
+            "`autograder grade --nbgrader` runs its tests as they are"
+        )
+    return course
+
+
 def find_course(folder: Path | None = None) -> Course:
     """Return the course in `folder`, or else the one that the surroundings name.
 
@@ -128,9 +204,13 @@ def find_course(folder: Path | None = None) -> Course:
     named = folder or os.environ.get(COURSE_VARIABLE)
     if named is not None:
         path = Path(named).resolve()
-        if not Course(path).sets():
-            raise GraderError(f"{path} is no course folder: no folder in it has a notebook.py")
-        return Course(path)
+        for kind in (Course, NbgraderCourse):
+            if kind(path).sets():
+                return kind(path)
+        raise GraderError(
+            f"{path} is no course folder: no folder in it has a notebook.py, and it has no "
+            "source/<assignment>/<notebook>.ipynb, as a course for nbgrader has"
+        )
     here = Path.cwd()
     for above in (here, *here.parents):
         course = Course(above / "assignments")

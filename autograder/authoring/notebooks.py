@@ -11,6 +11,15 @@ from nbformat import NotebookNode
 UNGRADED_TAG = "workshop"
 
 
+def assignment_and_notebook(name: str) -> tuple[str, str]:
+    """Return what nbgrader calls a set: its assignment, and the notebook in that assignment.
+
+    Where the two differ, a set is named `assignment+notebook`: nbgrader allows no + in either.
+    """
+    assignment, _, notebook = name.partition("+")
+    return assignment, notebook or assignment
+
+
 def as_text(notebook: NotebookNode) -> str:
     """Return the notebook file's text, as nbgrader writes it."""
     text: str = nbformat.writes(notebook, version=4)  # type: ignore[no-untyped-call]

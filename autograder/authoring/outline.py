@@ -8,7 +8,12 @@ from typing import Self
 from nbformat import NotebookNode
 
 from autograder.authoring.checks import ProblemSet
-from autograder.authoring.notebooks import grading, is_answer, is_graded
+from autograder.authoring.notebooks import (
+    assignment_and_notebook,
+    grading,
+    is_answer,
+    is_graded,
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,12 @@ class Outline:
     def points(self) -> float:
         """Points of the whole set."""
         return sum(item.points for item in self.items)
+
+    @property
+    def page(self) -> str:
+        """Where a student's page lies below the student's folder, in nbgrader's layout."""
+        assignment, notebook = assignment_and_notebook(self.name)
+        return f"{assignment}/{notebook}.html"
 
     @property
     def titles(self) -> dict[str, str]:

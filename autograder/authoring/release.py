@@ -36,8 +36,10 @@ from nbgrader.preprocessors import (
 )
 
 from autograder.authoring.checks import ProblemSet
-from autograder.authoring.course import Course
+from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.late_policy import Policy, read_policy
+from autograder.authoring.locked_tests import locked_tests
+from autograder.authoring.nbgrader_source import handed_out_files, read_nbgrader_source
 from autograder.authoring.notebooks import (
     as_text,
     defines,
@@ -91,8 +93,13 @@ class ReleasedSet:
 
     @cached_property
     def problem_set(self) -> ProblemSet:
-        """The checks."""
-        return self.course.problem_set(self.name)
+        """The checks; of a notebook written for nbgrader, its test cells as they are."""
+        if not isinstance(self.course, NbgraderCourse):
+            return self.course.problem_set(self.name)
+        left = self.course.left_to_people(self.name)
+        checks, _ = locked_tests(self.notebooks.recorded)
+        graded = tuple(check for check in checks if check.item not in left)
+        return ProblemSet(self.name, self.name, graded)
 
     @cached_property
     def notebooks(self) -> Release:
@@ -101,7 +108,10 @@ class ReleasedSet:
         Raises:
             GraderError: if there is no such set, or as `build`.
         """
-        return build(self.course.source(self.name))
+        source = self.course.source(self.name)
+        if isinstance(self.course, NbgraderCourse):
+            return versions(read_nbgrader_source(source), source, self.name)
+        return build(source)
 
     @cached_property
     def outline(self) -> Outline:
@@ -110,8 +120,15 @@ class ReleasedSet:
 
     @cached_property
     def targets(self) -> dict[str, str]:
-        """For each autograded item, the name that its answer defines."""
-        return {check.item: check.target for check in self.problem_set.checks}
+        """For each autograded item, the name that its answer defines, where its check says so."""
+        return {check.item: check.target for check in self.problem_set.checks if check.target}
+
+    @cached_property
+    def setup(self) -> tuple[str, ...]:
+        """Code that runs before a student's: it writes the files that were handed out."""
+        if not isinstance(self.course, NbgraderCourse):
+            return ()
+        return handed_out_files(self.course.source(self.name).parent)
 
     @cached_property
     def policy(self) -> Policy:
@@ -153,6 +170,18 @@ def build(path: Path) -> Release:
         raise GraderError(f"{path}: " + "; ".join(broken))
     for cell in filter(is_autograded, source.cells):
         cell.source += _HIDDEN_TESTS.format(set=name, item=grading(cell)["grade_id"])
+    return versions(source, path, name)
+
+
+def versions(source: NotebookNode, path: Path, name: str) -> Release:
+    """Make all versions of an nbgrader source notebook.
+
+    Args:
+        path: where it was read.
+
+    Raises:
+        GraderError: if nbgrader refuses it; says why.
+    """
     try:
         locked = _run([LockCells], source)
         recorded = _run([ClearSolutions, ClearOutput, CheckCellMetadata, ComputeChecksums], locked)

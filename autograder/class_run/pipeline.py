@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring.notebooks import as_text
+from autograder.authoring.course import NbgraderCourse
+from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.cluster import grade_on_cluster
@@ -243,9 +244,10 @@ class _StudentPages:
 
     def write(self, graded: Graded) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
-        grade, repaired, name = graded.grade, self._repaired(graded), self._released.name
+        grade, repaired = graded.grade, self._repaired(graded)
         # nbgrader's layout, so that its release_feedback and formgrader find the files.
-        place = Path(grade.student, name)
+        assignment, name = assignment_and_notebook(self._released.name)
+        place = Path(grade.student, assignment)
         given = self._by_hand.get(grade.student, {})
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
         write_if_new(self._out / "feedback" / place / f"{name}.html", html.encode())
@@ -292,9 +294,12 @@ class _Ledger:
 
 
 def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
-    """What is to be said about due dates, once for the whole class."""
+    """What is to be said about tests and due dates, once for the whole class."""
     here = {arrival.task.submission.student for arrival in received}
-    name = released.name
+    name, course = released.name, released.course
+    if isinstance(course, NbgraderCourse):
+        for cell, why in course.left_to_people(name).items():
+            yield f"{cell} is left for people to grade: {why}"
     for student in released.policy.extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from autograder.authoring.course import find_course
+from autograder.authoring.course import NbgraderCourse, find_course, find_course_with_checks
 from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, report_errors
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
@@ -33,15 +33,29 @@ _trusting = click.option(
     "  autograder grade ps1 --submissions submissions.zip         from Canvas or Moodle\n"
     "  autograder grade ps1 --submissions /srv/nbgrader/exchange/lm/inbound\n"
     "  autograder grade ps1 --submissions downloads/ps1 --dry-run\n"
-    "  autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C"
+    "  autograder grade ps1 --submissions downloads/ps1 --watch   until Ctrl-C\n"
+    "  autograder grade hw1 --nbgrader ~/my-course       no checks: nbgrader's own test cells\n"
+    "\n"
+    "With --nbgrader the test cells of source/SET/ run in the sandbox, each in a process of its "
+    "own after the student's cells. Their assertions, hidden ones too, meet student code there: "
+    "machine, gradebook and class are safe from it, and marks are safer than under nbgrader, but "
+    "code written to deceive can still forge them. Cells that the course's own solution does not "
+    "pass are left for people to grade."
 )
 @click.argument("name", metavar="SET")
 @click.option(
     "--submissions",
     type=click.Path(path_type=Path),
-    required=True,
     help="Folder or zip file: <student>.ipynb, <student>/*.ipynb, nbgrader's submitted/ or its "
     "exchange's inbound/, or what Canvas or Moodle download.",
+)
+@click.option(
+    "--nbgrader",
+    "nbgrader_course",
+    type=click.Path(path_type=Path),
+    metavar="COURSE",
+    help="Grade an assignment of this folder that was written for nbgrader. Without other options "
+    "it is COURSE/submitted that is read, and COURSE's own gradebook that is written.",
 )
 @click.option(
     "--layout",
@@ -76,7 +90,8 @@ _trusting = click.option(
 def grade(
     folder: Path | None,
     name: str,
-    submissions: Path,
+    submissions: Path | None,
+    nbgrader_course: Path | None,
     no_sandbox: bool,
     watch: bool,
     dry_run: bool,
@@ -100,21 +115,42 @@ def grade(
 
         fork_server.prepare()  # it loads while this process does
     from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.own_solution import with_working_tests
     from autograder.class_run.settings import Settings
     from autograder.grading.grader import Confinement
 
+    course = NbgraderCourse(nbgrader_course.resolve()) if nbgrader_course else find_course(folder)
+    if not course.sets():
+        source = "source/<assignment>/<notebook>.ipynb"
+        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {source}")
+    if isinstance(course, NbgraderCourse):
+        submissions = submissions or course.folder / "submitted"
+        chosen["out"] = course.folder if _is_default("out") else chosen["out"]
+    if submissions is None:
+        raise click.UsageError("say where the notebooks are: --submissions")
     settings = Settings(confinement=Confinement(trusted=no_sandbox), **chosen)
     if watch and (dry_run or not settings.resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
-    released = ReleasedSet(find_course(folder), name)
-    if dry_run:
-        sys.exit(_show_plan(released, submissions, settings, as_json))
-    if watch:
-        sys.exit(_watch(released, submissions, settings, as_json))
+    names = course.of_assignment(name) if isinstance(course, NbgraderCourse) else (name,)
+    if watch and len(names) > 1:
+        raise click.UsageError(f"--watch grades one notebook; name one of {', '.join(names)}")
+    codes = set()
     try:
-        sys.exit(_grade_once(released, submissions, settings, as_json))
+        for one in names:
+            released = ReleasedSet(course, one)
+            if isinstance(course, NbgraderCourse):
+                hiding = settings.hiding(submissions)
+                released = with_working_tests(course, one, hiding.confinement)
+            run = _show_plan if dry_run else _watch if watch else _grade_once
+            codes.add(run(released, submissions, settings, as_json))
     except KeyboardInterrupt:
         raise GraderError("stopped by Ctrl-C before all was graded") from None
+    sys.exit(max(codes))
+
+
+def _is_default(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.DEFAULT
 
 
 def _grade_once(
@@ -290,7 +326,7 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     from autograder.cli import output
     from autograder.reports.similarity_report import examine
 
-    found = examine(ReleasedSet(find_course(folder), name), out)
+    found = examine(ReleasedSet(find_course_with_checks(folder), name), out)
     if as_json:
         click.echo(json.dumps(output.plain_report(found), indent=1))
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.authoring.course import Course, find_course
+from autograder.authoring.course import Course, find_course_with_checks
 from autograder.cli.options import (
     FINDINGS,
     NO_SANDBOX,
@@ -44,7 +44,7 @@ def release(
     """
     from autograder.authoring.release import ReleasedSet, lint, write
 
-    course, found = find_course(folder), {}
+    course, found = find_course_with_checks(folder), {}
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         complaints = lint(released.notebooks, released.problem_set)
@@ -108,7 +108,7 @@ def check(
     from autograder.validation.check_report import plain_report, print_report
     from autograder.validation.check_set import check_set
 
-    course, broken, plain = find_course(folder), False, []
+    course, broken, plain = find_course_with_checks(folder), False, []
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         report = check_set(

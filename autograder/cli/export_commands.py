@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.authoring.course import find_course
+from autograder.authoring.course import find_course, find_course_with_checks
 from autograder.cli.options import FINDINGS, json_option, note, out_option, report_errors
 from autograder.lms.export import ExportRequest, export_formats
 from autograder.lms.gradescope_package import VISIBILITIES
@@ -131,7 +131,7 @@ def gradescope(folder: Path | None, name: str, visibility: str, out: Path, as_js
     """
     from autograder.lms.gradescope_package import write_package
 
-    path = write_package(find_course(folder), name, out, visibility)
+    path = write_package(find_course_with_checks(folder), name, out, visibility)
     n_bytes = path.stat().st_size
     if as_json:
         click.echo(json.dumps({"problem_set": name, "package": str(path), "bytes": n_bytes}))

@@ -12,9 +12,11 @@ from typing import Self
 from nbformat import NotebookNode
 
 from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
+from autograder.grading.locked_judge import LockedJudge
 from autograder.grading.private_paths import private_packages, reference_packages, repository
 from autograder.grading.visible_tests import differences, visible_requests, visible_tests
 from autograder.inside.messages import Failure, ProbeRequest
@@ -93,7 +95,8 @@ class Grader:
         course, student = released.course, released.notebooks.student
         self._released = released
         self._references = reference_packages(released.problem_set.checks)
-        self._judge = ItemJudge(self._references)
+        judge = LockedJudge if isinstance(course, NbgraderCourse) else ItemJudge
+        self._judge = judge(self._references)
         self._visible = visible_tests(student)
         self._sandbox = Sandbox(
             libraries=libraries_for(released.problem_set, student),

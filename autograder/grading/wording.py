@@ -9,16 +9,23 @@ from autograder.authoring.checks import Check, Part
 from autograder.inside.messages import Failure
 
 
+def known_exception(name: str) -> str:
+    """Return the name if it is that of one of Python's own exceptions, else nothing.
+
+    Any other may be a word that student code has chosen.
+    """
+    is_one = isinstance(getattr(builtins, name, None), type) and name.endswith(
+        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
+    )
+    return name if is_one else ""
+
+
 def describe_failure(check: Check, failure: Failure) -> str:
     """Say what came instead of a value. The failure's own text is the student code's: not shown.
 
     It could carry the hidden inputs or the probe's source into the feedback.
     """
-    name = failure.message.partition(":")[0]
-    known = isinstance(getattr(builtins, name, None), type) and name.endswith(
-        ("Error", "Exception", "Exit", "Interrupt", "Iteration")
-    )
-    raises = f"raises {name if known else 'an exception'}"
+    raises = f"raises {known_exception(failure.message.partition(':')[0]) or 'an exception'}"
     return {
         "missing": f"{check.target} is not defined",
         "exception": f"{check.target} {raises}",

@@ -34,7 +34,8 @@ class ProbeRequest:
     """Run this probe on the student's object `target` with these inputs.
 
     Attributes:
-        target: name that the student's notebook must define.
+        target: name that the student's notebook must define; if empty, the probe is given all
+            that the notebook has defined.
         source: Python source of the probe, a function of (implementation, inputs).
         seconds: of CPU time.
         references: packages that hold the right answer; what is imported from them is none.

@@ -44,11 +44,11 @@ def _compiled(source: str) -> tuple[CodeType, str]:
 
 
 def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
-    """Probe what `namespace` holds under the request's target; a Failure if that breaks."""
-    if request.target not in namespace:
+    """Probe what `namespace` holds under the request's target, or all of it; or a Failure."""
+    if request.target and request.target not in namespace:
         return Failure("missing", f"{request.target} is not defined")
     try:
-        implementation = namespace[request.target]
+        implementation = namespace[request.target] if request.target else namespace
         if package_of(implementation) in request.references:
             return Failure("imported", f"{request.target} is imported")
         return call_probe(request.source, implementation, request.inputs, seed_of(request))

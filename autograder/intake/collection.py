@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, read_time, recognise, unwrapped
 from autograder.records import GraderError, SubmissionRefused
@@ -67,8 +68,9 @@ def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Deli
         GraderError: if it does not exist, cannot be read or holds nothing of the kind.
     """
     found = unwrapped(contents(place), from_zip=place.is_file())
-    layout = layout or recognise(found, problem_set)
-    students, remarks = by_student(found, layout, problem_set)
+    assignment, _ = assignment_and_notebook(problem_set)
+    layout = layout or recognise(found, assignment)
+    students, remarks = by_student(found, layout, assignment)
     if not students:
         raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
@@ -118,7 +120,13 @@ def read_notebook(found: Collected) -> bytes:
 
 def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
     """Pick the notebook among a student's files: one that can be read, named for the set."""
-    notebooks = [(name, file) for name, file in handed.files if name.endswith(".ipynb")]
+    assignment, notebook = assignment_and_notebook(problem_set)
+    ending = ".ipynb" if notebook == assignment else f"{notebook}.ipynb"
+    notebooks = [
+        (name, file)
+        for name, file in handed.files
+        if name.endswith(".ipynb") and ending in (".ipynb", name)
+    ]
     if layout in (Layout.PLAIN, Layout.NBGRADER):
         of_set = [(name, file) for name, file in notebooks if len(file.parts) == 3]
         notebooks = [
@@ -128,7 +136,7 @@ def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Co
     usable = notebooks or [(name, file) for name, file in handed.files if file.refusal]
     if not usable:
         return Collected(student, None, (_nothing(handed), *handed.reasons))
-    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], problem_set))
+    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook))
     reasons = list(handed.reasons)
     if len(usable) > 1:
         names = ", ".join(sorted(other for other, _ in usable))
@@ -147,10 +155,10 @@ def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Co
     )
 
 
-def _rank(name: str, file: Delivered, problem_set: str) -> tuple[object, ...]:
+def _rank(name: str, file: Delivered, notebook: str) -> tuple[object, ...]:
     stem = name.removesuffix(".ipynb")
     # A platform numbers what is handed in again: ps1-2.ipynb.
-    likeness = (stem != problem_set, not stem.startswith(problem_set))
+    likeness = (stem != notebook, not stem.startswith(notebook))
     return bool(file.refusal), *likeness, name, file.parts
 
 

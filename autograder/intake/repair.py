@@ -36,7 +36,8 @@ class RepairedNotebook:
     """A submission ready to be run.
 
     Attributes:
-        cells: code to run, in order: the student's, and locked cells as they were released.
+        cells: code to run, in order: what sets the notebook up, then the student's, and locked
+            cells as they were released.
         answers: for each item, the student's code that answers it (for feedback).
         blank: items and hand-graded questions that were left as they were released.
         reasons: what was repaired or ignored.
@@ -365,7 +366,7 @@ def _assemble(
 ) -> RepairedNotebook:
     student, targets = released.notebooks.student, released.targets
     templates = {cell.id: cell for cell in student.cells}
-    to_run, answers = [], dict.fromkeys(targets, "")
+    to_run, answers = list(released.setup), dict.fromkeys(targets, "")
     blank: set[str] = set()
     for cell in cells:
         template = templates.get(cell.origin or "")

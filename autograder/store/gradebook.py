@@ -24,7 +24,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import contains_eager, selectinload
 
-from autograder.authoring.notebooks import grading, is_answer
+from autograder.authoring.notebooks import assignment_and_notebook, grading, is_answer
 from autograder.records import (
     FinalScore,
     Grade,
@@ -88,16 +88,17 @@ class Gradebook:
         Raises:
             GraderError: if a cell is gone for which somebody has given points by hand.
         """
+        assignment, notebook = assignment_and_notebook(name)
         with _report_errors(self.url):
             dates = {} if due is None else {"duedate": _naive(due)}
-            self._book.update_or_create_assignment(name, **dates)
+            self._book.update_or_create_assignment(assignment, **dates)
             kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
-            self._book.update_or_create_notebook(name, name, kernelspec=kernel)
+            self._book.update_or_create_notebook(notebook, assignment, kernelspec=kernel)
             kept: set[tuple[str, str]] = set()
             for cell in recorded.cells:
                 for kind, values in _rows(cell):
                     update = getattr(self._book, f"update_or_create_{kind}")
-                    update(cell.metadata.nbgrader["grade_id"], name, name, **values)
+                    update(cell.metadata.nbgrader["grade_id"], notebook, assignment, **values)
                     kept.add((kind, cell.metadata.nbgrader["grade_id"]))
             self._remove_others(name, kept)
             self._complete_submissions(name)
@@ -119,7 +120,7 @@ class Gradebook:
                 self._book.db.expunge_all()  # or memory would grow with the class
 
     def _record_some(self, name: str, marked: Mapping[str, tuple[Grade, frozenset[str]]]) -> None:
-        notebook = self._book.find_notebook(name, name)
+        notebook = self._find(name)
         cells = {cell.id: cell.name for cell in _cells(notebook)}
         rows = self._submitted(notebook, marked)
         for student, (grade, blank) in marked.items():
@@ -152,9 +153,11 @@ class Gradebook:
         rows = {row.assignment.student_id: row for row in found}
         known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(students))))
         db.add_all([api.Student(id=student) for student in students if student not in known])
+        handed_in = select(api.SubmittedAssignment).filter_by(assignment_id=notebook.assignment_id)
+        with_others = {one.student_id: one for one in db.scalars(handed_in)}
         for student in students:
             if student not in rows:
-                rows[student] = _new_submission(notebook, student)
+                rows[student] = _new_submission(notebook, student, with_others.get(student))
                 db.add(rows[student])
         return rows
 
@@ -178,8 +181,13 @@ class Gradebook:
                 found.setdefault(student, {})[cell] = given
         return found
 
+    def _find(self, name: str) -> Any:
+        assignment, notebook = assignment_and_notebook(name)
+        return self._book.find_notebook(notebook, assignment)
+
     def _rows_of(self, problem_set: str, table: Any, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield student, cell and these columns of every grade or comment of a set."""
+        assignment, notebook = assignment_and_notebook(problem_set)
         wanted = [getattr(table, name) for name in columns]
         query = (
             select(api.SubmittedAssignment.student_id, api.BaseCell.name, *wanted)
@@ -187,7 +195,8 @@ class Gradebook:
             .join(api.SubmittedNotebook.assignment)
             .join(api.SubmittedAssignment.assignment)
             .join(api.BaseCell, api.BaseCell.id == table.cell_id)
-            .where(api.Assignment.name == problem_set)
+            .join(api.SubmittedNotebook.notebook)
+            .where(api.Assignment.name == assignment, api.Notebook.name == notebook)
         )
         yield from self._book.db.execute(query)
 
@@ -197,14 +206,15 @@ class Gradebook:
             return frozenset(self._book.db.scalars(select(api.Student.id)))
 
     def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
-        """Return what each submission counts, as formgrader does."""
+        """Return what each submission counts, as formgrader does, with all its notebooks."""
+        assignment, _ = assignment_and_notebook(problem_set)
         with _report_errors(self.url):
-            found = self._book.assignment_submissions(problem_set)
+            found = self._book.assignment_submissions(assignment)
             scores = [_final_score(submission) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
 
     def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:
-        notebook = self._book.find_notebook(name, name)
+        notebook = self._find(name)
         for kind in ("grade_cell", "solution_cell", "task_cell", "source_cell"):
             for cell in list(getattr(notebook, f"{kind}s")):
                 if (kind, cell.name) in kept:
@@ -223,7 +233,7 @@ class Gradebook:
 
     def _complete_submissions(self, name: str) -> None:
         """Give submissions that were recorded earlier a row for each cell that is new."""
-        db, notebook = self._book.db, self._book.find_notebook(name, name)
+        db, notebook = self._book.db, self._find(name)
         submitted = api.SubmittedNotebook.id
         everybody = set(
             db.scalars(select(submitted).where(api.SubmittedNotebook.notebook_id == notebook.id))
@@ -244,9 +254,14 @@ def _cells(notebook: Any) -> tuple[Any, ...]:
     return (*notebook.grade_cells, *notebook.solution_cells, *notebook.task_cells)
 
 
-def _new_submission(notebook: Any, student: str) -> Any:
-    """Make a submitted notebook with an empty row for each cell, as nbgrader would."""
-    submission = api.SubmittedAssignment(assignment_id=notebook.assignment_id, student_id=student)
+def _new_submission(notebook: Any, student: str, submission: Any) -> Any:
+    """Make a submitted notebook with an empty row for each cell, as nbgrader would.
+
+    Args:
+        submission: to the same assignment, where another notebook of it is known already.
+    """
+    ids = {"assignment_id": notebook.assignment_id, "student_id": student}
+    submission = submission or api.SubmittedAssignment(**ids)
     grades = [api.Grade(cell_id=cell.id) for cell in (*notebook.grade_cells, *notebook.task_cells)]
     comments = [
         api.Comment(cell_id=cell.id) for cell in (*notebook.solution_cells, *notebook.task_cells)

@@ -20,6 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from autograder.authoring.checks import Check, Part
+from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]
@@ -33,7 +34,14 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
     course, name = released.course, released.name
     packages = [package.rglob("*.py") for package in reference_packages(released)]
     libraries = [f"{library} {found}" for library, found in _versions(("numpy", "torch"))]
-    return {
+    handed_out = {}
+    if isinstance(course, NbgraderCourse):
+        left = repr(sorted(course.left_to_people(name)))
+        handed_out = {
+            "files handed out": hashlib.sha256(repr(released.setup).encode()).hexdigest(),
+            "tests left to people": hashlib.sha256(left.encode()).hexdigest(),
+        }
+    return handed_out | {
         "notebook source": _digest([course.source(name)]),
         "checks": _digest(course.check_files(name)),
         "reference package": _digest(path for files in packages for path in files),

@@ -2,7 +2,11 @@
 """A course small enough to read at a glance: two functions and one question in words."""
 
 import html.parser
+import os
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -240,6 +244,27 @@ class _InProcess:
 def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the honest code of a test in its own process: a sandbox takes seconds to start."""
     monkeypatch.setattr(grader, "Sandbox", _InProcess)
+
+
+@pytest.fixture(scope="session")
+def run_nbgrader() -> Callable[..., str]:
+    """Run a command of nbgrader's own on a course, and return what it says beside information."""
+
+    def run(folder: Path, *command: str, is_done: bool = True) -> str:
+        programs = Path(sys.executable).parent  # nbgrader calls alembic by its bare name
+        done = subprocess.run(
+            [programs / "nbgrader", *command, f"--course-dir={folder}"],
+            cwd=folder,
+            env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = re.sub(r"^\[.*?INFO.*\n", "", done.stderr, flags=re.M)
+        assert (done.returncode == 0) == is_done, said
+        return said
+
+    return run
 
 
 class Page(html.parser.HTMLParser):

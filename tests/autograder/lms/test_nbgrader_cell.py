@@ -1,10 +1,6 @@
 import math
-import os
-import re
 import sqlite3
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -80,13 +76,13 @@ def test_broken_check_is_no_wrong_answer(toy_course):
 
 
 @pytest.mark.slow
-def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
+def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path, run_nbgrader):
     """generate_assignment, submit, autograde: as an instructor without our grader would."""
     built = ReleasedSet(toy_course, "toy").notebooks
     write(built, tmp_path)
     (tmp_path / "release" / "toy" / "toy.ipynb").unlink()
     (tmp_path / "release" / "toy").rmdir()
-    _nbgrader(tmp_path, "generate_assignment", "toy")
+    run_nbgrader(tmp_path, "generate_assignment", "toy")
     assert (tmp_path / "release/toy/toy.ipynb").read_text() == as_text(built.student)
     # bo passes the visible test; one that does not gets nothing from plain nbgrader, as always.
     half_right = "def double(numbers):\n    return [2 * number for number in numbers] or None"
@@ -95,7 +91,7 @@ def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
         folder = tmp_path / "submitted" / student / "toy"
         folder.mkdir(parents=True)
         (folder / "toy.ipynb").write_text(as_text(toys.answer(toy_course, double, mean)))
-    _nbgrader(tmp_path, "autograde", "toy")
+    run_nbgrader(tmp_path, "autograde", "toy")
     rows = sqlite3.connect(tmp_path / "gradebook.db").execute(
         "select s.student_id, b.name, g.auto_score from grade g"
         " join base_cell b on b.id = g.cell_id"
@@ -114,7 +110,7 @@ def test_unmodified_nbgrader_gives_the_same_points(toy_course, toys, tmp_path):
 
 @pytest.mark.slow
 def test_nbgrader_gives_nobody_a_zero_where_the_course_is_not_found(
-    toy_course, toys, tmp_path, monkeypatch
+    toy_course, toys, tmp_path, monkeypatch, run_nbgrader
 ):
     monkeypatch.delenv(COURSE_VARIABLE)
     own = tmp_path / "elsewhere"
@@ -124,8 +120,8 @@ def test_nbgrader_gives_nobody_a_zero_where_the_course_is_not_found(
     (own / "submitted/ada/toy/toy.ipynb").write_text(perfect)
     (own / "release/toy/toy.ipynb").unlink()
     (own / "release/toy").rmdir()
-    _nbgrader(own, "generate_assignment", "toy")
-    said = _nbgrader(own, "autograde", "toy", is_done=False)
+    run_nbgrader(own, "generate_assignment", "toy")
+    said = run_nbgrader(own, "autograde", "toy", is_done=False)
     assert "toy_double was not graded, and nobody gets points or loses any: no course" in said
     rows = sqlite3.connect(own / "gradebook.db").execute("select auto_score from grade")
     assert {points for (points,) in rows} <= {None}
@@ -137,17 +133,3 @@ def test_course_beside_the_grader_is_found(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError, match="count"):
         score("ps1", "ps1_count_ngrams", {})
-
-
-def _nbgrader(folder, *command, is_done=True):
-    programs = Path(sys.executable).parent  # nbgrader calls alembic by its bare name
-    done = subprocess.run(
-        [programs / "nbgrader", *command, f"--course-dir={folder}"],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
-    said = re.sub(r"^\[.*?INFO.*\n", "", done.stderr, flags=re.M)
-    assert (done.returncode == 0) == is_done, said
-    return said

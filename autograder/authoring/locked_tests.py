@@ -1,0 +1,146 @@
+"""Make checks of the test cells of a notebook that was written for nbgrader alone.
+
+Such a cell is code that compares what the student's code gives with what is right, in one process
+with it. So it enters the sandbox as it is, in a fork of its own after the student's cells, and out
+comes where it stopped. That is less than other checks promise: student code meets the expected
+values and could forge what comes out, though it can harm neither the machine nor another's grade.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
+
+from autograder.authoring.checks import Case, Check, Inputs, Part
+from autograder.authoring.notebooks import grading, is_autograded
+
+_SECONDS = 30.0  # nbgrader's own limit for a cell
+_HIDDEN = ("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
+
+
+def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str, float | None]":
+    """Run a test cell where the student's cells have run.
+
+    Returns:
+        The line of the statement at which it stopped, 0 if it did not; the exception's name; and
+        the number that the cell ends with, if it does: nbgrader takes it for partial credit.
+    """
+    import ast
+    import asyncio
+    import inspect
+
+    def execute(tree: "Any", mode: str) -> "Any":
+        code = compile(tree, "<tests>", mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        value = eval(code, namespace)
+        return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+    line = -1
+    value: Any = None
+    try:
+        execute(ast.parse(inputs["shared"]), "exec")
+        statements = ast.parse(inputs["tests"]).body
+        for statement in statements:
+            line = statement.lineno
+            if isinstance(statement, ast.Expr) and statement is statements[-1]:
+                value = execute(ast.Expression(statement.value), "eval")
+            else:
+                execute(ast.Module([statement], []), "exec")
+        value = value.item() if getattr(value, "ndim", None) == 0 else value
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return 0, "", float(value) if is_number and inputs["shows"] else None
+    except BaseException as error:
+        return line, type(error).__name__, None
+
+
+def locked_tests(recorded: NotebookNode) -> tuple[tuple[Check, ...], dict[str, str]]:
+    """Make a check of every test cell of a notebook, hidden tests included.
+
+    Returns:
+        The checks; and of each cell that only a person can grade, why.
+    """
+    checks, refused = [], {}
+    before: list[ast.stmt] = []
+    for cell in filter(is_autograded, recorded.cells):
+        item = grading(cell)["grade_id"]
+        try:
+            tests = _as_python(cell.source)
+        except ValueError as error:
+            refused[item] = str(error)
+            continue
+        tree = ast.parse(tests)
+        shared = ast.unparse(ast.Module(_needed(before, _read(tree)), []))
+        shows = not tests.rstrip().endswith(";")
+        case = Case("the tests", {"tests": tests, "shared": shared, "shows": shows})
+        part = Part("tests", "The tests of this task pass.", _always(case), run_tests)
+        points = float(grading(cell)["points"])
+        checks.append(Check(item, points, "", None, (part,), seconds=_SECONDS))
+        before += [statement for statement in tree.body if isinstance(statement, _DEFINITIONS)]
+    return tuple(checks), refused
+
+
+def message_at(tests: str, line: int) -> str:
+    """Return what the author says where a visible assertion at this line does not hold.
+
+    Empty where the line is hidden, is no assertion, or says something that is computed.
+    """
+    hidden = False
+    for text in tests.splitlines()[:line]:
+        hidden = _HIDDEN[0] in text or (hidden and _HIDDEN[1] not in text)
+    for statement in ast.parse(tests).body:
+        if statement.lineno == line and isinstance(statement, ast.Assert) and not hidden:
+            said = statement.msg
+            return str(said.value) if isinstance(said, ast.Constant) else ""
+    return ""
+
+
+def _always(case: Case) -> Callable[[np.random.Generator], Sequence[Case]]:
+    return lambda rng: [case]
+
+
+def _as_python(source: str) -> str:
+    """Return a cell as Python, with its magics as IPython writes them.
+
+    Raises:
+        ValueError: if it is none, or a magic takes all of it; says so.
+    """
+    if source.lstrip().startswith("%%"):
+        raise ValueError(f"it begins with {source.split()[0]}, which takes the whole cell as text")
+    try:
+        ast.parse(source)
+        return source
+    except SyntaxError:
+        changed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+    try:
+        ast.parse(changed)
+    except SyntaxError as error:
+        raise ValueError(f"it is not Python: {error.msg}, line {error.lineno}") from None
+    return changed
+
+
+def _needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
+    """Choose what earlier tests define and these read: in nbgrader all share one kernel."""
+    read, chosen = set(read), []
+    for statement in reversed(before):
+        if _bound(statement) & read:
+            chosen.append(statement)
+            read |= _read(statement)
+    return chosen[::-1]
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+
+
+def _read(tree: ast.AST) -> set[str]:
+    """Name what code reads; any name may come from `import *`, which binds "*" here."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {"*"} | {node.id for node in nodes if isinstance(node.ctx, ast.Load)}

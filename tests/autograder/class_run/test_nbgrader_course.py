@@ -1,0 +1,288 @@
+"""An ordinary nbgrader course, with assertions in locked cells and no checks."""
+
+import json
+import shutil
+import sqlite3
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.authoring import locked_tests as locked_test_cells
+from autograder.authoring.course import Course, NbgraderCourse, find_course
+from autograder.authoring.locked_tests import locked_tests
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.own_solution import with_working_tests
+from autograder.cli.main import main
+from autograder.grading.grader import Confinement, Grader, Task
+from autograder.intake.repair import repair
+from autograder.records import GraderError, State, Submission
+from tests.autograder import nbgrader_course as nb
+
+MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
+
+
+@pytest.fixture
+def course(tmp_path):
+    return nb.make_course(tmp_path / "for nbgrader")
+
+
+def graded(course, name, path):
+    released = ReleasedSet(NbgraderCourse(course), name)
+    submission = Submission("ada", name, path.read_bytes(), "")
+    with Grader(released, Confinement()) as grader:
+        return grader.grade(Task(submission, "key", 0)).grade
+
+
+def points(grade):
+    return {verdict.item: verdict.points for verdict in grade.verdicts}
+
+
+def auto_scores(course):
+    """Read the points of each student, notebook and cell, as nbgrader stores them."""
+    rows = sqlite3.connect(course / "gradebook.db").execute(
+        "select s.student_id, n.name, b.name, g.auto_score from grade g"
+        " join base_cell b on b.id = g.cell_id"
+        " join submitted_notebook m on m.id = g.notebook_id"
+        " join notebook n on n.id = m.notebook_id"
+        " join submitted_assignment s on s.id = m.assignment_id"
+    )
+    return {tuple(row[:3]): row[3] for row in rows}
+
+
+def grade(folder, *options):
+    return CliRunner().invoke(main, ["grade", "hw1", "--nbgrader", str(folder), *options])
+
+
+# ------------------------------------------------------------------ what a cell is worth
+@pytest.mark.parametrize(
+    ("answers", "earned"),
+    [
+        ({"mean__answer": MEAN}, {"squares": 4, "mean-tests": 2, "share": 4}),
+        ({"mean__answer": "pass"}, {"squares": 4, "mean-tests": 0, "share": 4}),
+        # Partial credit, as nbgrader gives it: the number that the cell ends with.
+        (
+            {"squares_answer": "def squares(n):\n    return []"},
+            {"squares": 0, "mean-tests": 2, "share": 2},
+        ),
+        # Whatever is raised ends the cell.
+        (
+            {"squares_answer": "def squares(n):\n    raise SystemExit"},
+            {"squares": 0, "mean-tests": 2, "share": 0},
+        ),
+        # Cells that are gone are put back, and locked ones read as they were released.
+        (
+            {"squares": "", "mean-tests": "pass", "share": "4"},
+            {"squares": 4, "mean-tests": 2, "share": 4},
+        ),
+    ],
+)
+def test_points_are_nbgraders(course, answers, earned, without_sandbox):
+    answers = {"mean__answer": MEAN} | answers
+    grade = graded(course, "hw1", nb.hand_in(course, "ada", **answers))
+    assert points(grade) == earned
+
+
+def test_student_reads_the_authors_words_of_a_visible_test_and_none_of_a_hidden_one(
+    course, without_sandbox
+):
+    def said(squares):
+        path = nb.hand_in(course, "ada", squares_answer=squares, mean__answer=MEAN)
+        return graded(course, "hw1", path).verdicts[0].parts[0].message
+
+    assert said("def squares(n):\n    return n").endswith("squares(3) is [0, 1, 4].")
+    hidden = said("def squares(n):\n    return [0, 1, 4]")
+    assert hidden == "The tests of this task pass. Here one does not hold."
+    stranger = "class Seventeen(Exception): pass\n\ndef squares(n):\n    raise Seventeen(n)"
+    assert said(stranger).endswith("they stop: an exception is raised.")
+
+
+def test_hand_graded_cell_is_open_or_blank_as_under_nbgrader(course):
+    released = ReleasedSet(NbgraderCourse(course), "hw1")
+    stub = next(cell.source for cell in released.notebooks.student.cells if cell.id == "why")
+    for text, blank in ((stub, {"why"}), ("Since it is so.", set())):
+        path = nb.hand_in(course, "ada", why=text)
+        assert repair(path.read_bytes(), released).blank == blank
+
+
+# ------------------------------------------------------------------ what a source may be
+def test_course_is_told_from_one_with_checks(course, toy_course, tmp_path):
+    assert find_course(course) == NbgraderCourse(course)
+    assert type(find_course(toy_course.folder)) is Course
+    with pytest.raises(GraderError, match=r"no course folder.*source/<assignment>/<notebook>"):
+        find_course(tmp_path)
+
+
+def test_notebooks_of_an_assignment_are_sets(course):
+    nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
+    nb.write(course / "source/hw1/.ipynb_checkpoints/hw1.ipynb", nb.notebook())
+    assert NbgraderCourse(course).of_assignment("hw1") == ("hw1", "hw1+extra")
+    with pytest.raises(GraderError, match=r"no assignment 'hw2' in .*; it has: hw1"):
+        NbgraderCourse(course).of_assignment("hw2")
+    with pytest.raises(GraderError, match=r"no notebook 'hw2' in .*; it has: hw1, hw1\+extra"):
+        NbgraderCourse(course).source("hw2")
+
+
+@pytest.mark.parametrize(
+    ("cells", "metadata", "complaint"),
+    [
+        ([nb.CELLS[3], nb.CELLS[3]], {}, "Duplicate grade id: squares"),
+        (
+            [("squares", nb.tests(1), "### AUTOTEST squares(2)")],
+            {},
+            "the cell squares has AUTOTEST lines",
+        ),
+        (
+            nb.CELLS,
+            {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}},
+            "a notebook in R; this grader runs Python",
+        ),
+        (
+            [("squares", nb.tests(1), "### BEGIN HIDDEN TESTS\npass")],
+            {},
+            "No end hidden tests statement found",
+        ),
+    ],
+)
+def test_source_that_cannot_be_graded_is_refused(tmp_path, cells, metadata, complaint):
+    course = nb.make_course(tmp_path, cells=cells, **metadata)
+    with pytest.raises(GraderError, match=complaint) as refusal:
+        ReleasedSet(NbgraderCourse(course), "hw1").notebooks.student  # noqa: B018
+    assert str(course / "source/hw1/hw1.ipynb") in str(refusal.value)
+
+
+def test_source_that_is_no_notebook_is_refused(course):
+    (course / "source/hw1/hw1.ipynb").write_text("{")
+    with pytest.raises(GraderError, match=r"hw1.ipynb cannot be read: .*JSON"):
+        ReleasedSet(NbgraderCourse(course), "hw1").notebooks.student  # noqa: B018
+
+
+def test_source_of_an_older_format_is_read(course, without_sandbox):
+    path = course / "source/hw1/hw1.ipynb"
+    plain = json.loads(path.read_text()) | {"nbformat_minor": 2}
+    for cell in plain["cells"]:
+        del cell["id"]
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"]["nbgrader"]["schema_version"] = 1
+            del cell["metadata"]["nbgrader"]["task"]
+    path.write_text(json.dumps(plain))
+    grade = graded(course, "hw1", nb.hand_in(course, "ada", mean__answer=MEAN))
+    assert points(grade) == {"squares": 4, "mean-tests": 2, "share": 4}
+
+
+def test_cells_that_are_no_python_are_left_to_people(tmp_path):
+    cells = [
+        ("timed", nb.tests(1), "%%time\nassert True"),
+        ("broken", nb.tests(1), "assert ("),
+        ("listed", nb.tests(1), "files = !ls\nassert files == []"),
+    ]
+    course = NbgraderCourse(nb.make_course(tmp_path, cells=cells))
+    checks, refused = locked_tests(ReleasedSet(course, "hw1").notebooks.recorded)
+    assert [check.item for check in checks] == ["listed"]
+    assert "begins with %%time" in refused["timed"] and "not Python" in refused["broken"]
+
+
+def test_tests_that_the_courses_own_solution_fails_are_left_to_people(tmp_path, without_sandbox):
+    cells = [*nb.CELLS, ("later", nb.tests(3), "import no_such_package\nassert squares(1) == [0]")]
+    course = NbgraderCourse(nb.make_course(tmp_path, cells=cells))
+    released = with_working_tests(course, "hw1", Confinement())
+    assert [check.item for check in released.problem_set.checks] == [
+        "squares",
+        "mean-tests",
+        "share",
+    ]
+    (why,) = released.course.left_to_people("hw1").values()
+    assert "own solution gets 0 of 3 points here" in why and "ModuleNotFoundError" in why
+
+
+def test_files_beside_the_notebook_are_there(tmp_path, without_sandbox, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    read = 'assert open("data/numbers.txt").read() == "1 2"'
+    course = nb.make_course(tmp_path / "course", cells=[("file", nb.tests(1), read)])
+    (course / "source/hw1/data").mkdir()
+    (course / "source/hw1/data/numbers.txt").write_text("1 2")
+    path = nb.write(course / "submitted/ada/hw1/hw1.ipynb", nb.notebook([("", {}, "x")]))
+    assert points(graded(course, "hw1", path)) == {"file": 1}
+
+
+def test_files_that_are_too_large_are_refused(course):
+    with open(course / "source/hw1/data.bin", "wb") as file:
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(GraderError, match="have 16777217 bytes; at most 16777216"):
+        ReleasedSet(NbgraderCourse(course), "hw1").setup  # noqa: B018
+
+
+# ------------------------------------------------------------------ a class
+@pytest.mark.sandbox
+def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course, monkeypatch):
+    """Both notebooks of the assignment, as a command; then once more, where nothing is new."""
+    monkeypatch.setattr(locked_test_cells, "_SECONDS", 1.0)  # for the one that never ends
+    nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
+    hidden = f"import pathlib\nassert not any(pathlib.Path({str(course)!r}).rglob('*'))\n{MEAN}"
+    for student, mean in (("ada", hidden), ("bo", "import os\nos._exit(0)")):
+        nb.hand_in(course, student, mean__answer=mean, why="Since it is so.")
+    nb.hand_in(course, "ada", name="extra", mean__answer="def mean(numbers):\n    while True: pass")
+    done = grade(course, "--json")
+    assert done.exit_code == 4, done.output  # bo's second notebook is missing
+    first, second = map(json.loads, done.stdout.replace("}\n{", "}\0{").split("\0"))
+    assert {one["student"]: one["points"] for one in first["grades"]} == {"ada": 10, "bo": 8}
+    states = {one["student"]: (one["state"], one["reasons"]) for one in second["grades"]}
+    assert states["ada"] == (State.GRADED, [])
+    assert states["bo"][0] == State.REFUSED
+    assert auto_scores(course) == {
+        ("ada", "hw1", "squares"): 4,
+        ("ada", "hw1", "mean-tests"): 2,
+        ("ada", "hw1", "share"): 4,
+        ("ada", "hw1", "why"): None,
+        ("bo", "hw1", "squares"): 4,
+        ("bo", "hw1", "mean-tests"): 0,
+        ("bo", "hw1", "share"): 4,
+        ("bo", "hw1", "why"): None,
+        ("ada", "extra", "squares"): 4,
+        ("ada", "extra", "mean-tests"): 0,
+        ("ada", "extra", "share"): 4,
+        ("ada", "extra", "why"): 0,
+        ("bo", "extra", "squares"): None,
+        ("bo", "extra", "mean-tests"): None,
+        ("bo", "extra", "share"): None,
+        ("bo", "extra", "why"): None,
+    }
+    for notebook in ("hw1", "extra"):
+        assert (course / f"autograded/ada/hw1/{notebook}.ipynb").is_file()
+        assert (course / f"feedback/ada/hw1/{notebook}.html").is_file()
+    again = grade(course)
+    assert "2 taken over" in again.output
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_points_are_those_that_nbgrader_itself_gives(course, run_nbgrader):
+    """nbgrader is the oracle: the same course, the same answers, the same rows."""
+    nb.hand_in(course, "ada", mean__answer=MEAN, why="Since it is so.")
+    nb.hand_in(course, "bo", squares_answer="def squares(n):\n    return []", mean__answer="")
+    theirs = course.with_name("theirs")
+    shutil.copytree(course, theirs)
+    run_nbgrader(theirs, "generate_assignment", "hw1")
+    run_nbgrader(theirs, "autograde", "hw1")
+    assert grade(course).exit_code == 0
+    rows = auto_scores(course)
+    assert rows == auto_scores(theirs)
+    assert sorted(points for points in rows.values() if points) == [2, 2, 4, 4]
+
+
+def test_commands_that_need_checks_say_so(course, tmp_path):
+    for command in (["check", "hw1"], ["release", "hw1"], ["gradescope", "hw1"]):
+        done = CliRunner().invoke(main, ["--course", str(course), *command])
+        assert done.exit_code == 1 and "is a course for nbgrader, whose sets have no checks" in (
+            done.output
+        )
+
+
+def test_usage_is_explained(course, toy_course):
+    assert (
+        "no assignment 'hw9'"
+        in CliRunner().invoke(main, ["grade", "hw9", "--nbgrader", str(course)]).output
+    )
+    wrong = CliRunner().invoke(main, ["grade", "toy", "--nbgrader", str(toy_course.folder)])
+    assert wrong.exit_code == 1 and "is no course for nbgrader: it has no source/" in wrong.output
+    nowhere = CliRunner().invoke(main, ["--course", str(toy_course.folder), "grade", "toy"])
+    assert nowhere.exit_code == 2 and "--submissions" in nowhere.output

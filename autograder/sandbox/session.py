@@ -6,7 +6,6 @@ recorded and left out of the next.
 """
 
 import functools
-import itertools
 import os
 import select
 import socket
@@ -297,40 +296,49 @@ class Progress:
 
     # -------------------------------------------------------------- probes
     def _run_probes(self, session: Session) -> None:
-        open_requests = [
-            (index, request)
-            for index, request in enumerate(self.requests)
-            if index not in self.observations
-        ]
-        for _, group in itertools.groupby(open_requests, key=lambda pair: pair[1].item):
-            if not self._run_item(session, list(group)):
-                return
+        """Ask item by item; each time a probe ends its process, go on in a new one.
 
-    def _run_item(self, session: Session, group: list[tuple[int, ProbeRequest]]) -> bool:
-        """Run one item's probes; each time a probe ends its process, go on in a new one.
-
-        Returns:
-            Whether the submission's process can go on with other items.
+        What is left of an item in which a case did not end comes after all other items: the time
+        that it costs is taken from nobody else's points.
         """
-        while group := [pair for pair in group if not self._would_time_out(*pair)]:
+        while group := self._next_group():
             try:
                 batch = {"requests": [_encoded(request) for _, request in group]}
                 session.send(batch, self._within(0))
-                group = self._receive_item(session, group)
+                self._receive_item(session, group)
             except DiedError as death:
                 self._look_at(death)
-                return False
-        return True
+                return
 
-    def _receive_item(
-        self, session: Session, group: list[tuple[int, ProbeRequest]]
-    ) -> list[tuple[int, ProbeRequest]]:
-        """Receive the answers of one probe process; return the requests that it did not reach.
+    def _next_group(self) -> list[tuple[int, ProbeRequest]]:
+        """Return the open requests of one item, with their places; none if all is done.
+
+        Later cases of a part in which a case did not end fail at once, as that did.
+        """
+        hung = {
+            (seen.item, seen.part): seen.value
+            for seen in self.observations.values()
+            if type(seen.value) is Failure and seen.value.kind in ("timeout", "waiting")
+        }
+        waiting = []
+        for index, request in enumerate(self.requests):
+            if index not in self.observations:
+                failure = hung.get((request.item, request.part))
+                if failure is None:
+                    waiting.append((index, request))
+                else:
+                    self._observe(index, failure, 0.0)
+        slow = {item for item, _ in hung}
+        waiting.sort(key=lambda pair: pair[1].item in slow)
+        return [pair for pair in waiting if pair[1].item == waiting[0][1].item]
+
+    def _receive_item(self, session: Session, group: list[tuple[int, ProbeRequest]]) -> None:
+        """Receive the answers of one probe process, as far as it comes.
 
         Raises:
             DiedError: if the whole session has ended, or does not follow the protocol.
         """
-        for place, (index, request) in enumerate(group):
+        for index, request in group:
             started = time.monotonic()
             try:
                 value, goes_on = _read_answer(*session.receive(self._within(request.seconds)))
@@ -339,20 +347,9 @@ class Progress:
                 raise
             self._observe(index, value, time.monotonic() - started)
             if not goes_on:
-                return group[place + 1 :]
+                return
         if session.receive(self._within(0))[0] not in ("done", "died"):
             raise ProtocolError
-        return []
-
-    def _would_time_out(self, index: int, request: ProbeRequest) -> bool:
-        """Fail a request at once where an earlier case of the same part did not end."""
-        for observation in self.observations.values():
-            same = (observation.item, observation.part) == (request.item, request.part)
-            value = observation.value
-            if same and type(value) is Failure and value.kind in ("timeout", "waiting"):
-                self._observe(index, value, 0.0)
-                return True
-        return False
 
     def _observe(self, index: int, value: object, seconds: float) -> None:
         request = self.requests[index]

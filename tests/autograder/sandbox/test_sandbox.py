@@ -91,6 +91,14 @@ def test_endless_call_fails_the_later_cases_of_its_part_at_once(sandbox):
     assert values(run)[50] == 0
 
 
+def test_endless_call_takes_time_from_its_own_item_only(brief):
+    cells = ["def f(x):\n    while True: pass", "def g(x):\n    return x"]
+    parts = [request("f", "f", f"part {n}", seconds=0.5, x=n) for n in range(8)]
+    found = values(brief.run(cells, [*parts, request("g", "g", x=1)]))
+    assert found[0].kind == "timeout" and found[7].kind == "late"  # 8 parts are too many
+    assert found[8] == 1
+
+
 def test_time_limit_counts_computing_and_ends_waiting_later(brief):
     cells = [
         "import time",

@@ -39,6 +39,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
+SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))
 .PHONY: course book release wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
@@ -65,9 +66,11 @@ wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put bes
 # A folder of its own: nobody who was made up can reach the gradebook of a real class.
 sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions
 	@$(BIN)/python assignments/sample_class/make.py
-	@$(BIN)/python -m autograder grade ps1 --submissions $(SAMPLE)/submitted --out $(SAMPLE) || { \
-		code=$$?; [ $$code -eq $(NO_SANDBOX) ] && echo "The sample class was not graded."; \
-		[ $$code -eq $(NO_SANDBOX) ] || [ $$code -eq $(FINDINGS) ]; }
+	@for set in $(SETS); do echo; echo "$$set"; \
+		$(BIN)/python -m autograder grade $$set --submissions $(SAMPLE)/submitted/$$set --out $(SAMPLE) || { \
+			code=$$?; [ $$code -ne $(NO_SANDBOX) ] || { echo "The sample class was not graded."; exit 0; }; \
+			[ $$code -eq $(FINDINGS) ]; }; \
+	done; echo; echo "All sets        $$($(BIN)/python -m autograder dashboard --all --out $(SAMPLE))"
 
 # ---------------------------------------------------------------- look at it
 .PHONY: serve lab formgrader

@@ -1,9 +1,11 @@
-"""Make up a class of students for a problem set: right, wrong, blank, broken and hostile.
+"""Make up a class of twenty for all problem sets: right, wrong, blank, broken and hostile.
 
-    python assignments/sample_class/make.py [SET] [FOLDER]
+    python assignments/sample_class/make.py [FOLDER]
 
-Every answer comes from the set's own checks: its solution, its alternatives and its mistakes. Two
-runs write the same bytes, so grading the class a second time has nothing to do.
+Everybody hands in the first set. Of the others, the five whose answers say most about a set hand in
+each, and the fifteen to whom something has happened take turns. Every answer comes from the set's
+own checks: its solution, its alternatives and its mistakes. Two runs write the same bytes, so
+grading the class a second time has nothing to do.
 """
 
 import argparse
@@ -59,11 +61,15 @@ for thing in gc.get_objects():
     if type(thing).__name__ == "Verdict":
         object.__setattr__(thing, "points", 100.0)
 """
-_ESSAY = "The longer the history, the fewer of the possible histories has anybody ever seen."
+_ESSAY = "I expected the opposite, and changed my mind when I saw the numbers above."
+
+
+_IN_EVERY_SET = 5
+"""So many of the students, the first, hand in every set."""
 
 
 def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each student's name and the bytes of the file they hand in."""
+    """Yield each student's name and the bytes of the file that they would hand in."""
     released = ReleasedSet(course, name)
     built, problem_set = released.notebooks, released.problem_set
     solution = {
@@ -80,6 +86,8 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     for number in range(3):
         wrong = solution | _mistakes(problem_set, number)
         yield f"typical-mistakes-{number + 1}", hand_in(wrong)
+    # Where sets take turns, this one costs least in the second: its items have the fewest parts.
+    yield "endless-loop", hand_in(solution | _instead(problem_set.checks[0], _LOOP))
     yield "blank", as_text(blank).encode()
     yield "half-done", hand_in(dict(list(solution.items())[: len(solution) // 2]))
     yield "slip-of-the-pen", hand_in(solution, _break_a_cell)
@@ -91,7 +99,6 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     yield "old-format", _as_old_format(_filled(blank, solution))
     yield "broken-file", hand_in(solution)[:5_000]
     yield "empty-file", b""
-    yield "endless-loop", hand_in(solution | _instead(problem_set.checks[0], _LOOP))
     first, names = f"{problem_set.checks[0].item}_answer", [c.target for c in problem_set.checks]
     agree = "\n".join(f"{name} = Agreeable()" for name in names)
     yield "attack-agrees-with-everything", hand_in({first: f"{_AGREEABLE}\n{agree}"})
@@ -100,12 +107,22 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     yield "attack-ends-the-process", hand_in({first: "import os\nos._exit(0)"})
 
 
-def write(course: Course, name: str, folder: Path) -> list[Path]:
-    """Write the class in nbgrader's layout, `<student>/<set>/<set>.ipynb`."""
+def handed_in(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield those students who hand in this set, as `students` does."""
+    first, *later = course.sets()
+    for place, student in enumerate(students(course, name)):
+        turn = (place - _IN_EVERY_SET) % max(len(later), 1)
+        if place < _IN_EVERY_SET or name == first or later[turn] == name:
+            yield student
+
+
+def write(course: Course, folder: Path) -> list[Path]:
+    """Write the class, `<set>/<student>.ipynb`, and return the files."""
     paths = []
-    for student, data in students(course, name):
-        paths.append(folder / student / name / f"{name}.ipynb")
-        write_atomically(paths[-1], data)
+    for name in course.sets():
+        for student, data in handed_in(course, name):
+            paths.append(folder / name / f"{student}.ipynb")
+            write_atomically(paths[-1], data)
     return paths
 
 
@@ -215,12 +232,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    course = find_course(Path(__file__).parent.parent)
-    parser.add_argument("set", nargs="?", default="ps1", choices=course.sets())
     parser.add_argument("folder", nargs="?", default="_build/sample_class/submitted", type=Path)
-    options = parser.parse_args()
-    written = write(course, options.set, options.folder)
-    print(f"{len(written)} submissions to {options.set} in {options.folder}")
+    folder = parser.parse_args().folder
+    written = write(find_course(Path(__file__).parent.parent), folder)
+    sets, people = {path.parent for path in written}, {path.name for path in written}
+    print(f"{len(written)} submissions of {len(people)} students to {len(sets)} sets in {folder}")
 
 
 if __name__ == "__main__":

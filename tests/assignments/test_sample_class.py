@@ -10,6 +10,7 @@ from autograder.authoring.course import find_course
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
+from autograder.files import write_atomically
 from autograder.records import State
 from autograder.reports import html as pages_module
 
@@ -50,15 +51,32 @@ def test_recorded_answer_is_handed_in_as_a_student_would_write_it(name):
             assert function.decorator_list == []
 
 
-def test_sample_class_is_written_in_nbgraders_layout(tmp_path):
-    paths = make.write(COURSE, "ps1", tmp_path)
-    assert {path.relative_to(tmp_path).parts[1:] for path in paths} == {("ps1", "ps1.ipynb")}
+def test_sample_class_is_written_set_by_set(tmp_path):
+    paths = make.write(COURSE, tmp_path)
+    assert sorted(tmp_path.rglob("*.ipynb")) == sorted(paths)
+    assert {path.parent.name for path in paths} == set(COURSE.sets())
+    assert len({path.name for path in paths}) == 20
+
+
+def test_twenty_students_spread_over_all_sets():
+    first, *later = COURSE.sets()
+    everybody = {student for student, _ in make.students(COURSE, first)}
+    assert {student for student, _ in make.handed_in(COURSE, first)} == everybody
+    classes = [{student for student, _ in make.handed_in(COURSE, name)} for name in later]
+    assert len(everybody) == 20 and set().union(*classes) == everybody
+    always = set.intersection(*classes)
+    assert always == {
+        student for student in everybody if student.startswith(("perfect", "typical"))
+    }
+    turns = [student for people in classes for student in people - always]
+    assert sorted(turns) == sorted(everybody - always)  # each of the others once more
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
-    make.write(COURSE, "ps1", folder / "class")
+    for student, data in make.handed_in(COURSE, "ps1"):
+        write_atomically(folder / "class" / f"{student}.ipynb", data)
     return folder, grade_class(
         ReleasedSet(COURSE, "ps1"), folder / "class", Settings(folder / "out")
     )

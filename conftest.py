@@ -6,8 +6,27 @@ from pathlib import Path
 
 import pytest
 import torch
+from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parent
+
+
+def check_shapes() -> None:
+    """See to it that calls are checked against their signatures in modules that annotate shapes.
+
+    Elsewhere mypy has looked at the types, and code that handles text token by token would take
+    seven times as long.
+    """
+    shaped = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "course_pkg").rglob("*.py")
+        # A package's own file shapes only protocols, whose methods nobody calls.
+        if "from jaxtyping import" in path.read_text("utf-8") and path.stem != "__init__"
+    ]
+    install_import_hook(shaped, "beartype.beartype")
+
+
+check_shapes()
 
 
 def uses_site(item: pytest.Item) -> bool:

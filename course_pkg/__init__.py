@@ -77,7 +77,8 @@ if TYPE_CHECKING:  # add a name here, and it is public
         window_batches,
     )
     from course_pkg.text.corpora import list_corpora, list_tasks, load_corpus, load_task
-    from course_pkg.text.stories.grammar import StoryGrammar, StoryOracle
+    from course_pkg.text.stories.grammar import StoryGrammar
+    from course_pkg.text.stories.oracle import StoryOracle
     from course_pkg.text.tokenizers import (
         BytePairTokenizer,
         ByteTokenizer,

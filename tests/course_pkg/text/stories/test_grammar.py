@@ -12,7 +12,8 @@ import torch
 from course_pkg.evaluation import evaluate, token_log_probs
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.text.stories import lexicon
-from course_pkg.text.stories.grammar import Story, StoryGrammar, StoryOracle
+from course_pkg.text.stories.grammar import Story, StoryGrammar
+from course_pkg.text.stories.oracle import StoryOracle
 from course_pkg.text.tokenizers import EOS, WordTokenizer
 
 GRAMMAR = StoryGrammar()

@@ -11,14 +11,15 @@ whether the session `exceeds_limits`, and calls `kill_all` at the end.
 """
 
 import contextlib
+import errno
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from autograder.inside import landlock, process_limits, seccomp
+from autograder.inside.deletion import empty_folder
 from autograder.inside.messages import ALL_OUT_OF_TIME, ENDED, OUT_OF_MEMORY
 from autograder.inside.process_limits import WRITABLE, Limits
 
@@ -276,15 +277,6 @@ def _exceeded(inside: Collection[int], limits: Limits) -> int:
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 
-def empty_folder(path: str) -> None:
-    """Delete what student code wrote into a folder, by programs that no depth of it defeats."""
-    delete = ["find", path, "-mindepth", "1", "-delete"]
-    if subprocess.run(delete, stderr=subprocess.DEVNULL).returncode:
-        # chmod -R follows no link that it meets below the folder.
-        subprocess.run(["chmod", "-R", "u+rwx", path], stderr=subprocess.DEVNULL)
-        subprocess.run(delete, stderr=subprocess.DEVNULL)
-
-
 def _restrict() -> None:
     """Give up rights, files and system calls inside bubblewrap, which has a network of its own."""
     process_limits.drop_capabilities()
@@ -301,15 +293,23 @@ def _second_layer() -> str:
 
 
 def _bytes_below(folder: str, enough: int) -> int:
-    """Add up what files take on the disk, stopping beyond `enough`; too many count as that."""
+    """Add up what files take on the disk, stopping beyond `enough`.
+
+    Too many files count as that, and folders so deep that no path leads to them: they cost next to
+    nothing to make, and time to delete.
+    """
     total, n_files, folders = 0, 0, [folder]
     while folders and total <= enough:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                n_files += 1
-                if n_files > _MOST_FILES:
-                    return enough + 1
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    n_files += 1
+                    if n_files > _MOST_FILES:
+                        return enough + 1
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return enough + 1
     return total

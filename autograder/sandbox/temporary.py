@@ -7,13 +7,12 @@ lock that it held on the folder.
 import contextlib
 import fcntl
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.inside.isolation import empty_folder
+from autograder.inside.deletion import empty_folder
 
 _PREFIX = ".autograder-run-"
 _NEW_SECONDS = 60.0  # a folder so new may not have been locked yet
@@ -48,9 +47,6 @@ def delete_leftovers() -> None:
 
 
 def _delete(path: Path) -> None:
-    with contextlib.suppress(RecursionError):
-        shutil.rmtree(path, ignore_errors=True)
-    if path.exists():  # student code has made it deep, or closed a folder
-        with contextlib.suppress(OSError):
-            empty_folder(str(path))
-            path.rmdir()
+    with contextlib.suppress(OSError):
+        empty_folder(str(path))
+        path.rmdir()

@@ -1,0 +1,78 @@
+"""Empty a folder that student code has filled, however deep it made it and whatever it closed.
+
+A path to the deepest of 70,000 folders has 14 million characters, so whatever goes by paths takes
+time that grows with the square of the depth: `find -delete` takes minutes for what a loop has made
+in a second. Here each step goes from a folder to the one below or above it, and no path is made.
+"""
+
+import contextlib
+import os
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def empty_folder(path: str) -> None:
+    """Delete all that is in a folder, and leave what cannot be deleted.
+
+    Nobody may change anything below the folder meanwhile.
+    """
+    here = _open(path)
+    above: list[tuple[str, set[str]]] = []  # names on the way down, and what must stay beside each
+    kept: set[str] = set()
+    try:
+        while True:
+            name = _delete_files(here, kept)
+            if name is not None:
+                try:
+                    below = _open(name, here)
+                except OSError:
+                    kept.add(name)
+                    continue
+                os.close(here)
+                here = below
+                above.append((name, kept))
+                kept = set()
+            elif above:
+                parent = os.open("..", _FOLDER, dir_fd=here)
+                os.close(here)
+                here = parent
+                name, kept = above.pop()
+                try:
+                    os.rmdir(name, dir_fd=here)
+                except OSError:
+                    kept.add(name)
+            else:
+                return
+    finally:
+        os.close(here)
+
+
+def _delete_files(folder: int, kept: set[str]) -> str | None:
+    """Delete files up to the first folder, and return its name; None if there is none."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name in kept:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                return entry.name
+            try:
+                os.unlink(entry.name, dir_fd=folder)
+            except OSError:
+                kept.add(entry.name)
+    return None
+
+
+def _open(path: str, parent: int | None = None) -> int:
+    """Open a folder, which may have been closed to its owner; raises OSError for a link."""
+    try:
+        folder = os.open(path, _FOLDER, dir_fd=parent)
+    except PermissionError:
+        place = os.open(path, _FOLDER | os.O_PATH, dir_fd=parent)
+        try:
+            os.chmod(f"/proc/self/fd/{place}", 0o700)
+            folder = os.open(".", _FOLDER, dir_fd=place)
+        finally:
+            os.close(place)
+    with contextlib.suppress(OSError):
+        os.fchmod(folder, 0o700)
+    return folder

@@ -7,7 +7,11 @@ the texts is kept for the test. Each task is set beside its control task, in whi
 label at random, the same wherever it stands (Hewitt & Liang 2019): what a probe learns by heart.
 The same structure with new weights shows what needs no training.
   syntax       Is the subject singular or plural, read at another noun after it?
+  new nouns    The same, with subjects in the test that were not in training.
   coreference  Does the pronoun stand for the first of two names, or the second?
+  new names    The same, with names in the test that were not in training.
+  reasoning    Two people are in two places, a third stands next to one of them: which place is it?
+  topic        From which of seven Wikipedia articles, unknown to the models, is the sentence?
   meaning      Is it an animal, a place or a thing? The words of the test were not in training.
   sentiment    Did the reviewer like it? "But" and "not" turn the words round.
   arithmetic   Is the sum of two numbers odd? The sums of the test were not in training.
@@ -20,6 +24,7 @@ down at once, and a call that was cut off goes on where it stopped. Nothing publ
 
 import json
 import random
+import re
 import statistics
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -35,13 +40,16 @@ from benchmarks.backbones import Pretrained
 from benchmarks.published import Figure, command_line, report
 from course_pkg.files import write_atomically
 from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
+from course_pkg.text.corpora import load_corpus
 from course_pkg.text.stories.grammar import Story, StoryGrammar
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, PRONOUNS
 from course_pkg.text.stories.tasks import Reviews
 
 MODELS, SEEDS, N_STORIES = ("gpt-small", "bert-small"), (0, 1, 2), 40
 
-NOUNS = ("dog", "bird", "king", "river", "tree", "house", "song", "road", "ship", "girl")
+NOUNS = ("dog", "bird", "tree", "house", "song", "road", "ship", "girl", "horse", "book", "town",
+         "word", "game", "flower", "letter", "room")  # fmt: skip
+"""Nouns that are one token in the singular, and another in the plural: no -s can be seen."""
 PLACED = ("near", "behind", "before", "beside")
 KINDS = {
     "animal": "dog cat bird rabbit duck horse lion bear fish wolf mouse cow pig sheep frog monkey",
@@ -50,6 +58,8 @@ KINDS = {
     "thing": "ball book hat cup lamp ring map drum knife sword letter chair table box key coat",
 }
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+STAYS = ("park", "beach", "farm", "forest", "market", "lake", "garden", "kitchen")
+SENTENCE, N_SENTENCES = re.compile(r"(?<=[.!?])\s+"), 40
 CONTINENTS = {
     "Europe": "France Germany Spain Italy Poland Sweden Norway Greece Austria Ireland",
     "Asia": "China Japan India Vietnam Korea Iraq Iran Thailand Israel Pakistan",
@@ -94,29 +104,87 @@ def by_word(examples: Sequence[Example], rng: random.Random, n: int) -> tuple[li
 def syntax(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
     """The number of a subject, read at a noun of either number that stands between it and its verb.
 
-    The vector at "fences" after "The dog near the" must hold that it is *dog*.
+    The vector at "roads" after "The dog near the" must hold that it is *dog*.
     """
-    examples = [
-        Example(f"{start} {one}{'s' * is_plural} {where} the {two}", is_plural, two)
-        for start, one, is_plural, where, noun, other in product(
-            ("The", "Then the"), NOUNS, (0, 1), PLACED, NOUNS, ("", "s")
+    return shuffled(subjects(NOUNS), rng, n)
+
+
+def syntax_of_new_nouns(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
+    """The same, with subjects in the test that were not in training, in either number."""
+    nouns = rng.sample(NOUNS, len(NOUNS))
+    kept = len(nouns) // 4
+    return (
+        rng.sample(subjects(nouns[kept:]), n - n // 4),
+        rng.sample(subjects(nouns[:kept]), n // 4),
+    )
+
+
+def subjects(nouns: Sequence[str]) -> list[Example]:
+    """A noun, with a second one after it: whether the first is plural."""
+    return [
+        Example(f"{start} {one}{'s' * is_plural} {where} the {other}{end}", is_plural, other + end)
+        for start, one, is_plural, where, other, end in product(
+            ("The", "Then the"), nouns, (0, 1), PLACED, NOUNS, ("", "s")
         )
-        if one != (two := noun + other).rstrip("s")
+        if one != other
     ]
-    return shuffled(examples, rng, n)
 
 
 def coreference(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
     """Which of two names a pronoun stands for: 0 for the first, 1 for the second."""
+    return shuffled(meetings(GIRLS, BOYS), rng, n)
+
+
+def coreference_of_new_names(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
+    """The same, with names in the test that were not in training."""
+    girls, boys = rng.sample(GIRLS, len(GIRLS)), rng.sample(BOYS, len(BOYS))
+    return (
+        rng.sample(meetings(girls[2:], boys[2:]), n - n // 4),
+        rng.sample(meetings(girls[:2], boys[:2]), n // 4),
+    )
+
+
+def meetings(girls: Sequence[str], boys: Sequence[str]) -> list[Example]:
+    """A girl and a boy, and a pronoun for one of them."""
     examples = []
-    for girl, boy, is_boy_first, is_boy_meant in product(GIRLS, BOYS, (0, 1), (0, 1)):
+    for girl, boy, is_boy_first, is_boy_meant in product(girls, boys, (0, 1), (0, 1)):
         first, second = (boy, girl) if is_boy_first else (girl, boy)
         pronoun = "He" if is_boy_meant else "She"
         label = int(is_boy_first != is_boy_meant)
         for verb, place in product(("saw", "met", "called"), ("park", "lake", "farm")):
             text = f"{first} {verb} {second} at the {place}. {pronoun}"
             examples.append(Example(text, label, (pronoun, first)))
-    return shuffled(examples, rng, n)
+    return examples
+
+
+def reasoning(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
+    """Which of two places somebody leaves: where the one is whom he stood next to."""
+    examples = []
+    for _ in range(4 * n):
+        first, second, third = rng.sample(GIRLS + BOYS, 3)
+        here, there = rng.sample(STAYS, 2)
+        label = rng.randrange(2)
+        text = (
+            f"{first} went to the {here}. {second} went to the {there}. "
+            f"{third} stood next to {(first, second)[label]}. Then {third} left the"
+        )
+        examples.append(Example(text, label, third))
+    return shuffled(list(dict.fromkeys(examples)), rng, n)
+
+
+def topic(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
+    """The article that a sentence is from, of at most 24 words; of each article as many."""
+    train: list[Example] = []
+    test: list[Example] = []
+    articles = [SENTENCE.split(text) for text in load_corpus("wikipedia").test]
+    long_enough = [[w for s in article if len(w := s.split()) >= 6] for article in articles]
+    chosen = [article for article in long_enough if len(article) >= N_SENTENCES]
+    for label, article in enumerate(chosen):
+        some = rng.sample(article, min(n // len(chosen), N_SENTENCES))
+        examples = [Example(" ".join(w[:24]), label, w[:24][-1]) for w in some]
+        train += examples[len(some) // 4 :]
+        test += examples[: len(some) // 4]
+    return train, test
 
 
 def meaning(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
@@ -160,7 +228,11 @@ def facts(rng: random.Random, n: int) -> tuple[list[Example], list[Example]]:
 
 
 TASKS: dict[str, Task] = {
-    task.__name__: task for task in (syntax, coreference, meaning, sentiment, arithmetic, facts)
+    task.__name__.replace("_", " "): task
+    for task in (
+        *(syntax, syntax_of_new_nouns, coreference, coreference_of_new_names),
+        *(meaning, topic, sentiment, reasoning, arithmetic, facts),
+    )
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 
@@ -23,14 +24,31 @@ def test_texts_of_the_test_are_not_in_training_and_no_label_prevails(task):
         assert not {e.word for e in train} & {e.word for e in test}
 
 
+@pytest.mark.parametrize("task", ["syntax", "coreference"])
+def test_new_words_of_the_test_are_not_in_training(task):
+    train, test = probing.TASKS[f"{task} of new {'nouns' if task == 'syntax' else 'names'}"](
+        random.Random(1), 120
+    )
+
+    def asked(example):  # the subject; or both names
+        words = example.text.removeprefix("Then ").rstrip(".").split()
+        return {words[1].rstrip("s")} if task == "syntax" else {words[0], words[2]}
+
+    seen, new = (set().union(*map(asked, part)) for part in (train, test))
+    assert len(new) >= 4 and not seen & new
+
+
 def test_labels_are_what_the_texts_say():
     by_text = {}
-    for task in ("syntax", "coreference", "arithmetic"):
+    for task in ("syntax", "coreference", "arithmetic", "reasoning"):
         train, test = probing.TASKS[task](random.Random(0), 10_000)
         by_text |= {example.text: example.label for example in (*train, *test)}
-    assert by_text["The dog near the rivers"] == 0 and by_text["The dogs near the river"] == 1
+    assert by_text["The dog near the roads"] == 0 and by_text["The dogs near the road"] == 1
     assert by_text["Mia saw Tom at the park. He"] == 1
     assert by_text["Mia saw Tom at the park. She"] == by_text["Tom saw Mia at the park. He"] == 0
+    told = next(text for text in by_text if text.count(" went to the ") == 2)
+    first, *_, friend = re.findall(r"^(\w+)|next to (\w+)", told)
+    assert by_text[told] == int(first[0] != friend[1])
     assert by_text["four plus five is"] == 1 and by_text["three and three make"] == 0
 
 

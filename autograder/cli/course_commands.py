@@ -105,10 +105,10 @@ def check(
     they are: it is untrue where that mistake behaves otherwise on fresh draws.
     """
     from autograder.authoring.release import ReleasedSet
-    from autograder.validation.check_report import plain_report, print_report
+    from autograder.validation.check_report import plain_report, print_overview, print_report
     from autograder.validation.check_set import check_set
 
-    course, broken, plain = find_course_with_checks(folder), False, []
+    course, reports = find_course_with_checks(folder), []
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         report = check_set(
@@ -118,14 +118,14 @@ def check(
             with_unseen=thorough,
             outside=course.outside(name),
         )
-        if as_json:
-            plain.append(plain_report(report))
-        else:
+        reports.append(report)
+        if not as_json:
             print_report(report)
-        broken = broken or not report.ok
     if as_json:
-        click.echo(json.dumps(plain, indent=1))
-    sys.exit(FINDINGS if broken else 0)
+        click.echo(json.dumps([plain_report(report) for report in reports], indent=1))
+    elif len(reports) > 1:
+        print_overview(reports)
+    sys.exit(0 if all(report.ok for report in reports) else FINDINGS)
 
 
 @click.command(

@@ -50,6 +50,46 @@ def print_report(report: SetReport, console: Console | None = None) -> None:
         console.print(f"{_GOOD} {report.name} judges well: nothing to fix.")
 
 
+def print_overview(reports: Sequence[SetReport], console: Console | None = None) -> None:
+    """Print a row for each set and one for all: how many answers were tried, and what it cost."""
+    table = Table(title="all sets", show_footer=True)
+    rows = [_overview(report.name, [report]) for report in reports]
+    for title, total in zip(_OVERVIEW, _overview("all", reports), strict=True):
+        table.add_column(title, justify="left" if title == "set" else "right", footer=total)
+    for cells in rows:
+        table.add_row(*cells)
+    (console or Console()).print(table)
+
+
+_OVERVIEW = (
+    *("set", "items", "mistakes caught", "alternatives accepted", "mutants caught"),
+    *("wrong, from outside", "right, from outside: accepted", "diagnoses: true"),
+    *("to fix", "CPU seconds"),
+)
+
+
+def _overview(name: str, reports: Sequence[SetReport]) -> tuple[str, ...]:
+    unseen = [one for report in reports for one in report.unseen]
+    right = [one for one in unseen if one.kind == RIGHT]
+    named = [one for one in unseen if one.named]
+
+    def tried(kind: str) -> list[Trial]:
+        return [trial for report in reports for trial in report.of(kind=kind)]
+
+    return (
+        name,
+        str(sum(len(report.points) for report in reports)),
+        _caught(tried("mistake")),
+        _kept(tried("alternative"), "alternatives"),
+        _caught(tried("mutant")),
+        _caught([one for one in unseen if one.kind == WRONG]),
+        _of(sum(one.share >= 1 for one in right), len(right)),
+        _of(sum(not one.untrue for one in named), len(named)),
+        str(sum(len(report.problems) for report in reports)),
+        f"{sum(report.cpu_seconds for report in reports):.0f}",
+    )
+
+
 def plain_report(report: SetReport) -> dict[str, Any]:
     """Return the proof as JSON writes it."""
     return {

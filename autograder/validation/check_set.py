@@ -16,6 +16,7 @@ ends is declared `endless`. A mutant that changes no behaviour is listed in its 
 import ast
 import builtins
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,6 +93,7 @@ class SetReport:
         equivalent: mutants that change no behaviour: item, change, reason.
         faults: problems that belong to no trial.
         unseen: what became of answers that the checks' author has not seen.
+        cpu_seconds: what it cost to find all this out.
     """
 
     name: str
@@ -100,6 +102,7 @@ class SetReport:
     equivalent: tuple[tuple[str, str, str], ...]
     faults: tuple[str, ...]
     unseen: tuple[Unseen, ...] = ()
+    cpu_seconds: float = 0.0
 
     def of(self, item: str | None = None, kind: str | None = None) -> list[Trial]:
         """Return the trials of an item, or of a kind, or both."""
@@ -156,6 +159,7 @@ def check_set(
             about none.
         CheckFault: if a check breaks on the reference version or while judging.
     """
+    started = sum(os.times()[:4])  # with the processes that answers run in
     faults = list(lint(release, problem_set))
     trials: list[Trial] = []
     unseen: list[Unseen] = []
@@ -181,6 +185,7 @@ def check_set(
         tuple(equivalent),
         (*faults, *stale),
         tuple(unseen),
+        sum(os.times()[:4]) - started,
     )
 
 

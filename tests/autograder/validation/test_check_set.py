@@ -15,7 +15,7 @@ from autograder.grading.judge import part_seed
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
 from autograder.validation import unseen_answers
-from autograder.validation.check_report import plain_report, print_report
+from autograder.validation.check_report import plain_report, print_overview, print_report
 from autograder.validation.check_set import check_set
 
 SOLUTION = """\
@@ -314,6 +314,22 @@ def test_report_shows_the_proof_and_every_problem(source):
     assert "6 of 7" in text
     assert "100%" in text
     assert "mistake '[red]unseen': is not caught" in text
+
+
+def test_overview_has_a_row_for_each_set_and_one_for_all(source):
+    unseen = Mistake("unseen", "Look.", lambda numbers: sum(numbers) + (len(numbers) == 4))
+    good, bad = _report(source()), _report(source(), mistakes=(*WRONG, unseen))
+    assert good.cpu_seconds > 0
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_overview([good, replace(bad, name="other", cpu_seconds=1000.0)], console)
+    first, second, total = (
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in console.export_text().splitlines()
+        if line.startswith("│")
+    )
+    assert first[:3] == ["toy", "1", "6 of 6"] and first[-2] == "0"
+    assert second[:3] == ["other", "1", "6 of 7"] and second[-2:] == ["1", "1000"]
+    assert total[:3] == ["all", "2", "12 of 13"] and total[-2] == "1"
 
 
 def test_unseen_answers_are_counted_and_their_problems_listed(source, tmp_path, monkeypatch):

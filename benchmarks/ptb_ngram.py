@@ -7,11 +7,10 @@ import importlib.util
 import json
 import math
 import platform
-import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -175,7 +174,7 @@ def provenance() -> dict[str, object]:
     )
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "command": shlex.join(["python", *sys.argv]),
+        "command": "python -m benchmarks.ptb_ngram --data DIR",
         "machine": {"system": platform.system(), "architecture": platform.machine(), "cpu": cpu},
         "versions": {
             "python": platform.python_version(),
@@ -186,7 +185,7 @@ def provenance() -> dict[str, object]:
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -195,7 +194,7 @@ def main() -> None:
         "--orders", type=int, nargs="+", default=[2, 3, 4, 5], metavar="N", help="2 3 4 5 if absent"
     )
     parser.add_argument("--record", type=Path, metavar="PATH", help="write the results as JSON")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if min(options.orders) < 1:
         parser.error(f"--orders has {min(options.orders)}; an order is at least 1")
 

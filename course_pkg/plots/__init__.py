@@ -10,6 +10,7 @@ from course_pkg.plots.charts import (
     bars,
     gradient_norms,
     ladder,
+    ladders,
     lines,
     loss_curves,
     moving_average,

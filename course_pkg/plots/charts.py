@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -14,7 +15,16 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from course_pkg.plots.pictures import HEIGHT, INK, MUTED, SERIES, Numbers, new_figure
+from course_pkg.plots.pictures import (
+    HEIGHT,
+    INK,
+    MUTED,
+    SERIES,
+    STYLE,
+    WIDTH,
+    Numbers,
+    new_figure,
+)
 from course_pkg.results import RECORDED, Result
 
 MARKERS = "os^Dvp"
@@ -188,29 +198,94 @@ def ladder(rows: Iterable[Result], *, floor: tuple[str, float] | None = None) ->
     Raises:
         ValueError: rows of several corpora, or none with bits per byte.
     """
-    shown = [(row, row.bits_per_byte) for row in rows if row.bits_per_byte is not None]
-    corpora = sorted({row.corpus for row, _ in shown})
+    shown = [row for row in rows if row.bits_per_byte is not None]
+    corpora = sorted({row.corpus for row in shown})
     if len(corpora) != 1:
         raise ValueError(f"rows has the corpora {corpora}; it must have exactly one")
-    figure, axes = new_figure(height=0.8 + 0.25 * len(shown))
-    chapters = list(dict.fromkeys(row.chapter for row, _ in shown))
-    for y, (row, bits) in enumerate(shown):
-        colour = SERIES[chapters.index(row.chapter) % len(SERIES)]
-        inside = "none" if row.source == RECORDED else colour
-        axes.plot(bits, y, marker="o", markersize=6.5, color=colour, markerfacecolor=inside)
-        axes.annotate(
-            f"{bits:.3f}", (bits, y), (7, 0), textcoords="offset points", va="center", fontsize=9
-        )
-    _mark_floor(axes, floor)
-    # The first steps are the largest: a logarithmic axis leaves room for the last ones.
-    axes.set_xscale("log")
-    axes.margins(x=0.16)
-    _plain_log_ticks(axes.xaxis)
-    axes.set_yticks(range(len(shown)), [row.model for row, _ in shown], fontsize=9)
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
+    figure, axes = new_figure(height=0.8 + RUNG * len(shown))
+    _rungs(axes, shown, floor, list(dict.fromkeys(row.chapter for row in shown)))
     axes.set_xlabel("bits per byte")
     return figure
+
+
+def ladders(
+    rows: Iterable[Result], *, floors: Mapping[str, tuple[str, float]] | None = None
+) -> Figure:
+    """Show the ladders of several corpora below each other, with the best model so far as stairs.
+
+    A corpus whose rows have no bits per byte is shown by perplexity per token instead.
+
+    Args:
+        rows: in the order of the book.
+        floors: for each corpus that has one, name and height of what no model can reach below.
+
+    Raises:
+        ValueError: no rows, a corpus of which only some rows have bits per byte, or a floor of a
+            corpus that has no rows.
+    """
+    rows, floors = list(rows), floors or {}
+    panels: dict[str, list[Result]] = {}
+    for row in rows:
+        panels.setdefault(row.corpus, []).append(row)
+    if not panels:
+        raise ValueError("rows is empty; give at least one result")
+    if unknown := sorted(floors.keys() - panels.keys()):
+        raise ValueError(f"floors has {unknown}; rows has the corpora {sorted(panels)}")
+    mixed = [name for name, group in panels.items() if len({_in_bits(row) for row in group}) > 1]
+    if mixed:
+        raise ValueError(f"some rows of {mixed} have bits per byte, others none; leave some out")
+    chapters = list(dict.fromkeys(row.chapter for row in rows))
+    heights = [RUNG * (len(group) + 0.2) for group in panels.values()]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, sum(heights) + 0.85 * len(panels)))
+        stack = figure.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
+    for axes, (name, group) in zip(stack, panels.items(), strict=True):
+        unit = "bits per byte" if _in_bits(group[0]) else "perplexity"
+        _rungs(axes, group, floors.get(name), chapters)
+        best = np.minimum.accumulate([_height(row) for row in group])
+        places = np.arange(len(group))
+        axes.step(best, places, where="post", color=MUTED, linewidth=1.0, zorder=1)
+        axes.set_ylim(len(group) - 0.4, -0.6)  # the same distance between models in all ladders
+        axes.set_xlabel(unit)
+        axes.set_title(name, loc="left", color=INK, pad=18 if name in floors else 6)
+    return figure
+
+
+RUNG = 0.25
+"""Inches from one model to the next."""
+
+
+def _in_bits(row: Result) -> bool:
+    return row.bits_per_byte is not None
+
+
+def _height(row: Result) -> float:
+    return row.perplexity if row.bits_per_byte is None else row.bits_per_byte
+
+
+def _rungs(
+    axes: Axes,
+    rows: Sequence[Result],
+    floor: tuple[str, float] | None,
+    chapters: Sequence[str],
+) -> None:
+    """Draw models of one corpus below each other, coloured by chapter."""
+    for y, row in enumerate(rows):
+        x, colour = _height(row), SERIES[chapters.index(row.chapter) % len(SERIES)]
+        inside = "none" if row.source == RECORDED else colour
+        axes.plot(x, y, marker="o", markersize=6.5, color=colour, markerfacecolor=inside)
+        number = f"{x:.3f}" if _in_bits(row) else f"{x:.1f}"
+        axes.annotate(number, (x, y), (7, 0), textcoords="offset points", va="center", fontsize=9)
+    _mark_floor(axes, floor)
+    axes.margins(x=0.16)
+    heights = [_height(row) for row in rows]
+    # Where the first steps are much the largest, a logarithmic axis leaves room for the last ones.
+    if max(heights) > 4 * min(heights):
+        axes.set_xscale("log")
+        _plain_log_ticks(axes.xaxis)
+    axes.set_yticks(range(len(rows)), [row.model for row in rows], fontsize=9)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
 
 
 def moving_average(values: Numbers, window: int) -> np.ndarray:

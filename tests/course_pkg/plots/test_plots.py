@@ -21,6 +21,13 @@ ROWS = [
     Result("networks", "LSTM", "stories", 1.8, 0.22, source=RECORDED),
     Result("networks", "no bytes counted", "stories", 1.9),
 ]
+SEVERAL = [
+    Result("counting", "3-gram", "stories", 2.4, 0.32),
+    Result("counting", "5-gram", "bank", 141.19, source=RECORDED),
+    Result("counting", "worse", "stories", 2.5, 0.34),
+    Result("networks", "LSTM", "stories", 1.8, 0.22),
+    Result("networks", "LSTM", "bank", 114.5),
+]
 
 FIGURES = {
     "lines": lambda: plots.lines(CURVES, x_label="n", y_label="perplexity", floor=("floor", 4.0)),
@@ -32,6 +39,7 @@ FIGURES = {
     "loss_curves": lambda: plots.loss_curves({"m": (range(30), np.linspace(3, 1, 30))}, window=5),
     "gradient_norms": lambda: plots.gradient_norms({"Elman": (ORDERS, [1, 0.1, 0.01, 1e-3, 1e-4])}),
     "ladder": lambda: plots.ladder(ROWS, floor=("floor", 0.2)),
+    "ladders": lambda: plots.ladders(SEVERAL, floors={"stories": ("floor", 0.2)}),
     "sparsity": lambda: plots.sparsity(ORDERS, {"stories": [0, 0.1, 0.4, 0.7, 0.9]}),
 }
 
@@ -217,3 +225,28 @@ def test_ladder_refuses_what_cannot_be_compared(corpora):
     rows = [Result("c", "m", corpus, 2.0, 0.3) for corpus in corpora]
     with pytest.raises(ValueError, match=r"rows has the corpora .* exactly one"):
         plots.ladder(rows)
+
+
+def test_ladders_stand_below_each_other_each_with_its_unit_its_floor_and_its_stairs():
+    stories, bank = plots.ladders(SEVERAL, floors={"stories": ("floor", 0.2)}).axes
+    assert [axes.get_title(loc="left") for axes in (stories, bank)] == ["stories", "bank"]
+    assert stories.get_xlabel() == "bits per byte" and bank.get_xlabel() == "perplexity"
+    assert [text.get_text() for text in stories.texts] == ["0.320", "0.340", "0.220", "floor"]
+    assert [text.get_text() for text in bank.texts] == ["141.2", "114.5"]
+    *_, stairs = stories.lines
+    assert list(stairs.get_xdata()) == [0.32, 0.32, 0.22]
+    points = [line.get_color() for line in (stories.lines[2], bank.lines[1])]
+    assert points == [plots.SERIES[1]] * 2  # one colour for each chapter, in all ladders
+
+
+@pytest.mark.parametrize(
+    ("rows", "floors", "message"),
+    [
+        ([], {}, "rows is empty"),
+        (SEVERAL, {"tales": ("floor", 1.0)}, r"floors has \['tales'\]; rows has"),
+        (ROWS, {}, r"some rows of \['stories'\] have bits per byte"),
+    ],
+)
+def test_ladders_refuse_what_cannot_be_drawn(rows, floors, message):
+    with pytest.raises(ValueError, match=message):
+        plots.ladders(rows, floors=floors)

@@ -178,15 +178,9 @@ def check_set(
     listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
-    return SetReport(
-        problem_set.name,
-        points,
-        tuple(trials),
-        tuple(equivalent),
-        (*faults, *stale),
-        tuple(unseen),
-        sum(os.times()[:4]) - started,
-    )
+    seconds = sum(os.times()[:4]) - started
+    found = (tuple(trials), tuple(equivalent), (*faults, *stale), tuple(unseen))
+    return SetReport(problem_set.name, points, *found, seconds)
 
 
 def check_outside(problem_set: ProblemSet, release: Release, outside: Path) -> list[Unseen]:

@@ -11,7 +11,7 @@ from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import may_mask
 
 from ..tensors import cost_case
-from .inputs import Generator, case, draw_ids, dtype_part, keeps, part
+from ..token_ids import Generator, case, draw_ids, dtype_part, keeps, part
 
 # -- inputs ----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from autograder.authoring.checks import Case, Check, alternatives, mistake, mist
 from autograder.authoring.rules import not_allowed
 
 from ..tensors import cost_case
-from .inputs import IGNORE, Generator, case, draw_ids, dtype_part, keeps, part, taking
+from ..token_ids import IGNORE, Generator, case, draw_ids, dtype_part, keeps, part, taking
 
 # -- inputs ----------------------------------------------------------------------------------------
 

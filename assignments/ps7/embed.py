@@ -23,8 +23,8 @@ from ..tensors import (
     normal,
     tensor_case,
 )
-from .inputs import call as call_with_gaps
-from .inputs import draw_ids
+from ..token_ids import call as call_with_gaps
+from ..token_ids import draw_ids
 
 # -- inputs ----------------------------------------------------------------------------------------
 

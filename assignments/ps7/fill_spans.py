@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
 from course_pkg.text.batches.masking import fill_sentinels
 
-from .inputs import Generator, case, keeps, part
+from ..token_ids import Generator, case, keeps, part
 
 # -- inputs ----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import torch
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
 from course_pkg.text.batches.masking import spans_to_sentinels
 
-from .inputs import Generator, case, keeps, part, taking
+from ..token_ids import Generator, case, keeps, part, taking
 
 # -- inputs ----------------------------------------------------------------------------------------
 

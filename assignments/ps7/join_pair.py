@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
 from course_pkg.text.batches import masking
 
-from .inputs import Generator, case, keeps, part, taking
+from ..token_ids import Generator, case, keeps, part, taking
 
 # -- inputs ----------------------------------------------------------------------------------------
 

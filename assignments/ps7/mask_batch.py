@@ -25,9 +25,9 @@ from autograder.authoring.checks import (
 from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import choose_tokens, mask_tokens, may_mask
 
+from ..token_ids import IGNORE, Generator
 from .choose_positions import by_isin as choose_positions
 from .corrupt import by_filling as corrupt
-from .inputs import IGNORE, Generator
 
 # -- inputs ----------------------------------------------------------------------------------------
 

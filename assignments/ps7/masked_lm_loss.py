@@ -30,7 +30,7 @@ from ..tensors import (
     normal,
     tensor_case,
 )
-from .inputs import IGNORE
+from ..token_ids import IGNORE
 
 # -- inputs ----------------------------------------------------------------------------------------
 

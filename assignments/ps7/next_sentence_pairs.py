@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
 
-from .inputs import Generator, case, keeps, part
+from ..token_ids import Generator, case, keeps, part
 
 # -- inputs ----------------------------------------------------------------------------------------
 

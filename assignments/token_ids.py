@@ -1,4 +1,4 @@
-"""What several items of problem set 7 share: patterns of ids, probes of ids and of lists."""
+"""What items share whose answers are ids or lists: cases, probes, judges and parts."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

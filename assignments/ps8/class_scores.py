@@ -38,10 +38,17 @@ def _case(
     dtype: str = "float64",
     *,
     padding: tuple[float, ...] = (),
+    zeros: bool = False,
     what: str = "",
 ) -> Case:
-    """Draw vectors; `padding` are the numbers that stand behind the texts, in turn."""
+    """Draw vectors; `padding` are the numbers that stand behind the texts, in turn.
+
+    With `zeros` every other vector is 0, and so is the padding.
+    """
     vectors = normal(rng, dtype, len(lengths), T, D) + 2
+    if zeros:
+        vectors[:, 1::2] = 0
+        padding = (0.0,)
     for row, length in enumerate(lengths):
         for t in range(length, T) if padding else ():
             vectors[row, t] = torch.tensor([padding[(t + i) % len(padding)] for i in range(D)])
@@ -60,6 +67,7 @@ def drawing(pooling):
             _case(rng, [1, 5, 3, 2], 6, 2, 5, pooling, "float32"),
             _case(rng, [2, 2], 3, 3, 3, pooling),
             _case(rng, [1, 1, 1], 1, 4, 2, pooling),
+            _case(rng, [4, 3, 2], 5, 3, 2, pooling, zeros=True, what=", some vectors are 0"),
             _case(rng, [7, 12, 1, 3], 12, 6, 3, pooling, "float32"),
         ]
 

@@ -57,6 +57,8 @@ def draw_values(rng: Generator) -> list[Case]:
         _case(rng, [-1.5, 3.0], 1.0),
         _case(rng, [4.0, -6.0, 1.0], 0.1, "float32"),
         _case(rng, [0.5, 2.5, -2.0, -0.5, 7.0], 2.0),
+        _case(rng, [-3.0, 5.0, 0.5], 0.3),
+        _case(rng, [2000.0, -3000.0, 5000.0], 1e-4, base=(-9000, -6000)),
         _case(
             rng, [12.0, -9.0, 3.0, 1.0], 0.25, "float32", what=", unlike replies", base=(-90, -5)
         ),

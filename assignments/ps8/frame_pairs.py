@@ -24,11 +24,15 @@ def _case(
     *,
     ordinary: tuple[int, ...] = tuple(range(10, 60)),
     what: str = "",
-    kind: type = list,
+    kinds: tuple[type, type] = (list, list),
 ) -> Case:
     """Draw pairs of these sizes; `specials` are [START], [DELIM], [EXTRACT] and the padding."""
     pairs = [
-        tuple(kind(int(i) for i in rng.choice(ordinary, size)) for size in both) for both in sizes
+        tuple(
+            kind(int(i) for i in rng.choice(ordinary, size))
+            for kind, size in zip(kinds, both, strict=True)
+        )
+        for both in sizes
     ]
     label = f"texts of {', '.join(f'{n} and {m}' for n, m in sizes)} ids, longest {longest}{what}"
     return case(label, pairs, *specials, longest)
@@ -75,8 +79,8 @@ def draw_edges(rng: Generator) -> list[Case]:
         _case(rng, [(0, 0)], 9),
         _case(rng, [(0, 2), (3, 0)], 9),
         _case(rng, [(3, 2), (1, 4)], 3, what=", no room for texts"),
-        _case(rng, [(2, 3), (1, 1)], 9, what=", tuples", kind=tuple),
-        _case(rng, [(4, 5), (1, 2)], 8, what=", tuples to be shortened", kind=tuple),
+        _case(rng, [(2, 3), (1, 1)], 9, what=", tuples", kinds=(tuple, tuple)),
+        _case(rng, [(4, 5), (1, 2)], 8, what=", a list and a tuple", kinds=(list, tuple)),
         _case(rng, [(3, 2), (1, 1)], 9, (1, 2, 3, 0), ordinary=alike, what=", ids of special ones"),
         _case(rng, [(2, 2), (2, 0)], 9, (8, 9, 6, 6), what=", padding like [EXTRACT]"),
         _case(
@@ -92,9 +96,29 @@ def draw_edges(rng: Generator) -> list[Case]:
     ]
 
 
+def draw_same(rng: Generator) -> list[Case]:
+    """One list that stands in several places, where it is shortened in different ways."""
+    cases = []
+    for size, other, longest in ((4, 2, 8), (7, 3, 9), (3, 9, 8)):
+        text, second = (rng.choice(50, n).tolist() for n in (size, other))
+        inputs = {"texts": [text, second], "longest": longest}
+        cases.append(Case(f"texts of {size} and {other} ids, longest {longest}", inputs))
+    return cases
+
+
 def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds."""
     return [*draw_whole(rng)[1:4], *draw_cut(rng)[2:5], *draw_even(rng)[:2], *draw_edges(rng)[:7]]
+
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def call_with_same(implementation, inputs):
+    """Return the results for pairs that share their lists."""
+    text, other = inputs["texts"]
+    pairs = [(text, text), (text, other), (other, text), (other, other)]
+    return tuple(implementation(pairs, 90, 91, 92, 93, inputs["longest"]))
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -144,6 +168,13 @@ PARTS = (
         "Texts may be empty, tuples or long, have any ids, and there may be no room for them.",
         draw_edges,
         1.5,
+    ),
+    part(
+        "the same list",
+        "The same list may stand in several places.",
+        draw_same,
+        0.5,
+        call_with_same,
     ),
     dtype_part(draw_all),
     keeps(draw_all),

@@ -38,7 +38,10 @@ ALIKE = [
     ("head", "linear", (2, 2)),
     ("head_of_old", "linear", (2, 1)),
     ("my.head", "linear", (2, 1)),
+    ("blocks_1", "linear", (2, 2)),
     ("scale", "parameter", (1,)),
+    ("empty", "parameter", (0,)),
+    ("nothing", "parameter", (0, 2)),
 ]
 TIED = [
     ("embedding", "table", (4, 3)),
@@ -48,6 +51,7 @@ TIED = [
     ("head.bias", "parameter", (4,)),
     ("head.weight", "same", "embedding.weight"),
     ("encoder", "same", "body.1"),
+    ("body.2", "same", "body.1"),
     ("state", "buffer", (2,)),
 ]
 
@@ -92,6 +96,7 @@ def draw_names(rng: Generator) -> list[Case]:
         _case(ALIKE, ["head"]),
         _case(ALIKE, ("blocks.1.norm", "my")),
         _case(ALIKE, {"scale", "head.weight"}),
+        _case(ALIKE, ["empty"]),
         _case(ALIKE, ["blocks.1.normal", "my.head.bias"]),
         _case(ALIKE, ["blocks", "blocks.10", "head", "head"]),
     ]
@@ -105,6 +110,7 @@ def draw_tied(rng: Generator) -> list[Case]:
         _case(TIED, ["head", "embedding"]),
         _case(TIED, ["body.1"]),
         _case(TIED, ["encoder"]),
+        _case(TIED, ["body.2"]),
         _case(TIED, {"encoder.bias", "head.bias"}),
         _case(TIED, ("body.0.bias", "encoder.weight")),
     ]
@@ -295,7 +301,7 @@ PARTS = (
     _part(
         "old gradients",
         "What is frozen has no gradient left.",
-        lambda rng: [*draw_values(rng), *draw_tied(rng)[:2]],
+        lambda rng: [*draw_values(rng), *draw_tied(rng)[:2], *draw_again(rng)],
         ("no gradient",),
         1.5,
         earns_alone=False,

@@ -1,8 +1,6 @@
 """The task "a thin layer beside a frozen one"."""
 
 from functools import partial
-from types import SimpleNamespace
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -97,7 +95,12 @@ def draw_axes(rng: Generator) -> list[Case]:
 
 def draw_for_gradients(rng: Generator) -> list[Case]:
     """Layers with and without a bias."""
-    return [*draw_values(rng)[1:], draw_without_bias(rng)[0], draw_axes(rng)[1]]
+    return [
+        *draw_values(rng)[1:],
+        draw_without_bias(rng)[0],
+        draw_axes(rng)[1],
+        *draw_start(rng),
+    ]
 
 
 def draw_large(rng: Generator) -> list[Case]:
@@ -137,7 +140,8 @@ def differentiate_thin(implementation, inputs):
     if not result.requires_grad:
         return "no gradient"
     factors = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype).view_as(result)
-    return list(torch.autograd.grad((result * factors).sum(), leaves, materialize_grads=True))
+    gradients = torch.autograd.grad((result * factors).sum(), leaves, allow_unused=True)
+    return "no gradient" if any(part is None for part in gradients) else list(gradients)
 
 
 def differentiate_frozen(implementation, inputs):
@@ -186,11 +190,17 @@ def look_at_sizes(implementation, inputs):
 def lora_layer(
     x: Tensor, weight: Tensor, bias: Tensor | None, down: Tensor, up: Tensor, alpha: float
 ) -> Tensor:
-    """Call the package's forward pass with these matrices; its layer would make its own."""
+    """Call the package's forward pass, on a layer that has drawn no weights of its own."""
+    layer = LoRALinear.__new__(LoRALinear)
+    nn.Module.__init__(layer)
     constant = None if bias is None else bias.detach()
-    frozen = partial(F.linear, weight=weight.detach(), bias=constant)
-    layer = SimpleNamespace(linear=frozen, down=down, up=up, scale=alpha / len(down))
-    out: Tensor = LoRALinear.forward(cast(LoRALinear, layer), x)
+    vars(layer).update(
+        linear=partial(F.linear, weight=weight.detach(), bias=constant),
+        down=down,
+        up=up,
+        scale=alpha / len(down),
+    )
+    out: Tensor = layer(x)
     return out
 
 

@@ -1,11 +1,10 @@
 """The task "merge the thin layers"."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.authoring.checks import Case, Check, Inputs, Part, alternatives, mistake, mistakes
 from autograder.authoring.compare import agree
@@ -89,6 +88,10 @@ def draw_several(rng: Generator) -> list[Case]:
 def draw_half(rng: Generator) -> list[Case]:
     """Half precision: sums that would be lost step by step, and sums that must be rounded."""
     many = {"bfloat16": [0.25] * 4, "float16": [0.25] * 4}
+    # By the change alone: small ones after one so large that they are lost beside it.
+    far = {"bfloat16": [256, *[0.5] * 4], "float16": [2048, *[0.5] * 4]}
+    # Rounded alone, the change is just half a step, a tie; it is a little more.
+    half = {"bfloat16": [0.5 * (1 + 2**-10)], "float16": [0.5 * (1 + 2**-12)]}
     return [
         *(
             _exact(rng, dtype, steps, False, f"{len(steps)} small changes of each number")
@@ -101,6 +104,14 @@ def draw_half(rng: Generator) -> list[Case]:
         *(
             _exact(rng, dtype, [3.25, 1.5], True, "two changes up or down")
             for dtype in ("bfloat16", "float16")
+        ),
+        *(
+            _exact(rng, dtype, steps, False, "a large change and small ones")
+            for dtype, steps in far.items()
+        ),
+        *(
+            _exact(rng, dtype, steps, False, "one change of little more than half a step")
+            for dtype, steps in half.items()
         ),
     ]
 
@@ -163,13 +174,22 @@ def call_and_write(implementation, inputs):
 
 def merge_lora(weight: Tensor, adapters: Sequence[Adapter]) -> Tensor:
     """Merge one after the other by the package's own method, in full precision."""
+    n_out, n_in = weight.shape
     fine = torch.promote_types(weight.dtype, torch.float32)
-    linear = SimpleNamespace(weight=weight.detach().to(fine, copy=True))
+    linear = nn.utils.skip_init(nn.Linear, n_in, n_out, bias=False, dtype=fine)
+    linear.weight.data.copy_(weight.detach())
     for down, up, alpha in adapters:
-        layer = SimpleNamespace(linear=linear, down=down, up=up, scale=alpha / len(down))
-        LoRALinear.merged(cast(LoRALinear, layer))
-    merged: Tensor = linear.weight.to(weight.dtype)
-    return merged
+        merge(linear, down, up, alpha / len(down))
+    return linear.weight.detach().to(weight.dtype)
+
+
+def merge(linear: nn.Linear, down: Tensor, up: Tensor, scale: float) -> None:
+    """Merge by the package's layer, without the weights that it would draw for itself."""
+    layer = LoRALinear.__new__(LoRALinear)
+    nn.Module.__init__(layer)
+    layer.linear, layer.down, layer.up = linear, nn.Parameter(down), nn.Parameter(up)
+    layer.scale = scale
+    layer.merged()
 
 
 # -- parts -----------------------------------------------------------------------------------------

@@ -394,7 +394,7 @@ print("All visible tests passed.")
 # | **returns** | floats, `(..., O)` | $W x + b + \frac{\alpha}{R} B (A x)$ for each vector $x$ |
 #
 # - `I`, `O` and `R` are at least 1. `R` is not given: it is what the matrices say.
-# - Gradients flow to `x`, `down` and `up`. `weight` and `bias` are frozen: no gradient reaches them, also if they ask for one.
+# - Gradients flow to `x`, `down` and `up`, also where `alpha` or `up` is 0, and the numbers of some gradients are 0, too. `weight` and `bias` are frozen: no gradient reaches them, also if they ask for one.
 # - Go through the thin path one matrix after the other. Neither `up @ down` nor any other new matrix of the size of `weight` is made. (A view, such as `weight.T`, is no new matrix.)
 #
 # **By hand.** `I = 2`, `O = 1`, `R = 2`, `alpha` is 6, so the scale is 6/2 = 3. $x$ = (1, 2), $W$ = (1, 1), $b$ = 10; $A$ has the rows (1, 0) and (1, 1), and $B$ = (2, 1).
@@ -511,13 +511,14 @@ first = random_tensor(2, 5, seed=1), random_tensor(4, 2, seed=2), 6.0
 second = random_tensor(1, 5, seed=3), random_tensor(4, 1, seed=4), -0.5
 kept = weight.clone()
 merged = merge_lora(weight, [first])
+assert torch.equal(weight, kept), "your function writes into the caller's weight"
 assert not close(merged, weight + 6 * first[1] @ first[0]), "the scale is alpha / R, here 3"
 assert close(merged, weight + 3 * first[1] @ first[0]), "one adapter of rank 2, alpha 6"
 right = weight + 3 * first[1] @ first[0] - 0.5 * second[1] @ second[0]
 adapters = [second, first]
 merged = merge_lora(weight, adapters)
 assert close(merged, right), "two adapters of ranks 1 and 2: each has its own scale"
-assert torch.equal(weight, kept) and len(adapters) == 2, "an argument has changed"
+assert len(adapters) == 2, "your function changes the list of adapters"
 x, bias = random_tensor(3, 5, seed=5), random_tensor(4, seed=6)
 y = F.linear(x, weight, bias) + 3 * (x @ first[0].T) @ first[1].T
 assert close(F.linear(x, merge_lora(weight, [first]), bias), y), "merged and thin give the same"
@@ -1109,3 +1110,23 @@ for prompt, *_ in draw_dialogues(3, seed=8):
     print(f"{prompt}\n    before: {reply_to(reference, prompt, dice)}")
     print(f"    after:  {reply_to(policy, prompt, dice)}")
 
+# %% [markdown]
+# What you should see: before training, your targets and your loss are the package's; after the lessons the model answers in both ways, about as often as it was taught; and before the first step of the second training the loss is ln 2, because the policy *is* the reference. Afterwards it answers in whole sentences almost always. Now look at the log probabilities: the loss only asks for a *difference*, and it does not forbid that both kinds of reply become less likely. And look at the share of true replies, which nobody asked to grow. A model of five million parameters often confuses who has what; what people preferred was the form.
+#
+# Now break something on purpose. Leave the end of the reply out of your `reply_targets`, and see what the assistant writes; let prompts be targets, too; return a mean instead of a sum from your `score_replies`; exchange chosen and rejected in your `dpo_loss`; set `BETA` to 0.01 and to 1. Which of these does the loss show, and which only the replies?
+#
+# ## Challenge: sixty-four labels (not graded)
+#
+# Train on **64 labelled reviews**, the same for everybody, and be right as often as you can on 1,000 reviews that you have not seen. Full fine-tuning by the settings of the study is the number to beat: **TO_BEAT_SHARE**.
+#
+# Everything is allowed: other rates and more steps, another pooling, other layers for LoRA, an average over seeds, another way to write the task ("Did I like it? Yes" has been read before, [EXTRACT] never), and as many *unlabelled* reviews as you like. Only the labels of the 64 may be used, and the exam is only for scoring.
+
+# %% tags=["workshop"]
+TAKE_PART = False  # True: train, and see how you stand
+TO_BEAT = 0.0
+
+if TAKE_PART:
+    student = fine_tune("full", 64, seed=1)  # your own recipe, on draw_examples(64, seed=1)
+    N_EXAM = 1000
+    share = accuracy(student)
+    print(f"{share:.1%} of {N_EXAM:,} unseen reviews are judged rightly; to beat: {TO_BEAT:.1%}")

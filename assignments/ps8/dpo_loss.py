@@ -153,7 +153,7 @@ def dpo_loss(
 ) -> tuple[Tensor, Tensor]:
     """Ask the package, with the reference cut off."""
     reference = reference_chosen.detach(), reference_rejected.detach()
-    return objectives.dpo_loss(policy_chosen, policy_rejected, *reference, beta)
+    return objectives.dpo_loss(policy_chosen, policy_rejected, *reference, float(beta))
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -329,12 +329,6 @@ MISTAKES = mistakes(
         replace={"F.softplus(-margins, threshold=100)": "-torch.log(torch.sigmoid(margins))"},
         hint="Where a margin is far below 0, the sigmoid rounds to 0 and its logarithm is -inf. "
         "`F.logsigmoid` does both steps at once.",
-    ),
-    mistake(
-        "The exponential overflows.",
-        replace={"F.softplus(-margins, threshold=100)": "torch.log1p(torch.exp(-margins))"},
-        hint="Where a margin is far below 0, your exponential overflows. `F.logsigmoid` knows what "
-        "to do there.",
     ),
     mistake(
         "A margin of 0 has no gradient.",

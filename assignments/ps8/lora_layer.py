@@ -215,7 +215,13 @@ PARTS = (
     near_part("values", "The result is W x + b + alpha / R times B (A x).", draw_values, call, 5),
     near_part("no change", "Where B or alpha is 0, the layer is as it was.", draw_start, call, 1),
     near_part("no bias", "The bias may be None.", draw_without_bias, call, 1),
-    near_part("axes", "x may have any number of axes, and be empty.", draw_axes, call, 1.5),
+    near_part(
+        "axes",
+        "There may be any number of axes before the last, and no vector at all.",
+        draw_axes,
+        call,
+        1.5,
+    ),
     near_part(
         "gradients",
         "Gradients flow to x, to A and to B, and are right.",

@@ -211,7 +211,7 @@ def test_margins_are_exactly_0_where_they_are_to_be():
         ("score_replies", "The loss is the mean of the rows' means.", "each token counts the same"),
         ("score_replies", "Without targets the loss is nan.", "without any target"),
         ("dpo_loss", "A margin of 0 is won.", "a margin of 0 is not won"),
-        ("dpo_loss", "The exponential overflows.", "the loss is their mean"),
+        ("dpo_loss", "The sigmoid is taken first, and then its logarithm.", "their mean"),
     ],
 )
 def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message):

@@ -247,7 +247,7 @@ PARTS = (
         earns_alone=False,
     ),
     any_layout(draw_values, 0.5),
-    *keeps(draw_values, draw_for_gradients),
+    *keeps(draw_values, lambda rng: [*draw_start(rng), *draw_without_bias(rng), *draw_axes(rng)]),
     not_allowed(longer=draw_long),
 )
 

@@ -965,7 +965,19 @@ show(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "ps8_report", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# TODO
+# 1. *Question and plan.* Which method should one choose with few labels, and does pretraining help at all? I ran all four methods with 16, 64 and 256 labels and three seeds each; the rates and 60 steps are those of the cell. For LoRA with 256 labels I also tried two other rates.
+# 2. *Result.* Accuracy on 300 unseen reviews, mean of three seeds, least and largest in brackets:
+#
+# | labels | head | LoRA | full | scratch |
+# |---|---|---|---|---|
+# | 16 | 56 % (53–59) | 58 % (52–64) | 54 % (50–56) | 59 % (55–63) |
+# | 64 | 55 % (52–58) | 65 % (56–69) | 71 % (64–74) | 57 % (52–60) |
+# | 256 | 56 % (54–58) | 63 % (59–66) | 75 % (72–77) | 59 % (58–60) |
+#
+# With 16 labels no difference is larger than the spread: I cannot choose by these runs, and nothing is clearly better than guessing. From 64 on full fine-tuning is ahead of the head and of random weights by more than the spread; ahead of LoRA, at these rates, with 256 labels only. So: full fine-tuning with the most labels; with the fewest, whatever is cheapest, until there are more labels or seeds.
+# 3. *What it does not show.* LoRA's rate was not tuned. With 256 labels it reaches 59 % (51–63) at 0.002, and 71 % (60–76) at 0.01: so its distance from full fine-tuning with 256 labels was one of rates, and does not stand. The run that would tell is a search for each method until a rate is worse on either side, with more steps for LoRA, and more seeds, since one of three failed. Scored on 300 reviews, a share is also uncertain by about three points. The best rule on words without order reaches 64.5 %: at its first rate LoRA is level with it at best, and full fine-tuning beats it from 64 labels on. Whoever does must use order: that "not" turns a word round, and that the last clause decides behind "but".
+#
+# *Rubric.* 1: a question that the runs can answer (1); methods, labels, seeds and changes all named, at least three seeds and three numbers of labels (1). 2: table of means with a spread (1); differences larger than the spread are told from others, correctly for the numbers shown (2); a choice for few and for many labels that follows from the table, "cannot tell" included (1). 3: a named threat that touches *this* comparison (1) and the run that would tell (1); guessing and the rule without order both compared with own numbers (1); order, negation or "but" as what must have been learned (1). No point is lost for an unexpected result.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1117,13 +1129,13 @@ for prompt, *_ in draw_dialogues(3, seed=8):
 #
 # ## Challenge: sixty-four labels (not graded)
 #
-# Train on **64 labelled reviews**, the same for everybody, and be right as often as you can on 1,000 reviews that you have not seen. Full fine-tuning by the settings of the study is the number to beat: **TO_BEAT_SHARE**.
+# Train on **64 labelled reviews**, the same for everybody, and be right as often as you can on 1,000 reviews that you have not seen. Full fine-tuning by the settings of the study is the number to beat: **70.9 %**.
 #
 # Everything is allowed: other rates and more steps, another pooling, other layers for LoRA, an average over seeds, another way to write the task ("Did I like it? Yes" has been read before, [EXTRACT] never), and as many *unlabelled* reviews as you like. Only the labels of the 64 may be used, and the exam is only for scoring.
 
 # %% tags=["workshop"]
 TAKE_PART = False  # True: train, and see how you stand
-TO_BEAT = 0.0
+TO_BEAT = 0.709
 
 if TAKE_PART:
     student = fine_tune("full", 64, seed=1)  # your own recipe, on draw_examples(64, seed=1)

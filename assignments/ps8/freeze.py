@@ -203,6 +203,8 @@ def freeze_and_look(implementation, inputs):
             raise  # what else changes is looked at whether there is a result or not
     after = dict(model.named_parameters(remove_duplicate=False))
 
+    frozen = [p for p in after.values() if not p.requires_grad and p.numel()]
+
     def same_gradient(name):
         one, other = gradients[name], after[name].grad
         return one is other if one is None or other is None else torch.equal(one, other)
@@ -212,8 +214,11 @@ def freeze_and_look(implementation, inputs):
         "trains": {name: after[name].requires_grad for name in before if name in after},
         "returned": None
         if not isinstance(result, list)
-        else [first_names.get(id(parameter), "another") for parameter in result],
-        "no gradient": all(p.grad is None for p in after.values() if not p.requires_grad),
+        else [first_names.get(id(parameter), type(parameter).__name__) for parameter in result],
+        "no gradient": [
+            any(p.grad is not None and bool(p.grad.any()) == is_old for p in frozen)
+            for is_old in (True, False)
+        ],
         "all gradients": [same_gradient(name) for name in before],
         "rest": (
             before.keys() == after.keys(),

@@ -339,16 +339,6 @@ MISTAKES = mistakes(
         "frozen one. Go through A first, and then through B.",
     ),
     mistake(
-        "The matrices are merged first.",
-        replace={
-            "F.linear(x, weight, bias) + alpha / rank * thin": (
-                "F.linear(x, weight + alpha / rank * up @ down, bias)"
-            )
-        },
-        hint="Your result is right, but you merge the matrices at every call. That costs as much "
-        "memory as the frozen one: keep the two paths apart.",
-    ),
-    mistake(
         "A nonlinearity stands between A and B.",
         replace={"F.linear(F.linear(x, down), up)": "F.linear(F.linear(x, down).relu(), up)"},
         hint="You put a nonlinearity between A and B. There is none: else the thin path could not "

@@ -1,13 +1,11 @@
 """The task "merge the thin layers"."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from autograder.authoring.checks import Case, Check, Inputs, Part, alternatives, mistake, mistakes
-from autograder.authoring.compare import agree
+from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
 from course_pkg.models.adaptation import LoRALinear
 
 from ..tensors import (
@@ -142,6 +140,14 @@ def draw_hard(rng: Generator) -> list[Case]:
 # -- probes ----------------------------------------------------------------------------------------
 
 
+def call_for_bits(implementation, inputs):
+    """Return the bits of the result in the weight's dtype, so that no last digit is forgiven."""
+    import torch
+
+    weight, adapters = inputs["arguments"]
+    return implementation(weight, adapters).to(weight.dtype).view(torch.int16)
+
+
 def call_with_leaves(implementation, inputs):
     """Return whether the result carries a graph where the arguments ask for gradients."""
     weight, adapters = inputs["arguments"]
@@ -194,15 +200,6 @@ def merge(linear: nn.Linear, down: Tensor, up: Tensor, scale: float) -> None:
 
 # -- parts -----------------------------------------------------------------------------------------
 
-
-def _judge_rounding(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-    """Compare to the last digit, in the weight's dtype; whether it has it is another part's."""
-    if not isinstance(observed, Tensor) or observed.shape != expected.shape:
-        return agree()(observed, expected, inputs)
-    same = observed.is_floating_point() and torch.equal(observed.to(expected.dtype), expected)
-    return None if same else "numbers are not those that are rounded once, at the end"
-
-
 PARTS = (
     near_part(
         "values",
@@ -216,8 +213,7 @@ PARTS = (
         "half precision",
         "What is added is computed in full, and rounded once, at the end.",
         draw_half,
-        call,
-        judge=_judge_rounding,
+        call_for_bits,
         weight=2,
     ),
     near_part("no adapters", "Without adapters the matrix stays as it is.", draw_none, call, 0.5),
@@ -460,4 +456,10 @@ CHECK = Check(
         by_addmm,
     ),
     seconds=5.0,
+    equivalent_mutants={
+        "fine = torch.promote_types(weight.dtype, torch.float32)  →  "
+        "fine = torch.promote_types(torch.float32, weight.dtype)": (
+            "Which of two dtypes is the finer one does not depend on their order."
+        )
+    },
 )

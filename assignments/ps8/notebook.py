@@ -1107,7 +1107,7 @@ def preference_loss(step):
 
 first = preference_loss(0)
 print(f"before the first step the loss is {first:.4f}; ln 2 is {math.log(2):.4f}")
-losses = train(policy, preference_loss, n_steps=40, rate=0.0001)
+losses = train(policy, preference_loss, n_steps=30, rate=0.00002)
 after = examine(policy)
 with torch.no_grad():
     moved = score(policy, chosen)[0] - fixed[0], score(policy, rejected)[0] - fixed[1]
@@ -1123,7 +1123,7 @@ for prompt, *_ in draw_dialogues(3, seed=8):
     print(f"    after:  {reply_to(policy, prompt, dice)}")
 
 # %% [markdown]
-# What you should see: before training, your targets and your loss are the package's; after the lessons the model answers in both ways, about as often as it was taught; and before the first step of the second training the loss is ln 2, because the policy *is* the reference. Afterwards it answers in whole sentences almost always. Now look at the log probabilities: the loss only asks for a *difference*, and it does not forbid that both kinds of reply become less likely. And look at the share of true replies, which nobody asked to grow. A model of five million parameters often confuses who has what; what people preferred was the form.
+# What you should see: before training, your targets and your loss are the package's; after the lessons the model answers in both ways, about as often as it was taught; and before the first step of the second training the loss is ln 2, because the policy *is* the reference. Afterwards it answers in whole sentences almost always. Now look at the share of true replies, which nobody asked to grow: a model of five million parameters often confuses who has what, and what people preferred was the form. And look at the log probabilities: the loss only asks for a *difference*, and it does not forbid that both kinds of reply become less likely. Train again with five times the rate, and see it happen: the loss falls further, the chosen replies become less likely, though less so than the rejected ones, and what gains is neither.
 #
 # Now break something on purpose. Leave the end of the reply out of your `reply_targets`, and see what the assistant writes; let prompts be targets, too; return a mean instead of a sum from your `score_replies`; exchange chosen and rejected in your `dpo_loss`; set `BETA` to 0.01 and to 1. Which of these does the loss show, and which only the replies?
 #

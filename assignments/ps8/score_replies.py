@@ -461,4 +461,11 @@ CHECK = Check(
         by_subtracting,
     ),
     seconds=5.0,
+    equivalent_mutants={
+        "safe = logits.masked_fill(~has_target[:, :, None], 0)  →  "
+        f"safe = logits.masked_fill(~has_target[:, :, None], {number})": (
+            "What is put where there is no target plays no part, as long as it is finite."
+        )
+        for number in (1, -1)
+    },
 )

@@ -35,7 +35,7 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
         (
             "frame_pairs",
             "Of equally long texts the premise loses a token.",
-            {"both are cut", "edges"},
+            {"both are cut", "edges", "the same list"},
         ),
         ("frame_pairs", "Lengths count what is not the padding's id.", {"edges"}),
         ("class_scores", "Other names are taken for the mean.", {"other names"}),

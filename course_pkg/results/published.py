@@ -42,7 +42,8 @@ def published_table(
     """Return a published table, with ours in rows of their own below it.
 
     Args:
-        name: "one_billion_word", "penn_treebank", "gpt_inference", "glue", "wmt14" or "llama".
+        name: "one_billion_word", "penn_treebank", "gpt_inference", "glue", "wmt14", "llama" or
+            "in_context".
         ours: for each of our models its figures by column; columns may be missing.
         protocol: on what and how ours were measured; it stands where others have their source.
 

@@ -5,6 +5,7 @@ and dictionaries; those that compute with a shipped model take its name.
 """
 
 from course_pkg.widgets.alignment import Alignment, alignment_explorer
+from course_pkg.widgets.answers import answer_chooser
 from course_pkg.widgets.attention import attention_explorer
 from course_pkg.widgets.bpe_stepper import bpe_stepper
 from course_pkg.widgets.corruption import corruption_chooser

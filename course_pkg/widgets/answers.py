@@ -49,7 +49,7 @@ def answer_chooser(name: str, *, prompt: str, answers: Sequence[str], alt: str) 
             f"{model.context_length}"
         )
     nats, priors = (
-        answer_log_probs(model, before, ids, eos_id=tokenizer.eos_id).tolist()
+        answer_log_probs(model, before, ids, eos_id=tokenizer.eos_id).tolist()  # type: ignore[arg-type]
         for before in (asked, [])
     )
     scores = [

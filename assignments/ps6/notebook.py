@@ -1017,15 +1017,13 @@ def my_recipe(documents, eos_id, vocab_size):
 
 
 if TAKE_PART:
-    from course_pkg import NGram, evaluate
-    from course_pkg.evaluation import count_bytes
-    from course_pkg.text.tokenizers import FastBytePairTokenizer
+    from course_pkg import BytePairTokenizer, KneserNey, NGram, count_bytes, evaluate
 
     corpus = load_corpus("wikipedia")
-    pieces = FastBytePairTokenizer.train(corpus.train, vocab_size=1000)
+    pieces = BytePairTokenizer.train(corpus.train, vocab_size=1000)
     train, valid = ([pieces.encode(d) for d in part] for part in (corpus.train, corpus.valid))
     n_bytes = count_bytes(corpus.valid)
-    five_gram = NGram(5, pieces.vocab_size, eos_id=pieces.eos_id).fit(train)
+    five_gram = NGram.fit(train, 5, pieces.vocab_size, pieces.eos_id, KneserNey())
     models = {"5-gram": five_gram, "yours": my_recipe(train, pieces.eos_id, pieces.vocab_size)}
     for name, model in models.items():
         score = evaluate(model, valid, n_bytes, eos_id=pieces.eos_id).bits_per_byte

@@ -1,6 +1,8 @@
 """Run a notebook's cells, and ask answers what the checks ask, in this process."""
 
+import copy
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,8 +36,15 @@ def run_cells(notebook: NotebookNode) -> tuple[dict[str, Exception], dict[str, A
 
 
 def run_whole(notebook: NotebookNode) -> tuple[str, int]:
-    """Run all cells in a kernel; return what they print, and how many pictures they show."""
-    done = NotebookClient(notebook.copy(), timeout=600, kernel_name="python3").execute()
+    """Run all cells in a kernel; return what they print, and how many pictures they show.
+
+    The open challenge is taken part in, for a second of CPU time where it runs by the clock.
+    """
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("TAKE_PART = False", "TAKE_PART = True")
+        cell.source = re.sub(r"^(SECONDS\b.*? = )[\d.]+", r"\g<1>1.0", cell.source, flags=re.M)
+    done = NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     outputs = [output for cell in done.cells for output in cell.get("outputs", ())]
     printed = "".join(output.text for output in outputs if output.output_type == "stream")
     return printed, sum("image/png" in output.get("data", {}) for output in outputs)

@@ -937,17 +937,19 @@ def mean_of(numbers):
     return sum(numbers) / len(numbers)
 
 
+def single_runs(method):
+    # One line for each seed, in one curve with gaps.
+    runs = [[results[method, n][at] for n in LABELS] for at in range(len(SEEDS))]
+    return [*LABELS, math.nan] * len(SEEDS), [y for run in runs for y in (*run, math.nan)]
+
+
 show(
     lines(
         {m: (LABELS, [mean_of(results[m, n]) for n in LABELS]) for m in METHODS},
         x_label="number of labels",
         y_label="accuracy on unseen reviews",
         floor=("guessing", 0.5),
-        faint={
-            f"{m}, seed {seed}": (LABELS, [results[m, n][at] for n in LABELS])
-            for m in METHODS
-            for at, seed in enumerate(SEEDS)
-        },
+        faint={m: single_runs(m) for m in METHODS},
         log_x=True,
     ),
     alt="Accuracy on unseen reviews against the number of labels, on a logarithmic axis, one line "

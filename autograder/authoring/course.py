@@ -177,6 +177,19 @@ class NbgraderCourse(Course):
         return found
 
 
+def nbgrader_course_in(folder: Path) -> NbgraderCourse:
+    """Return the course for nbgrader that lies in a folder.
+
+    Raises:
+        GraderError: if none does; says what is missing.
+    """
+    course = NbgraderCourse(folder.resolve())
+    if not course.sets():
+        source = "source/<assignment>/<notebook>.ipynb"
+        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {source}")
+    return course
+
+
 def find_course_with_checks(folder: Path | None = None) -> Course:
     """Return the course, as `find_course` does, if its sets have checks.
 
@@ -187,7 +200,8 @@ def find_course_with_checks(folder: Path | None = None) -> Course:
     if isinstance(course, NbgraderCourse):
         raise GraderError(
             f"{course.folder} is a course for nbgrader, whose sets have no checks; "
-            "`autograder grade --nbgrader` runs its tests as they are"
+            "`autograder grade --nbgrader` runs its tests as they are, and `autograder adopt` "
+            "makes checks of the simple ones"
         )
     return course
 

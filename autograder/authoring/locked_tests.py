@@ -7,6 +7,7 @@ values and could forge what comes out, though it can harm neither the machine no
 """
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from autograder.authoring.notebooks import grading, is_autograded
 
 _SECONDS = 30.0  # nbgrader's own limit for a cell
 _HIDDEN = ("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
-_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
 
 def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str, float | None]":
@@ -67,18 +68,18 @@ def locked_tests(recorded: NotebookNode) -> tuple[tuple[Check, ...], dict[str, s
     for cell in filter(is_autograded, recorded.cells):
         item = grading(cell)["grade_id"]
         try:
-            tests = _as_python(cell.source)
+            tests = as_python(cell.source)
         except ValueError as error:
             refused[item] = str(error)
             continue
         tree = ast.parse(tests)
-        shared = ast.unparse(ast.Module(_needed(before, _read(tree)), []))
+        shared = ast.unparse(ast.Module(needed(before, _read(tree)), []))
         shows = not tests.rstrip().endswith(";")
         case = Case("the tests", {"tests": tests, "shared": shared, "shows": shows})
         part = Part("tests", "The tests of this task pass.", _always(case), run_tests)
         points = float(grading(cell)["points"])
         checks.append(Check(item, points, "", None, (part,), seconds=_SECONDS))
-        before += [statement for statement in tree.body if isinstance(statement, _DEFINITIONS)]
+        before += [statement for statement in tree.body if isinstance(statement, DEFINITIONS)]
     return tuple(checks), refused
 
 
@@ -101,12 +102,13 @@ def _always(case: Case) -> Callable[[np.random.Generator], Sequence[Case]]:
     return lambda rng: [case]
 
 
-def _as_python(source: str) -> str:
+def as_python(source: str) -> str:
     """Return a cell as Python, with its magics as IPython writes them.
 
     Raises:
         ValueError: if it is none, or a magic takes all of it; says so.
     """
+    source = re.sub(r"\A\s*%%(time|capture)\b[^\n]*", "", source)  # they run the rest as it is
     if source.lstrip().startswith("%%"):
         raise ValueError(f"it begins with {source.split()[0]}, which takes the whole cell as text")
     try:
@@ -121,17 +123,18 @@ def _as_python(source: str) -> str:
     return changed
 
 
-def _needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
+def needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
     """Choose what earlier tests define and these read: in nbgrader all share one kernel."""
     read, chosen = set(read), []
     for statement in reversed(before):
-        if _bound(statement) & read:
+        if bound(statement) & read:
             chosen.append(statement)
             read |= _read(statement)
     return chosen[::-1]
 
 
-def _bound(statement: ast.stmt) -> set[str]:
+def bound(statement: ast.stmt) -> set[str]:
+    """Name what a definition defines; of `import *` that is "*"."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):

@@ -9,7 +9,12 @@ from typing import Any
 
 import click
 
-from autograder.authoring.course import NbgraderCourse, find_course, find_course_with_checks
+from autograder.authoring.course import (
+    NbgraderCourse,
+    find_course,
+    find_course_with_checks,
+    nbgrader_course_in,
+)
 from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, report_errors
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
@@ -119,10 +124,7 @@ def grade(
     from autograder.class_run.settings import Settings
     from autograder.grading.grader import Confinement
 
-    course = NbgraderCourse(nbgrader_course.resolve()) if nbgrader_course else find_course(folder)
-    if not course.sets():
-        source = "source/<assignment>/<notebook>.ipynb"
-        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {source}")
+    course = nbgrader_course_in(nbgrader_course) if nbgrader_course else find_course(folder)
     if isinstance(course, NbgraderCourse):
         submissions = submissions or course.folder / "submitted"
         chosen["out"] = course.folder if _is_default("out") else chosen["out"]

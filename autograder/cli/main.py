@@ -8,7 +8,7 @@ from autograder.cli.class_commands import dashboard, explain, forecast, grade, s
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.export_commands import export, gradescope
 from autograder.cli.formgrader_command import formgrader
-from autograder.cli.new_command import new
+from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 
 _EPILOG = f"""\b
@@ -57,7 +57,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 
 for command in (
-    *(doctor, new, check, release),
+    *(doctor, new, adopt, check, release),
     *(grade, explain, formgrader, dashboard, similarity),
     *(export, gradescope, forecast),
 ):

@@ -3,9 +3,13 @@
 import json
 import shutil
 import sqlite3
+from pathlib import Path
 
+import nbformat
+import nbgrader
 import pytest
 from click.testing import CliRunner
+from nbgrader.utils import determine_grade, is_grade
 
 from autograder.authoring import locked_tests as locked_test_cells
 from autograder.authoring.course import Course, NbgraderCourse, find_course
@@ -172,13 +176,14 @@ def test_source_of_an_older_format_is_read(course, without_sandbox):
 def test_cells_that_are_no_python_are_left_to_people(tmp_path):
     cells = [
         ("timed", nb.tests(1), "%%time\nassert True"),
+        ("shell", nb.tests(1), "%%bash\nls"),
         ("broken", nb.tests(1), "assert ("),
         ("listed", nb.tests(1), "files = !ls\nassert files == []"),
     ]
     course = NbgraderCourse(nb.make_course(tmp_path, cells=cells))
     checks, refused = locked_tests(ReleasedSet(course, "hw1").notebooks.recorded)
-    assert [check.item for check in checks] == ["listed"]
-    assert "begins with %%time" in refused["timed"] and "not Python" in refused["broken"]
+    assert [check.item for check in checks] == ["timed", "listed"]
+    assert "begins with %%bash" in refused["shell"] and "not Python" in refused["broken"]
 
 
 def test_tests_that_the_courses_own_solution_fails_are_left_to_people(tmp_path, without_sandbox):
@@ -267,6 +272,26 @@ def test_points_are_those_that_nbgrader_itself_gives(course, run_nbgrader):
     rows = auto_scores(course)
     assert rows == auto_scores(theirs)
     assert sorted(points for points in rows.values() if points) == [2, 2, 4, 4]
+
+
+@pytest.mark.sandbox
+def test_nbgraders_own_example_course_is_graded_as_nbgrader_has_published(tmp_path):
+    """The course of nbgrader's user guide, by others; its autograded notebooks are the oracle."""
+    guide = Path(nbgrader.__file__).parent / "docs/source/user_guide"
+    published = sorted(guide.glob("autograded/*/ps1/*.ipynb"))
+    if not published:
+        pytest.skip("this nbgrader came without its user guide")
+    for part in ("source/ps1", "submitted"):
+        shutil.copytree(guide / part, tmp_path / part)
+    done = CliRunner().invoke(main, ["grade", "ps1", "--nbgrader", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    found, theirs = auto_scores(tmp_path), {}
+    for path in published:
+        for cell in filter(is_grade, nbformat.read(path, as_version=4).cells):
+            key = (path.parts[-3], path.stem, cell.metadata.nbgrader.grade_id)
+            theirs[key] = determine_grade(cell)[0]
+    assert len(theirs) == 16
+    assert {key: found[key] for key in theirs} == theirs
 
 
 def test_commands_that_need_checks_say_so(course, tmp_path):

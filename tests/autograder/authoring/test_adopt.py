@@ -1,0 +1,119 @@
+"""Making a set with checks of a notebook that was written for nbgrader."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.authoring.adopt import adopt
+from autograder.authoring.course import Course, NbgraderCourse
+from autograder.authoring.release import ReleasedSet, lint
+from autograder.class_run.own_solution import with_working_tests
+from autograder.cli.main import main
+from autograder.grading.grader import Confinement
+from autograder.grading.judge import ItemJudge
+from autograder.inside.probe import probe_or_failure
+from autograder.records import GraderError, Observation
+from tests.autograder import nbgrader_course as nb
+
+
+@pytest.fixture
+def released(tmp_path):
+    course = nb.make_course(tmp_path / "for nbgrader")
+    return ReleasedSet(NbgraderCourse(course), "hw1")
+
+
+@pytest.fixture
+def own(tmp_path):
+    return Course(tmp_path / "own")
+
+
+def share(check, answer):
+    """Return the points that an answer earns, judged as in grading."""
+    judge, namespace = ItemJudge(), {}
+    exec(answer, namespace)
+    seen = [
+        Observation(ask.item, ask.part, ask.case, probe_or_failure(ask, namespace))
+        for ask in judge.requests(check, 0)
+    ]
+    verdict = judge.verdict(check, 0, seen)
+    assert not verdict.fault
+    return verdict.points
+
+
+def test_assertions_become_checks_and_the_rest_is_named(released, own):
+    made = adopt(released, own)
+    assert made.cases == {"squares": 2, "mean-tests": 1}
+    line, cell = made.left
+    assert line.startswith("squares, line 4: what it compares is no call of a function by its name")
+    assert cell.startswith("share: no assertion of it compares a call of what students write")
+    assert (
+        f"# not adopted: {line.removeprefix('squares, ')}"
+        in (made.folder / "squares.py").read_text()
+    )
+
+
+def test_checks_ask_what_the_assertions_asked_hidden_ones_too(released, own):
+    adopt(released, own)
+    checks = {check.item: check for check in ReleasedSet(own, "hw1").problem_set.checks}
+    assert share(checks["squares"], nb.SQUARES) == 4
+    assert share(checks["squares"], "def squares(n):\n    return [0, 1, 4]") == 0
+    assert share(checks["mean_tests"], "def mean(numbers):\n    return 3 / 2") == 2
+    assert share(checks["mean_tests"], "def mean(numbers):\n    return 1.5001") == 0
+
+
+def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, own):
+    adopt(released, own)
+    adopted = ReleasedSet(own, "hw1")
+    complaints = lint(adopted.notebooks, adopted.problem_set, total=15)
+    assert complaints == ("share: the notebook grades it, but there is no check",)
+    cells = {cell.id: cell.source for cell in adopted.notebooks.student.cells}
+    assert "squares(3)" in cells["squares"] and "squares(0)" not in cells["squares"]
+    assert "return sum" not in cells["mean_tests_answer"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ([("a", nb.tests(1), "assert f(3) == 4")], "compares a call of what students write"),
+        ([("a", nb.tests(1), "%%bash\nls")], "begins with %%bash"),
+        (
+            [
+                ("x", nb.ANSWER, "def ask(n):\n    return n"),
+                ("a", nb.tests(1), "assert ask(3) == 3"),
+            ],
+            "the name ask, which checks give to something",
+        ),
+    ],
+)
+def test_what_cannot_be_adopted_is_said_and_nothing_is_written(tmp_path, own, cells, reason):
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    with pytest.raises(GraderError, match=f"nothing of hw1 can be adopted: a: .*{reason}"):
+        adopt(ReleasedSet(course, "hw1"), own)
+    assert not own.folder.exists()
+
+
+def test_one_answer_cell_is_asked_for_once(tmp_path, own):
+    cells = [*nb.CELLS[:4], ("again", nb.tests(1), "assert squares(1) == [0]")]
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    left = adopt(ReleasedSet(course, "hw1"), own).left
+    assert "again: squares_answer is also what another test cell asks for: merge them" in left
+
+
+def test_command_names_what_is_left_and_overwrites_nothing(released, own, without_sandbox):
+    def run(*arguments):
+        at = ["--course", str(own.folder), "adopt", "--nbgrader", str(released.course.folder)]
+        return CliRunner().invoke(main, [*at, *arguments])
+
+    assert "no test cell 'mean'" in run("hw1", "mean").output
+    done = run("hw1", "squares", "--json")
+    assert done.exit_code == 4 and json.loads(done.stdout)["cases"] == {"squares": 2}
+    again = run("hw1")
+    assert again.exit_code == 1 and "exists already; move it away first" in again.output
+
+
+def test_assertion_that_the_solution_does_not_meet_is_no_case(tmp_path, own, without_sandbox):
+    cells = [*nb.CELLS[:4], *nb.CELLS[4:5], ("wrong", nb.tests(1), "assert mean([1]) == 2")]
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    left = adopt(with_working_tests(course, "hw1", Confinement()), own).left
+    assert any(line.startswith("wrong: the course's own solution gets 0 of 1") for line in left)

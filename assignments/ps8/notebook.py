@@ -1076,12 +1076,12 @@ def lesson_loss(step):
 
 
 losses = train(assistant, lesson_loss, n_steps=100, rate=0.001)
+before = examine(assistant)
+print(f"after the lessons: {before[0]:.0%} of the replies are whole sentences, {before[1]:.0%} true")
 show(
     loss_curves({"nats per token of the replies": (range(1, 101), losses)}, window=10),
     alt="The loss on replies against the number of steps: it falls steeply and then slowly.",
 )
-before = examine(assistant)
-print(f"after the lessons: {before[0]:.0%} of the replies are whole sentences, {before[1]:.0%} true")
 
 # %% [markdown]
 # **Preferences.** A hundred pairs of true replies; the whole sentence is preferred. The reference is the model as it is now.

@@ -80,9 +80,11 @@ class Pretrained:
             tokenizer.to_fast() if isinstance(tokenizer, BytePairTokenizer) else tokenizer
         ).encode
 
-    def copy(self, *, is_pretrained: bool = True, dropout: float = DROPOUT) -> Backbone:
-        """Return a copy to adapt; with new weights if it is not to be pretrained."""
-        generator = torch.Generator().manual_seed(0)
+    def copy(
+        self, *, is_pretrained: bool = True, dropout: float = DROPOUT, seed: int = 0
+    ) -> Backbone:
+        """Return a copy to adapt; with new weights, of this seed, if it is not to be pretrained."""
+        generator = torch.Generator().manual_seed(seed)
         structure = asdict(self.model.config)
         model: Any = build_model(self.kind, structure, dropout=dropout, generator=generator)
         if is_pretrained:
@@ -132,13 +134,15 @@ def fine_tune(
     lr: float,
     device: str = "cpu",
     collate: Collate = collate,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
 ) -> None:
     """Train whatever of a model may train, on examples batched by length."""
     batches = example_batches(
         examples,
         lambda rows, generator: collate(rows),
-        BATCH_SIZE,
-        seed=0,
+        batch_size,
+        seed=seed,
         lengths=[example.n_tokens for example in examples],
     )
     n_steps = n_epochs * len(batches)
@@ -151,6 +155,7 @@ def fine_tune(
         fused=True,
         log_every=n_steps,
         checkpoint_every=n_steps,
+        seed=seed,
         spike_factor=math.inf,  # of batches with few labels some are much harder than most
     )
     Trainer(model, batches, config, device=device, show_progress=sys.stderr.isatty()).train()

@@ -14,6 +14,7 @@ from course_pkg.widgets.gaps import gap_filler
 from course_pkg.widgets.gpt import gpt_completer
 from course_pkg.widgets.gradient import gradient_through_time
 from course_pkg.widgets.guess_letter import guess_letter
+from course_pkg.widgets.head_trainer import head_trainer
 from course_pkg.widgets.masking import masking_rule
 from course_pkg.widgets.ngram_sampler import ngram_sampler
 from course_pkg.widgets.random_attention import random_attention

@@ -6,6 +6,7 @@ file and no network is at hand, `course_pkg.text.stories.tasks` draws data of th
 Chapters: sequence to sequence and attention; fine-tuning.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -187,6 +188,27 @@ def read_conllu(lines: Iterable[str]) -> list[Tagged]:
             sentences.append(Tagged(tuple(words), tuple(tags)))
             words, tags = [], []
     return sentences
+
+
+def capital_letters(articles: Iterable[str]) -> list[Tagged]:
+    """Make a task whose labels cost nothing: which words of a text were written with a capital?
+
+    Sentences of 8 to 24 words that end in a full stop lose their punctuation and capital letters;
+    the tags are "capital" and "small", and "first" for the first word, whose capital says nothing.
+
+    Example:
+        >>> capital_letters(["In the year 1821 he saw Paris and died."])[0].words[-3:]
+        ('paris', 'and', 'died')
+    """
+    found = []
+    for article in articles:
+        for sentence in re.split(r"(?<=[.!?])\s+", article):
+            written = [word.strip('.,;:()"') for word in sentence.split()]
+            if 8 <= len(written) <= 24 and sentence.endswith(".") and all(written):
+                tags = ["capital" if word[0].isupper() else "small" for word in written]
+                words = tuple(word.lower() for word in written)
+                found.append(Tagged(words, ("first", *tags[1:])))
+    return found
 
 
 def _web_treebank(folder: Path | None) -> Splits:

@@ -13,6 +13,7 @@ from course_pkg.text.corpora.labelled_data import (
     Labelled,
     Parallel,
     Tagged,
+    capital_letters,
     list_tasks,
     load_task,
     read_conllu,
@@ -207,3 +208,17 @@ def test_web_treebank_words_match_published(shared_data):
 def test_two_copies_of_sst2_agree_on_test_labels(shared_data):
     glue, classic = (load_task(n, folder=shared_data).test for n in ("sst2", "sst2_sentences"))
     assert Counter(glue) == Counter(classic)
+
+
+def test_capital_letters_asks_for_every_word_but_the_first():
+    text = (
+        'In 1821 he saw "Paris" (in France), and died. Too short. '
+        "It has the eight words that are needed, but asks? And no dash - may stand in it here now."
+    )
+    (found,) = capital_letters([text])
+    assert found.words == ("in", "1821", "he", "saw", "paris", "in", "france", "and", "died")
+    assert found.tags == ("first", *["small"] * 3, "capital", "small", "capital", *["small"] * 2)
+
+
+def test_capital_letters_of_a_text_without_sentences_is_empty():
+    assert capital_letters(["", "no stop here at the end of all these words"]) == []

@@ -15,7 +15,7 @@ from course_pkg import BERT, StoryGrammar, load_pretrained, widgets
 from course_pkg.models.bert import bert_tiny
 from course_pkg.results import benchmark
 from course_pkg.text.batches import batching
-from course_pkg.text.stories.lexicon import GLAD, LEXICON, SAD
+from course_pkg.text.stories import lexicon
 from course_pkg.widgets.head_trainer import bayes_probability, head_probability
 from tests.book.solutions import code_cells
 from tests.book.test_model_figures import Figure
@@ -88,7 +88,7 @@ def test_rouge_of_the_page_is_that_of_the_hand_and_of_rouge_score():
 def test_rule_of_the_page_sees_each_wrong_fact():
     story = StoryGrammar().sample(1, seed=3)[0]
     (cell,) = (c for c in code_cells(PAGE) if "def facts" in c)
-    names = {"LEXICON": LEXICON, "GLAD": GLAD, "SAD": SAD}
+    names = {"lexicon": lexicon}
     exec(cell[cell.index("def facts") :], names)
     by_rule = names_of("def rouge_1", facts=names["facts"])["by_rule"]
     ((_, summary), (context, reply)) = names["tasks_of"](story)

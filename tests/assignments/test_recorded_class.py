@@ -7,6 +7,7 @@ anew: do so only after an item asks for something else or an answer was added, a
 difference.
 """
 
+import importlib
 import json
 import signal
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ FEWEST = {"ps1": (8, 4), "ps2": (10, 3), "ps3": (11, 4)}  # mistakes, alternativ
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))  # a set made later need not be in it
 CHECKS = {c.item: c for name in COURSE.sets() for c in COURSE.problem_set(name).checks}
 CPU_SECONDS = 1.0  # that one question may take; all but endless answers take milliseconds
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimizers():
+    """The first optimizer of a process imports torch's compiler, for longer than an answer has."""
+    importlib.import_module("torch._dynamo")
 
 
 @cache
@@ -102,6 +109,7 @@ def test_known_answers_earn_what_they_earned(item, salt):
 
 
 if __name__ == "__main__":
+    importlib.import_module("torch._dynamo")
     found: dict[str, dict[str, dict[str, str]]] = {salt: {} for salt in SALTS}
     for known, its_check in CHECKS.items():
         for its_salt in SALTS:

@@ -161,7 +161,8 @@ class Sandbox:
                 break
         if self._bait.was_opened():
             progress.note_tampering(
-                "code of this notebook opened a file that looks like the grader's"
+                "while this notebook ran, a file that looks like the grader's was opened, by its "
+                "code or by a program that searches this machine's temporary files"
             )
         return progress.close(time.monotonic() - started)
 

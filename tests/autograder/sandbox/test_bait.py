@@ -27,6 +27,7 @@ def test_submission_that_opens_the_bait_is_noticed(monkeypatch):
             caught = sandbox.run([f"open({place!r}).read()", f"open({place!r}).read()"], [])
             assert caught.cells[0].error is None and caught.tampered
             assert caught.problems == (
-                "code of this notebook opened a file that looks like the grader's",
+                "while this notebook ran, a file that looks like the grader's was opened, by its "
+                "code or by a program that searches this machine's temporary files",
             )
         assert not sandbox.run(["x = 1"], []).tampered

@@ -408,6 +408,21 @@ def online(lessons: Sequence[Lesson]) -> dict[str, Any]:
     return found
 
 
+def rows(record: dict[str, Any]) -> dict[str, float]:
+    """Return what stands in the running table: perplexities of stories, mean of the seeds."""
+
+    def at_the_end(arm: str) -> list[float]:
+        return [way[-1]["story_perplexity"] for way in record["online"][arm]["ways"]]
+
+    perplexities = {
+        "GPT, pretrained": record["base_perplexity"],
+        "GPT, instruction-tuned": [row["story_perplexity"] for row in record["reference"]],
+        "GPT, policy gradients, β = 0.3": at_the_end("beta 0.3"),
+        "GPT, policy gradients, β = 0": at_the_end("beta 0, rate of beta 0.3"),
+    }
+    return {name: statistics.fmean(values) for name, values in perplexities.items()}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every part; print and, on request, record each."""
     parser = argparse.ArgumentParser(
@@ -450,6 +465,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     keep("offline", offline(lessons))
     keep("online", online(lessons))
     keep("demonstrations", demonstrations(world, bases))
+    keep("rows", rows(record))
 
 
 if __name__ == "__main__":

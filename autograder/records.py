@@ -61,6 +61,8 @@ class Run:
 
     Attributes:
         tampered: student code has sent messages in the worker's place, or looked for the grader.
+        probe_cpu_seconds: of all its processes while they were probed, as the kernel counts them;
+            0 where nobody asked for it.
     """
 
     cells: tuple[CellResult, ...]
@@ -68,6 +70,7 @@ class Run:
     seconds: float
     problems: tuple[str, ...] = ()
     tampered: bool = False
+    probe_cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

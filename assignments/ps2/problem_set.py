@@ -7,7 +7,16 @@ depends on real values, so that no answer earns points by merely not failing.
 
 from autograder.authoring.checks import ProblemSet
 
-from . import bytes_per_token, count_pairs, decode, encode, encode_word, learn_merges, merge_pair
+from . import (
+    bytes_per_token,
+    challenge,
+    count_pairs,
+    decode,
+    encode,
+    encode_word,
+    learn_merges,
+    merge_pair,
+)
 
 PROBLEM_SET = ProblemSet(
     name="ps2",
@@ -21,4 +30,5 @@ PROBLEM_SET = ProblemSet(
         decode.CHECK,
         bytes_per_token.CHECK,
     ),
+    challenge=challenge.CHALLENGE,
 )

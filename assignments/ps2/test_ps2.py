@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from tokenizers import models
 
+from autograder.authoring.notebooks import defines, is_ungraded_work
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from course_pkg.text.tokenizers.byte_pair import to_printable
 from tests.assignments.notebooks import ask, run_cells, run_whole
 
+from .challenge import CHALLENGE, draw_vocabulary
 from .count_pairs import count_pairs
 from .decode import decode
 from .encode import encode
@@ -242,6 +244,24 @@ def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message)
     check = CHECKS[f"ps2_{item}"]
     with pytest.raises(AssertionError, match=message):
         visible_tests(check, check.mistake(mistake).implementation)
+
+
+def test_challenge_is_answered_in_a_cell_that_does_nothing_else(release):
+    target = CHALLENGE.check.target
+    (cell,) = (cell for cell in release.student.cells if defines(cell.source, target))
+    namespace = {"learn_merges": learn_merges}
+    exec(cell.source, namespace)
+    assert is_ungraded_work(cell) and namespace["PSEUDONYM"] == ""
+    assert namespace[target]({b"aab": 2}, 257, 1)[1] == [(b"a", b"a")]
+
+
+def test_challenge_asks_everybody_for_the_size_that_its_page_states():
+    ((case,), (other,)) = (draw_vocabulary(np.random.default_rng(seed)) for seed in (0, 1))
+    words, n_merges = case.inputs["words"], case.inputs["n_tokens"] - 256
+    assert f"{n_merges} merges from a vocabulary of about {round(len(words), -2):,}" in (
+        CHALLENGE.task
+    )
+    assert words != other.inputs["words"]
 
 
 @pytest.mark.slow

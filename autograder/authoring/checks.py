@@ -146,12 +146,30 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Challenge:
+    """The open end of a set, for a leaderboard: who is right in the least CPU time?
+
+    Attributes:
+        task: what is measured, in one sentence for the page.
+        check: what a right answer is. Only an answer that earns all its points is ranked, by the
+            CPU time of all its cases together. Its item is no cell and counts in no grade; its
+            target is defined in a cell of the workshop that does nothing else.
+        to_beat: name of the answer that the solution's notebook gives.
+    """
+
+    task: str
+    check: Check
+    to_beat: str
+
+
+@dataclass(frozen=True)
 class ProblemSet:
-    """All checks of one set."""
+    """All checks of one set, and what its open challenge measures, if a grader can measure it."""
 
     name: str
     title: str
     checks: tuple[Check, ...]
+    challenge: Challenge | None = None
 
     def check(self, item: str) -> Check:
         """Return the check of a graded item.

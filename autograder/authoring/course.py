@@ -11,9 +11,11 @@ import os
 import re
 import sys
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NoReturn
 
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.notebooks import assignment_and_notebook
@@ -54,19 +56,42 @@ class Course:
         Raises:
             GraderError: if the file cannot be read, or the address is no single line of text.
         """
+        address = self._settings("package").get("address", "")
+        if not isinstance(address, str) or not address.isprintable():
+            self._refuse("package.address", address, "it must be a line of text")
+        return address.strip()
+
+    def leaderboard(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Sets whose leaderboard is switched on, and the names on it that an instructor chose.
+
+        Raises:
+            GraderError: if `course.toml` cannot be read, or names no set of this course.
+        """
+        settings = self._settings("leaderboard")
+        switched_on, names = settings.get("sets", []), settings.get("names", {})
+        known = self.sets()
+        if not isinstance(switched_on, list) or any(name not in known for name in switched_on):
+            rule = f"it must be a list of these: {', '.join(known)}"
+            self._refuse("leaderboard.sets", switched_on, rule)
+        if not isinstance(names, dict) or not all(isinstance(n, str) for n in names.values()):
+            self._refuse("leaderboard.names", names, "it must be a table of texts")
+        normal = {unicodedata.normalize("NFC", student): name for student, name in names.items()}
+        return tuple(switched_on), normal
+
+    def _settings(self, key: str) -> dict[str, Any]:
         path = self.folder / SETTINGS
         try:
-            package = tomllib.loads(path.read_text(encoding="utf-8")).get("package", {})
+            table = tomllib.loads(path.read_text(encoding="utf-8")).get(key, {})
         except FileNotFoundError:
-            return ""
+            return {}
         except (OSError, ValueError) as error:
             raise GraderError(f"{path} cannot be read: {error}") from None
-        if not isinstance(package, dict):
-            raise GraderError(f"{path}: package is {package!r}; it must be a table")
-        address = package.get("address", "")
-        if not isinstance(address, str) or not address.isprintable():
-            raise GraderError(f"{path}: package.address is {address!r}; it must be a line of text")
-        return address.strip()
+        if not isinstance(table, dict):
+            self._refuse(key, table, "it must be a table")
+        return table
+
+    def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
+        raise GraderError(f"{self.folder / SETTINGS}: {key} is {value!r}; {rule}")
 
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.

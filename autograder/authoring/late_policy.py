@@ -69,8 +69,9 @@ class _Reader:
         self._zone: tzinfo = UTC
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
-        self._only(loaded, {"time_zone", "package", "defaults", "sets"}, "")
+        self._only(loaded, {"time_zone", "package", "leaderboard", "defaults", "sets"}, "")
         self._only(self._table(loaded, "package", ""), {"address"}, "package.")
+        self._only(self._table(loaded, "leaderboard", ""), {"sets", "names"}, "leaderboard.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
         defaults = self._table(loaded, "defaults", "")
         sets = self._table(loaded, "sets", "")

@@ -64,7 +64,16 @@ def release(
 @click.command(
     epilog="\b\nExamples:\n  autograder check ps1\n"
     "  autograder check --all --no-mutants    a quick look at all sets\n"
-    "  autograder check ps1 --thorough        before a class meets it"
+    "  autograder check ps1 --thorough        before a class meets it: every rate below\n"
+    "  autograder check --all --thorough --json > rates.json\n\n"
+    "\b\nThe table that --thorough adds: how many answers of each kind were judged as is due.\n"
+    "  mutants of two changes          wrong, by two operators of the solution at once: caught\n"
+    "  two mistakes at once            wrong, by two of the catalogue in one answer: caught\n"
+    "  another item's                  wrong, since they answer another question: caught\n"
+    "  wrong / right, from outside     caught / accepted with full points\n"
+    "  diagnoses: true                 of all answers that were told which mistake they are\n"
+    "Below 100 %, every answer is listed that was judged otherwise. A change by machine may leave\n"
+    "an answer right: read the rows marked 'full points', and strengthen the inputs for the rest."
 )
 @_names
 @_all
@@ -101,8 +110,8 @@ def check(
     write. With --thorough they meet two changes of the solution at once, two mistakes at once,
     mistakes of other items where the signatures fit, and the answers of another author in
     SET/outside/FUNCTION/, in files like wrong_01_what.py and right_01_what.py. The first three are
-    samples, the same each time. The last column counts the answers that were told which mistake
-    they are: it is untrue where that mistake behaves otherwise on fresh draws.
+    samples, the same each time. A diagnosis is untrue where the mistake that it names behaves
+    otherwise than the answer on fresh draws.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.validation.check_report import plain_report, print_overview, print_report

@@ -8,6 +8,7 @@ from autograder.cli.class_commands import dashboard, explain, forecast, grade, s
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.export_commands import export, gradescope
 from autograder.cli.formgrader_command import formgrader
+from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 
@@ -20,6 +21,7 @@ A course, from its first day to its last:
   autograder explain ps1 ada ps1_perplexity
   autograder formgrader                written answers, graded by hand
   autograder similarity ps1            whose answers are alike?
+  autograder leaderboard ps2           who solved its challenge fastest?
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
@@ -58,7 +60,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 for command in (
     *(doctor, new, adopt, check, release),
-    *(grade, explain, formgrader, dashboard, similarity),
+    *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(export, gradescope, forecast),
 ):
     main.add_command(command)

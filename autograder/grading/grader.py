@@ -168,16 +168,18 @@ class Grader:
         seed: int,
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
+        counts_cpu: bool = False,
     ) -> tuple[Run, tuple[Verdict, ...]]:
         """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
             shown: what to ask before anything hidden comes near the student's code.
+            counts_cpu: also find out what CPU time the answers take.
         """
         judge = self._judge
         hidden = [request for check in checks for request in judge.requests(check, seed)]
         known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
-        run = self._sandbox.run(repaired.cells, [*shown, *hidden], known)
+        run = self._sandbox.run(repaired.cells, [*shown, *hidden], known, counts_cpu)
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)

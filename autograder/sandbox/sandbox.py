@@ -133,6 +133,7 @@ class Sandbox:
         cells: Sequence[str],
         requests: Sequence[ProbeRequest],
         known: Mapping[bytes, Any] | None = None,
+        counts_cpu: bool = False,
     ) -> Run:
         """Run the cells in order, then every probe; return one observation for each request.
 
@@ -142,11 +143,13 @@ class Sandbox:
 
         Args:
             known: answers of which it is known what they mean, as they come over the wire.
+            counts_cpu: ask the kernel, from out here, what the probes use.
         """
         assert self._bait is not None
         self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
-        progress = Progress(cells, requests, self.limits, started)
+        clock = self._cpu_seconds if counts_cpu else float
+        progress = Progress(cells, requests, self.limits, started, clock)
         for _ in range(_MOST_ATTEMPTS):
             try:
                 with self._new_session(known) as session:
@@ -165,6 +168,13 @@ class Sandbox:
                 "code or by a program that searches this machine's temporary files"
             )
         return progress.close(time.monotonic() - started)
+
+    def _cpu_seconds(self) -> float:
+        """CPU time of every process in the sandbox."""
+        if self._process is None:
+            return 0.0
+        server = self._process.pid
+        return process_limits.cpu_seconds([server, *process_limits.descendants(server)])
 
     def _choose_tier(self) -> None:
         """Start in the best tier that this machine offers and no escape attempt breaks."""

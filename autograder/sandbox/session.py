@@ -10,7 +10,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.inside import framing, wire
@@ -198,16 +198,27 @@ class Session:
 
 
 class Progress:
-    """What is known of one submission so far."""
+    """What is known of one submission so far.
+
+    Args:
+        cpu_clock: what the processes of the sandbox have used, in seconds.
+    """
 
     def __init__(
-        self, cells: Sequence[str], requests: Sequence[ProbeRequest], limits: Limits, start: float
+        self,
+        cells: Sequence[str],
+        requests: Sequence[ProbeRequest],
+        limits: Limits,
+        start: float,
+        cpu_clock: Callable[[], float] = float,
     ) -> None:
         self.cells = cells
         self.requests = requests
         self.limits = limits
         self.deadline = start + limits.submission_seconds * limits.wall_factor
         self.cpu_seconds = 0.0  # of the sessions that have ended, as far as they tell
+        self._cpu_clock = cpu_clock
+        self._probe_cpu_seconds = 0.0
         self._is_spent = False
         self.results: dict[int, CellResult] = {}
         self.observations: dict[int, Observation] = {}
@@ -264,6 +275,7 @@ class Progress:
             seconds,
             tuple(self.problems),
             self.tampered,
+            self._probe_cpu_seconds,
         )
 
     def _within(self, seconds: float) -> float:
@@ -302,6 +314,7 @@ class Progress:
         that it costs is taken from nobody else's points.
         """
         while group := self._next_group():
+            used = self._cpu_clock()
             try:
                 batch = {"requests": [_encoded(request) for _, request in group]}
                 session.send(batch, self._within(0))
@@ -309,6 +322,7 @@ class Progress:
             except DiedError as death:
                 self._look_at(death)
                 return
+            self._probe_cpu_seconds += self._cpu_clock() - used
 
     def _next_group(self) -> list[tuple[int, ProbeRequest]]:
         """Return the open requests of one item, with their places; none if all is done.

@@ -69,9 +69,7 @@ _OVERVIEW = (
 
 
 def _overview(name: str, reports: Sequence[SetReport]) -> tuple[str, ...]:
-    unseen = [one for report in reports for one in report.unseen]
-    right = [one for one in unseen if one.kind == RIGHT]
-    named = [one for one in unseen if one.named]
+    unseen = _judged_well([one for report in reports for one in report.unseen])
 
     def tried(kind: str) -> list[Trial]:
         return [trial for report in reports for trial in report.of(kind=kind)]
@@ -82,9 +80,7 @@ def _overview(name: str, reports: Sequence[SetReport]) -> tuple[str, ...]:
         _caught(tried("mistake")),
         _kept(tried("alternative"), "alternatives"),
         _caught(tried("mutant")),
-        _caught([one for one in unseen if one.kind == WRONG]),
-        _of(sum(one.share >= 1 for one in right), len(right)),
-        _of(sum(not one.untrue for one in named), len(named)),
+        *(_of(*unseen[title]) for title in _OVERVIEW[5:8]),
         str(sum(len(report.problems) for report in reports)),
         f"{sum(report.cpu_seconds for report in reports):.0f}",
     )
@@ -97,6 +93,7 @@ def plain_report(report: SetReport) -> dict[str, Any]:
         "ok": report.ok,
         "problems": list(report.problems),
         "mutation_score": report.mutation_score,
+        "unseen_judged_well": _judged_well(report.unseen),
         **asdict(report),
     }
 
@@ -140,25 +137,38 @@ def _unseen(report: SetReport) -> Table:
     table = Table(title="answers that the checks have not seen", show_footer=True)
     table.add_column("item", footer="all")
 
-    def cells(unseen: Sequence[Unseen]) -> list[str]:
-        wrong = (TWO_CHANGES, TWO_MISTAKES, ANOTHER_ITEMS, WRONG)
-        right = [one for one in unseen if one.kind == RIGHT]
-        named = [one for one in unseen if one.named]
-        return [
-            *(_caught([one for one in unseen if one.kind == kind]) for kind in wrong),
-            _of(sum(one.share >= 1 for one in right), len(right)),
-            _of(sum(not one.untrue for one in named), len(named)),
-        ]
-
-    titles = (
-        *("mutants of two changes", "two mistakes at once", "another item's"),
-        *("wrong, from outside", "right, from outside: accepted", "diagnoses: true"),
-    )
-    for title, total in zip(titles, cells(report.unseen), strict=True):
-        table.add_column(title, justify="right", footer=total)
+    for title, (part, whole) in _judged_well(report.unseen).items():
+        rate = f"\n{part / whole:.1%}" if whole else ""
+        table.add_column(title, justify="right", footer=_of(part, whole) + rate)
     for item in report.points:
-        table.add_row(item, *cells([one for one in report.unseen if one.item == item]))
+        found = _judged_well([one for one in report.unseen if one.item == item])
+        table.add_row(item, *(_of(*counts) for counts in found.values()))
     return table
+
+
+def _judged_well(unseen: Sequence[Unseen]) -> dict[str, tuple[int, int]]:
+    """Count, for each kind of answer, those that were judged as they are due, and all of them."""
+
+    def count(well: Iterable[bool]) -> tuple[int, int]:
+        found = list(well)
+        return sum(found), len(found)
+
+    wrong = {
+        "mutants of two changes": TWO_CHANGES,
+        "two mistakes at once": TWO_MISTAKES,
+        "another item's": ANOTHER_ITEMS,
+        "wrong, from outside": WRONG,
+    }
+    caught = {
+        title: count(one.share < 1 for one in unseen if one.kind == kind)
+        for title, kind in wrong.items()
+    }
+    return caught | {
+        "right, from outside: accepted": count(
+            one.share >= 1 for one in unseen if one.kind == RIGHT
+        ),
+        "diagnoses: true": count(not one.untrue for one in unseen if one.named),
+    }
 
 
 def _mistakes(report: SetReport) -> Table:
@@ -188,7 +198,7 @@ def _kept(trials: Iterable[Trial], title: str) -> str:
     return " / ".join(shares)
 
 
-def _caught(trials: Iterable[Trial | Unseen]) -> str:
+def _caught(trials: Iterable[Trial]) -> str:
     trials = list(trials)
     return _of(sum(trial.share < 1 for trial in trials), len(trials))
 

@@ -223,7 +223,11 @@ class _InProcess:
         pass
 
     def run(
-        self, cells: Sequence[str], requests: Sequence[ProbeRequest], known: object = None
+        self,
+        cells: Sequence[str],
+        requests: Sequence[ProbeRequest],
+        known: object = None,
+        counts_cpu: bool = False,
     ) -> Run:
         namespace: dict[str, object] = {"__name__": "__main__"}
         results = []

@@ -203,7 +203,11 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         ("[defaults]\nseconds = 0", r"defaults\.seconds is 0\.0; it must be at least 1"),
         ("[sets.toy]\nseconds = 4000", r"sets\.toy\.seconds is 4000; .* at most 3600"),
         ("sets = 3", r"course\.toml: sets is 3; it must be a table"),
-        ("[set.toy]", r"set is \{'toy': \{\}\}; known here: defaults, package, sets, time_zone"),
+        (
+            "[set.toy]",
+            r"set is \{'toy': \{\}\}; known here: defaults, leaderboard, package, sets, time_zone",
+        ),
+        ("[leaderboard]\nset = []", r"leaderboard\.set is \[\]; known here: names, sets"),
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),
         ('time_zone = "Rome"', "time_zone is 'Rome'; it must be a place"),
         ("[sets.toy]\ndue = 2026-03-05", r"sets\.toy\.due is .*2026, 3, 5.*a day and a time"),

@@ -65,6 +65,38 @@ def test_observations_come_in_the_order_of_the_requests(sandbox):
     assert values(sandbox.run(cells, requests)) == [1, -2, 3]
 
 
+BURN = """
+import os, signal, time
+def burn():
+    end = time.process_time() + 0.4
+    while time.process_time() < end: pass
+"""
+CHILD = """
+def f(hidden):
+    if hidden:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    pid = os.fork()
+    if pid == 0:
+        burn(); os._exit(0)
+    try: os.waitpid(pid, 0)
+    except ChildProcessError: pass
+"""
+
+
+def test_cpu_time_of_probes_is_counted_from_outside(sandbox):
+    own = "def f(): burn(); time.process_time = os.times = lambda: 0.0"
+    run = sandbox.run([BURN, "burn()", own], [request(seconds=9.0)], counts_cpu=True)
+    assert 0.3 < run.probe_cpu_seconds < 0.75  # what the cell takes is not among it; ticks of 0.01
+    counted, hidden = (
+        sandbox.run([BURN, CHILD], [request(hidden=hides, seconds=9.0)], counts_cpu=True)
+        for hides in (False, True)
+    )
+    assert counted.probe_cpu_seconds > 0.3
+    # The kernel forgets a child for which nobody waits; the clock does not.
+    assert hidden.probe_cpu_seconds < 0.5 * hidden.observations[0].seconds
+    assert sandbox.run([BURN, own], [request()]).probe_cpu_seconds == 0.0
+
+
 def test_missing_name_is_a_failure(sandbox):
     (value,) = values(sandbox.run([], [request(x=1)]))
     assert value == Failure("missing", "f is not defined")

@@ -351,11 +351,14 @@ def test_unseen_answers_are_counted_and_their_problems_listed(source, tmp_path, 
     assert report.problems == ("toy_total: wrong, from outside 'wrong_02_of_four': is not caught",)
     console = Console(width=150, record=True, file=io.StringIO())
     print_report(report, console)
-    (row,) = (
-        line for line in console.export_text().splitlines() if "1 of 2" in line and "all" in line
+    lines = console.export_text().splitlines()
+    ((place, row),) = (
+        (n, line) for n, line in enumerate(lines) if "1 of 2" in line and "all" in line
     )
-    assert "3 of 3" in row and "1 of 1" in row
-    assert plain_report(report)["unseen"][-1]["name"] == "wrong_02_of_four"
+    assert "3 of 3" in row and "1 of 1" in row and "50.0%" in lines[place + 1]
+    plain = plain_report(report)
+    assert plain["unseen"][-1]["name"] == "wrong_02_of_four"
+    assert plain["unseen_judged_well"]["wrong, from outside"] == (1, 2)
 
 
 def test_a_mistake_that_keeps_points_by_luck_is_a_problem(source):

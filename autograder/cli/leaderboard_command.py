@@ -1,0 +1,65 @@
+"""The command that ranks a class in a set's open challenge."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.authoring.course import find_course_with_checks
+from autograder.cli.options import json_option, out_option, printable, report_errors
+
+if TYPE_CHECKING:
+    from autograder.class_run.leaderboard import Board
+
+
+@click.command(
+    epilog="\b\nExample:\n"
+    "  autograder grade ps2 --submissions downloads/ps2\n"
+    '  autograder leaderboard ps2    with sets = ["ps2"] below [leaderboard] in course.toml\n'
+    "\n"
+    "Students take part by changing the cell of the challenge; the page leaves out all others. "
+    "PSEUDONYM in that cell is their name on the page: letters, at most 24. Without one, or where "
+    "it is taken, a name is drawn that nobody can trace. [leaderboard.names] in course.toml "
+    "overrules both."
+)
+@click.argument("name", metavar="SET")
+@out_option
+@json_option
+@click.pass_obj
+@report_errors
+def leaderboard(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
+    """Rank a class in a set's open challenge, under pseudonyms.
+
+    Off until course.toml switches it on. Runs what students have written for the challenge once
+    more, from the graded copies, in the sandbox and within its limits: each answer is asked three
+    times on inputs that are hidden and the same for all, must be right, and is ranked by the CPU
+    time that the kernel counts for it. Nothing that a notebook says of itself is shown. Do it on a
+    quiet machine. OUT/leaderboard/SET/index.html may be published; what is printed says who is who.
+    """
+    from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.leaderboard import make_leaderboard, plain_board
+    from autograder.class_run.settings import Settings
+
+    board = make_leaderboard(ReleasedSet(find_course_with_checks(folder), name), Settings(out))
+    if as_json:
+        click.echo(json.dumps(plain_board(board), indent=1))
+    else:
+        _print(board)
+
+
+def _print(board: "Board") -> None:
+    from rich.table import Table
+
+    from autograder.cli.output import new_console
+
+    console = new_console()
+    table = Table("student", "on the page", "CPU seconds", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for entry in board.ranked:
+        student = printable(entry.student or "to beat")
+        table.add_row(student, printable(entry.pseudonym), f"{entry.cpu_seconds:.2f}")
+    console.print(table)
+    for entry in board.unranked:
+        console.print(printable(f"not ranked: {entry.student}: {entry.problem}"))
+    console.print(f"\nThe page    {board.page.resolve()}", soft_wrap=True)

@@ -47,6 +47,7 @@ RUNS = {
     "transformer_wikipedia": Run("transformer", "transformer wikipedia"),
     "transformer_tales": Run("transformer", "transformer tales", "tales"),
     "pretrained_rows": Run("gpt", "pretrained_rows", "tales"),
+    "fine_tuning": Run("fine_tuning", "fine_tuning"),
     "story_assistant": Run("assistants", "story_assistant"),
 }
 """By the name of the record."""

@@ -12,6 +12,13 @@ def test_page_of_the_book_is_what_the_records_say():
     assert written == measured_page.page(), "run: python -m benchmarks.measured_page"
 
 
+def test_chapters_read_the_records_of_the_page():
+    """Where a chapter shows a record, too, the package has a copy of it."""
+    for path in (measured_page.ROOT / "course_pkg" / "results" / "benchmarks").glob("*.json"):
+        original = measured_page.RESULTS / path.name
+        assert not original.exists() or original.read_bytes() == path.read_bytes(), path.name
+
+
 def test_record_without_a_place_on_the_page_is_told(tmp_path, monkeypatch):
     (tmp_path / "new.json").write_text(json.dumps({"what": "a new benchmark", "figures": []}))
     monkeypatch.setattr(measured_page, "RESULTS", tmp_path)

@@ -2,9 +2,9 @@
 
     python assignments/sample_class/make.py [FOLDER]
 
-Everybody hands in the first set. Of the others, the five whose answers say most about a set hand in
-each, and the fifteen to whom something has happened take turns. Every answer comes from the set's
-own checks: its solution, its alternatives and its mistakes. Two runs write the same bytes, so
+Everybody hands in the first set. Of the others, the three whose answers say most about a set hand in
+each, and the rest take turns, but for the one whose code never ends: to wait for that once is
+enough. Every answer comes from the set's own checks: its solution, its alternatives and its mistakes. Two runs write the same bytes, so
 grading the class a second time has nothing to do.
 """
 
@@ -64,8 +64,9 @@ for thing in gc.get_objects():
 _ESSAY = "I expected the opposite, and changed my mind when I saw the numbers above."
 
 
-_IN_EVERY_SET = 5
+_IN_EVERY_SET = 3
 """So many of the students, the first, hand in every set."""
+_ENDLESS = "endless-loop"
 
 
 def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
@@ -86,8 +87,7 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     for number in range(3):
         wrong = solution | _mistakes(problem_set, number)
         yield f"typical-mistakes-{number + 1}", hand_in(wrong)
-    # Where sets take turns, this one costs least in the second: its items have the fewest parts.
-    yield "endless-loop", hand_in(solution | _instead(problem_set.checks[0], _LOOP))
+    yield _ENDLESS, hand_in(solution | _instead(problem_set.checks[0], _LOOP))
     yield "blank", as_text(blank).encode()
     yield "half-done", hand_in(dict(list(solution.items())[: len(solution) // 2]))
     yield "slip-of-the-pen", hand_in(solution, _break_a_cell)
@@ -110,10 +110,11 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
 def handed_in(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield those students who hand in this set, as `students` does."""
     first, *later = course.sets()
-    for place, student in enumerate(students(course, name)):
+    for place, (student, data) in enumerate(students(course, name)):
         turn = (place - _IN_EVERY_SET) % max(len(later), 1)
-        if place < _IN_EVERY_SET or name == first or later[turn] == name:
-            yield student
+        takes_turn = bool(later) and later[turn] == name and student != _ENDLESS
+        if place < _IN_EVERY_SET or name == first or takes_turn:
+            yield student, data
 
 
 def write(course: Course, folder: Path) -> list[Path]:

@@ -63,13 +63,11 @@ def test_twenty_students_spread_over_all_sets():
     everybody = {student for student, _ in make.students(COURSE, first)}
     assert {student for student, _ in make.handed_in(COURSE, first)} == everybody
     classes = [{student for student, _ in make.handed_in(COURSE, name)} for name in later]
-    assert len(everybody) == 20 and set().union(*classes) == everybody
+    assert len(everybody) == 20
     always = set.intersection(*classes)
-    assert always == {
-        student for student in everybody if student.startswith(("perfect", "typical"))
-    }
+    assert always == {"perfect", "perfect-but-different", "typical-mistakes-1"}
     turns = [student for people in classes for student in people - always]
-    assert sorted(turns) == sorted(everybody - always)  # each of the others once more
+    assert sorted(turns) == sorted(everybody - always - {"endless-loop"})  # each once more
 
 
 @pytest.fixture(scope="module")

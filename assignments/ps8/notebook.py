@@ -31,7 +31,7 @@
 # Rules for the whole set:
 #
 # - Use Python and torch's tensors and modules. Do not import `course_pkg`.
-# - **No loop over rows or positions of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over the pairs and their tokens in task 1, over names and parameters in task 3, and over adapters in task 5 are fine.)
+# - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over the pairs and their tokens in task 1, over names and parameters in task 3, and over adapters in task 5 are fine.)
 # - Do not change your arguments, except for the model of task 3, which is there to be changed. A tensor that you return is a new one, so that the caller may write into it.
 # - Results have the dtype of the float arguments, which all have the same one unless the task says otherwise. Nothing may depend on torch's default dtype.
 # - **Gradients** flow from a result to every float argument, unless the task says that something is frozen. No gradient reaches what is frozen, even if the caller's tensor asks for one (`requires_grad`).

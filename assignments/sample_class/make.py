@@ -2,10 +2,10 @@
 
     python assignments/sample_class/make.py [FOLDER]
 
-Everybody hands in the first set. Of the others, the three whose answers say most about a set hand in
-each, and the rest take turns, but for the one whose code never ends: to wait for that once is
-enough. Every answer comes from the set's own checks: its solution, its alternatives and its mistakes. Two runs write the same bytes, so
-grading the class a second time has nothing to do.
+Everybody hands in the first set. Of the others, the three whose answers say most about a set hand
+in each, and the rest take turns, but for the one whose code never ends: to wait for that once is
+enough. Every answer comes from the set's own checks: its solution, its alternatives and its
+mistakes. Two runs write the same bytes, so grading the class a second time has nothing to do.
 """
 
 import argparse

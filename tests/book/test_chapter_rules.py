@@ -18,7 +18,8 @@ PROMPT = "One day,"
 MOST_LINES, MOST_WORDS, LEAST_DRAWINGS = 20, 4000, 3
 
 FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
-DECIMAL = re.compile(r"(?<![\w.,])\d[\d,]*\.\d+(?!\.?\d|\w)")
+# A number that is part of a name, as in GPT-3.5, is none.
+DECIMAL = re.compile(r"(?<![\w.,])(?<![A-Za-z]-)\d[\d,]*\.\d+(?!\.?\d|\w)")
 FOLDED = ("{exercise}", "{solution", "{quiz}", "{dropdown}")
 CODE = ("{code-cell}", "{code-block}", "python", "{prf:")
 

@@ -10,7 +10,8 @@ only if the time that was counted is a good part of the time that has passed.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,8 @@ from autograder.store.journal import Journal
 _N_RUNS = 3  # the fastest counts: what else a machine does only ever makes an answer slower
 _LEAST_COUNTED = 0.5  # of the time on the clock, for a run to count
 _MOST_LETTERS = 24
-_CHOSEN = re.compile(r"""^PSEUDONYM[ \t]*=[ \t]*(["'])([^"'\n]*)\1""", re.MULTILINE)
+_CHOSEN = re.compile(r"""^PSEUDONYM[ \t]*=[ \t]*(["'])([^"'\n]{0,96})\1""", re.MULTILINE)
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")  # one script: letters of others look like these
 _CONSONANTS, _VOWELS = "bdfglmnprstvz", "aeiou"
 
 
@@ -75,24 +77,35 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
             journal.salt(), "", released.name
         )  # nobody's own: all are asked alike
         solved = repair(as_text(released.notebooks.solution).encode(), released)
-        to_beat = _measured(grader, challenge, solved, seed, Entry("", challenge.to_beat))
+        cells = list(_challenge_cells(solved, challenge.check.target))
+        to_beat = _measured(grader, challenge, solved, cells, seed, Entry("", challenge.to_beat))
         if to_beat.cpu_seconds is None:
             raise GraderError(f"{released.name}: the solution's own answer: {to_beat.problem}")
+        target = challenge.check.target
+        answers = {
+            student: answer
+            for student in students
+            if (answer := _answer(released, journal, student, target)) is not None
+        }
+        chosen = {student: _chosen(cells) for student, (_, cells) in answers.items()}
+        # A name that two have chosen is neither's: nobody can take another's by copying it.
+        wishes = Counter(name.casefold() for name in chosen.values())
+        contested = {name for name in wishes if wishes[name] > 1}
         entries, taken = [to_beat], {to_beat.pseudonym.casefold()}
         # Whom the instructor has named comes first: nobody else can take that name.
-        for student in sorted(students, key=lambda student: student not in names):
-            repaired = _answer(released, journal, student, challenge.check.target)
-            if repaired is not None:
-                chosen = names.get(student) or _chosen(repaired, challenge.check.target)
-                pseudonym = _pseudonym(chosen, taken, journal.salt(), student)
-                if pseudonym != names.get(student, pseudonym):
-                    raise GraderError(
-                        f"leaderboard.names calls {student} {names[student]!r}; a name is letters, "
-                        f"at most {_MOST_LETTERS}, and stands for one student"
-                    )
-                taken.add(pseudonym.casefold())
-                entry = Entry(student, pseudonym)
-                entries.append(_measured(grader, challenge, repaired, seed, entry))
+        for student in sorted(answers, key=lambda student: student not in names):
+            wish = names.get(student, chosen[student])
+            held = taken if student in names else taken | contested
+            pseudonym = _pseudonym(wish, held, journal.salt(), student)
+            if pseudonym != names.get(student, pseudonym):
+                raise GraderError(
+                    f"leaderboard.names calls {student} {names[student]!r}; a name is Latin "
+                    f"letters, at most {_MOST_LETTERS}, and stands for one student"
+                )
+            taken.add(pseudonym.casefold())
+            repaired, cells = answers[student]
+            entry = Entry(student, pseudonym)
+            entries.append(_measured(grader, challenge, repaired, cells, seed, entry))
     ranked = tuple(sorted(filter(_is_ranked, entries), key=_order))
     page = settings.out / "leaderboard" / released.name / "index.html"
     text = render(
@@ -121,8 +134,8 @@ def _challenge(released: ReleasedSet) -> Challenge:
 
 def _answer(
     released: ReleasedSet, journal: Journal, student: str, target: str
-) -> RepairedNotebook | None:
-    """Return a student's notebook as far as it answers the challenge; None if it does not.
+) -> tuple[RepairedNotebook, list[str]] | None:
+    """Return a student's notebook and its cells of the challenge; None if it does not answer it.
 
     Whoever left the challenge's cell as it was released has not asked to be on a page.
     """
@@ -134,9 +147,14 @@ def _answer(
         repaired = repair(kept.notebook, released)
     except SubmissionRefused:
         return None
-    as_released = {cell.source.strip() for cell in released.notebooks.student.cells}
-    own = [cell for cell in repaired.notebook.cells if cell.source.strip() not in as_released]
-    return repaired if any(defines(cell.source, target) for cell in own) else None
+    as_released = {_text(cell.source) for cell in released.notebooks.student.cells}
+    cells = [cell for cell in _challenge_cells(repaired, target) if _text(cell) not in as_released]
+    return (repaired, cells) if cells else None
+
+
+def _text(source: str) -> str:
+    """A cell's text without the blanks at ends of lines, which editors remove."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def _challenge_cells(repaired: RepairedNotebook, target: str) -> Iterator[str]:
@@ -147,11 +165,16 @@ def _challenge_cells(repaired: RepairedNotebook, target: str) -> Iterator[str]:
 
 
 def _measured(
-    grader: Grader, challenge: Challenge, repaired: RepairedNotebook, seed: int, entry: Entry
+    grader: Grader,
+    challenge: Challenge,
+    repaired: RepairedNotebook,
+    own: Sequence[str],
+    seed: int,
+    entry: Entry,
 ) -> Entry:
     """Ask an answer some times over; it must be right each time, and the fastest run counts."""
     check, counted = challenge.check, []
-    cells = (*repaired.cells, *_challenge_cells(repaired, check.target))
+    cells = (*repaired.cells, *own)
     for _ in range(_N_RUNS):
         run, (verdict,) = grader.judge(
             replace(repaired, cells=cells), seed, [check], counts_cpu=True
@@ -190,20 +213,20 @@ def _order(entry: Entry) -> tuple[float, str]:
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _chosen(repaired: RepairedNotebook, target: str) -> str:
+def _chosen(cells: Sequence[str]) -> str:
     """Return the pseudonym that a cell of the challenge states; it is read, and not run."""
-    found = [_CHOSEN.search(cell) for cell in _challenge_cells(repaired, target)]
+    found = [_CHOSEN.search(cell) for cell in cells]
     return next((match[2] for match in found if match), "")
 
 
 def _pseudonym(chosen: str, taken: Container[str], salt: str, student: str) -> str:
     """Return the chosen name if it is one that may be shown, else one that the salt draws.
 
-    A name is letters, with single blanks or hyphens between them: so none is a number, a formula,
-    markup or an address, and none stands for somebody else on the page.
+    A name is Latin letters, with single blanks or hyphens between them: so none is a number, a
+    formula, markup or an address, none is invisible, and none looks like another on the page.
     """
     words = unicodedata.normalize("NFC", " ".join(chosen.split()))
-    is_name = all(word.isalpha() for word in re.split("[ -]", words))
+    is_name = all(_LATIN.fullmatch(word) and word.isalpha() for word in re.split("[ -]", words))
     if is_name and len(words) <= _MOST_LETTERS and words.casefold() not in taken:
         return words
     for attempt in range(1_000_000):

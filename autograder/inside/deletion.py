@@ -14,10 +14,12 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def empty_folder(path: str) -> None:
     """Delete all that is in a folder, and leave what cannot be deleted.
 
-    Nobody may change anything below the folder meanwhile.
+    Nobody should change anything below the folder meanwhile. Where somebody does, the rest stays:
+    a folder that was moved has another one above it, and nothing above `path` is ever touched.
     """
     here = _open(path)
-    above: list[tuple[str, set[str]]] = []  # names on the way down, and what must stay beside each
+    # On the way down: each folder's name, what must stay beside it, and which folder it lies in.
+    above: list[tuple[str, set[str], tuple[int, int]]] = []
     kept: set[str] = set()
     try:
         while True:
@@ -28,15 +30,20 @@ def empty_folder(path: str) -> None:
                 except OSError:
                     kept.add(name)
                     continue
+                above.append((name, kept, _identity(here)))
                 os.close(here)
                 here = below
-                above.append((name, kept))
                 kept = set()
             elif above:
-                parent = os.open("..", _FOLDER, dir_fd=here)
+                try:
+                    parent = os.open("..", _FOLDER, dir_fd=here)
+                except OSError:  # somebody else deletes here, too
+                    return
                 os.close(here)
                 here = parent
-                name, kept = above.pop()
+                name, kept, expected = above.pop()
+                if _identity(here) != expected:
+                    return
                 try:
                     os.rmdir(name, dir_fd=here)
                 except OSError:
@@ -45,6 +52,11 @@ def empty_folder(path: str) -> None:
                 return
     finally:
         os.close(here)
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    found = os.fstat(folder)
+    return found.st_dev, found.st_ino
 
 
 def _delete_files(folder: int, kept: set[str]) -> str | None:

@@ -195,8 +195,19 @@ class UserOrLandlock:
         self.description = f"tier B: {who} for student code, {_second_layer()}; no namespaces"
 
     def prepare(self) -> None:
-        """Stay the ancestor of whatever the session starts, even where its parent has ended."""
+        """Stay the ancestor of whatever the session starts, even where its parent has ended.
+
+        Nothing that a session before has left is there for this one: where the one before did not
+        end in time, it is deleted now.
+
+        Raises:
+            OSError: if something stays.
+        """
         process_limits.adopt_orphans()
+        if os.listdir(self.work):
+            empty_folder(self.work)
+            if os.listdir(self.work):
+                raise OSError(f"{self.work} could not be emptied")
 
     def enter(self) -> None:
         """Switch the user, set limits, then give up rights, files and system calls."""
@@ -295,8 +306,8 @@ def _second_layer() -> str:
 def _bytes_below(folder: str, enough: int) -> int:
     """Add up what files take on the disk, stopping beyond `enough`.
 
-    Too many files count as that, and folders so deep that no path leads to them: they cost next to
-    nothing to make, and time to delete.
+    Too many files count as that, folders so deep that no path leads to them (they cost next to
+    nothing to make, and time to delete), and folders that their owner may not look into.
     """
     total, n_files, folders = 0, 0, [folder]
     while folders and total <= enough:
@@ -310,6 +321,6 @@ def _bytes_below(folder: str, enough: int) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
+            if error.errno in (errno.ENAMETOOLONG, errno.EACCES):
                 return enough + 1
     return total

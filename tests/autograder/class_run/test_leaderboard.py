@@ -101,6 +101,7 @@ def test_wrong_or_uncounted_answer_is_not_ranked(board):
 
 def test_name_that_is_no_name_is_replaced_by_one_that_the_salt_draws(board):
     chosen = ["0.001 s", "<b>x", "=A", "Ada  1", "a" * 25, "the plain way", "x--y", "a\u202eb", "Ⅷ"]
+    chosen += ["\u3164", "Ada\u3164", "\u0410da", "e\u0301" * 50_000]  # invisible, Cyrillic, long
     cells = {f"s{n}": f'PSEUDONYM = "{name}"\n{RIGHT}# takes 1' for n, name in enumerate(chosen)}
     drawn = [entry.pseudonym for entry in board(**cells).ranked if entry.student]
     assert len(set(drawn)) == len(chosen)
@@ -112,6 +113,20 @@ def test_name_is_given_once_and_the_instructor_chooses_first(board):
     made = board('sets = ["toy"]\nnames = {cy = "Ben"}', ada=ben, bo="x = 1\n" + ben, cy=ben)
     names = {entry.student: entry.pseudonym for entry in made.ranked}
     assert names["cy"] == "Ben" and len({name.casefold() for name in names.values()}) == 4
+
+
+def test_name_that_two_have_chosen_is_neither_s(board):
+    cells = {
+        who: f'PSEUDONYM = "{name}"\n{RIGHT}# takes 1'
+        for who, name in {"ada": "Ben", "bo": "ben", "cy": "Cyrus"}.items()
+    }
+    names = {entry.student: entry.pseudonym for entry in board(**cells).ranked}
+    assert names["cy"] == "Cyrus" and not {"ben"} & {name.casefold() for name in names.values()}
+
+
+def test_blanks_that_an_editor_removes_are_no_answer(board):
+    made = board(ada="\n".join(line + "  " for line in CELL.splitlines()))
+    assert [entry.student for entry in made.ranked] == [""]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +145,9 @@ def test_leaderboard_is_refused_in_words(board, settings, message):
 
 
 def test_name_that_an_instructor_may_not_choose_is_refused(board):
-    with pytest.raises(GraderError, match=r"leaderboard\.names calls ada 'A1'; a name is letters"):
+    with pytest.raises(
+        GraderError, match=r"leaderboard\.names calls ada 'A1'; a name is Latin letters"
+    ):
         board('sets = ["toy"]\nnames = {ada = "A1"}', ada=RIGHT)
 
 

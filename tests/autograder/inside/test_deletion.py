@@ -45,6 +45,39 @@ def test_folders_beside_each_other_go_with_their_files_and_links(tmp_path, besid
     assert beside.stat().st_mode & 0o777 != 0o700
 
 
+def test_folder_that_is_moved_meanwhile_leads_nowhere(tmp_path, beside, monkeypatch):
+    """Up from a folder that was moved lies another one than on the way down."""
+    work = tmp_path / "work"
+    (work / "a" / "b" / "c").mkdir(parents=True)
+    (work / "a" / "b" / "c" / "file").write_text("goes")
+    unlink = os.unlink
+
+    def unlink_and_move(*arguments, **options):
+        unlink(*arguments, **options)
+        (work / "a" / "b" / "c").rename(beside / "c")
+
+    monkeypatch.setattr(os, "unlink", unlink_and_move)
+    empty_folder(str(work))
+    assert sorted(os.listdir(beside)) == ["c", "file"]
+    assert sorted(os.listdir(tmp_path)) == ["beside", "work"]
+
+
+def test_folder_that_somebody_else_deletes_meanwhile_ends_it(tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    (work / "a" / "b").mkdir(parents=True)
+    (work / "a" / "b" / "file").write_text("goes")
+    unlink = os.unlink
+
+    def unlink_and_delete(*arguments, **options):
+        unlink(*arguments, **options)
+        (work / "a" / "b").rmdir()
+        (work / "a").rmdir()
+
+    monkeypatch.setattr(os, "unlink", unlink_and_delete)
+    empty_folder(str(work))
+    assert os.listdir(work) == []
+
+
 def test_closed_folders_go(tmp_path):
     folder = tmp_path / "work"
     (folder / "shut" / "below").mkdir(parents=True)

@@ -18,6 +18,7 @@ import pytest
 
 from autograder.inside import isolation, landlock, process_limits, seccomp
 from autograder.inside.process_limits import Limits
+from tests.autograder.users import NOBODY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 
@@ -322,6 +323,35 @@ def test_files_below_a_folder_are_added_up_until_it_is_enough(tmp_path):
     found = isolation._bytes_below(str(tmp_path), 1 << 30)
     assert 100_000 <= found < 200_000
     assert isolation._bytes_below(str(tmp_path), 1) > 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
+def test_folder_that_cannot_be_looked_into_counts_as_too_many_bytes(tmp_path):
+    (tmp_path / "hidden").mkdir(mode=0o300)
+    (tmp_path / "hidden" / "file").write_bytes(b"x" * 100_000)
+    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        path.chmod(0o755)
+    for path in (tmp_path, tmp_path / "hidden"):
+        os.chown(path, NOBODY, NOBODY)
+    child = os.fork()
+    if child == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os._exit(isolation._bytes_below(str(tmp_path), 1 << 30) <= 1 << 30)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
+def test_session_starts_in_an_empty_folder_or_not_at_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation.process_limits, "adopt_orphans", lambda: None)
+    tier = isolation.UserOrLandlock(Limits(), NOBODY, [], str(tmp_path))
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left" / "by the one before").touch()
+    tier.prepare()
+    assert os.listdir(tmp_path) == []
+    monkeypatch.setattr(isolation, "empty_folder", lambda _: None)
+    (tmp_path / "left").touch()
+    with pytest.raises(OSError, match="could not be emptied"):
+        tier.prepare()
 
 
 def test_too_many_files_count_as_too_many_bytes(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -61,11 +62,17 @@ def ask(request: ProbeRequest, answer: Any) -> Any:
 
 
 def grade(check: Check, answer: Any, seed: int, ask: Callable[..., Any] = ask) -> Verdict:
-    """Ask an answer every question, and judge it."""
+    """Ask an answer every question, and judge it.
+
+    Answers may change torch's settings for good; those that come after them find them as they were.
+    """
+    dtype, is_grad_enabled = torch.get_default_dtype(), torch.is_grad_enabled()
     seen = [
         Observation(request.item, request.part, request.case, ask(request, answer))
         for request in JUDGE.requests(check, seed)
     ]
+    torch.set_default_dtype(dtype)
+    torch.set_grad_enabled(is_grad_enabled)
     verdict = JUDGE.verdict(check, seed, seen)
     assert not verdict.fault
     return verdict

@@ -10,9 +10,9 @@ the 500 test questions report:
                     bert-small and gpt-small, each with two ways to pool
   scratch, LoRA, full   bert-small, [CLS]: new weights; rank 8 on queries and values; everything.
                     Also gpt-small's last token at 400 labels.
-Each has its own learning rate for each number of labels, found by moving outwards from the one
-before until the best has a worse one on either side. All three make as many updates. A record that
-was begun is gone on with. DIR must have trec/.
+Each has its own learning rate for each number of labels, found with the first seed by moving
+outwards from the one before until none on either side is better. All three make as many updates. A
+record that was begun with the same epochs is gone on with. DIR must have trec/.
 """
 
 import argparse
@@ -216,6 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     begun = options.record is not None and options.record.exists()
     record = json.loads(options.record.read_text()) if begun else {"arms": {}, "cpu_seconds": 0}
+    epochs = {str(n): n_epochs for n, n_epochs in N_EPOCHS.items()}
+    if begun and record["n_epochs"] != epochs:
+        parser.error(f"{options.record} has n_epochs {record['n_epochs']}; it must be {epochs}")
     arms, task = record["arms"], Questions()
     models = {name: Pretrained(name) for name in ("bert-small", "gpt-small")}
     started = time.process_time()
@@ -231,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "what": "percent of TREC's 500 test questions classified rightly, by seed",
                 "labels": task.labels,
                 "seeds": SEEDS,
-                "n_epochs": N_EPOCHS,
+                "n_epochs": epochs,
                 **provenance("python -m benchmarks.label_curve", torch.device("cpu")),
             }
             write_atomically(options.record, json.dumps(about | record, indent=1) + "\n")

@@ -71,3 +71,11 @@ def test_rate_is_found_by_moving_outwards(monkeypatch, best):
     assert found["setting"]["lr"] == label_curve.RATES[best]
     assert {best - 1, best, best + 1} <= {place for place, seed in made if seed == 0}
     assert [pair for pair in made if pair[1]] == [(best, 1), (best, 2)]
+
+
+def test_record_with_other_epochs_is_not_gone_on_with(tmp_path, capsys):
+    begun = tmp_path / "label_curve.json"
+    begun.write_text('{"n_epochs": {"25": 7}, "arms": {}, "cpu_seconds": 0}')
+    with pytest.raises(SystemExit):
+        label_curve.main(["--record", str(begun)])
+    assert "has n_epochs {'25': 7}; it must be {'25': 30, '100'" in capsys.readouterr().err

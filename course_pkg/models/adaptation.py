@@ -1,10 +1,10 @@
 """From a pretrained model to a task: heads, freezing, LoRA.
 
 A pretrained GPT or BERT turns each token into a vector that knows its context. A task needs little
-more than a linear layer on the right vector: the first for BERT, whose [CLS] was trained to stand
-for the whole input; the last real one for GPT, the only one that has seen everything; or the mean
-of all. What else may move decides cost: nothing (a probe), everything (full fine-tuning), or a thin
-layer beside each matrix (LoRA).
+more than a linear layer on the right vector: the first for BERT, whose [CLS] next-sentence
+prediction trains to stand for the whole input; the last real one for GPT, the only one that has
+seen everything; or the mean of all. What else may move decides cost: nothing (a probe), everything
+(full fine-tuning), or a thin layer beside each matrix (LoRA).
 
 Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Reimers and Gurevych 2019; Hu et al.
 2022.
@@ -41,8 +41,8 @@ class Features(nn.Module):
         backbone: a pretrained GPT or BERT.
         is_frozen: keep it as it is.
         pooling: what `of_text` returns: "summary" is the pooled [CLS] of a BERT, the last real
-            token of a GPT; "mean" is the mean of the real tokens, the better choice where no
-            sentence pairs trained [CLS] and its pooler.
+            token of a GPT; "mean" is the mean of the real tokens. Which is better depends on
+            model and task: choose on validation data.
 
     Raises:
         ValueError: if pooling is not one of `POOLINGS`, or a frozen backbone has LoRA layers.

@@ -6,7 +6,7 @@ What is read becomes a case of a check; of everything else, a reason in words sa
 import ast
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +62,8 @@ def read_claims(tests: ast.Module) -> tuple[list[Claim], list[tuple[int, str]]]:
         except ValueError as error:
             others.append((statement.lineno, f"{error}: {ast.unparse(statement)}"))
             for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    names.pop(node.id, None)  # it may be something else from here on
+                if isinstance(node, ast.Name):
+                    names.pop(node.id, None)  # it may be, or hold, something else from here on
     return claims, others
 
 
@@ -109,11 +109,23 @@ def read_claim(statement: ast.stmt) -> Claim:
             if name in _EQUAL and not more and not given:
                 return _claim(left, right, "equals")
             if name in _ALMOST:
-                decimals = [*more, *given.values(), ast.Constant(7)][0]
-                return _claim(left, right, _close(0.0, 1.5 * 10 ** -_number(decimals)))
+                return _claim(left, right, _close(0.0, _almost(name, more, given)))
             if name in _CLOSE:
                 return _claim(left, right, _close(*_tolerances(_name(test), more, given)))
     raise ValueError("it is no comparison of a call with a literal, by == or by closeness")
+
+
+def _almost(name: str, more: Sequence[ast.expr], given: Mapping[str, ast.expr]) -> float:
+    """By how much two results may differ for unittest's function, or for NumPy's."""
+    if name == "assertAlmostEqual" and not more and given.keys() == {"delta"}:
+        return _number(given["delta"])
+    word = "places" if name == "assertAlmostEqual" else "decimal"
+    if unknown := ", ".join(sorted(given.keys() - {word})):
+        raise ValueError(f"its keyword {unknown} is not understood")
+    if len(more) > 1:
+        raise ValueError("its arguments are not understood")
+    decimals = [*more, *given.values(), ast.Constant(7)][0]
+    return (0.5 if word == "places" else 1.5) * 10 ** -_number(decimals)
 
 
 def _equal(left: ast.expr, right: ast.expr) -> Claim:

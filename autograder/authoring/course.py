@@ -142,6 +142,10 @@ class Course:
         return name
 
 
+_MOVES_THINGS = re.compile(r"^[ \t]*c\.(\w+\.(?:db_url|\w*_deli\w+|\w+_directory))\b", re.MULTILINE)
+"""Settings of nbgrader's that say where the gradebook and the folders are, and what is hidden."""
+
+
 @dataclass(frozen=True)
 class NbgraderCourse(Course):
     """A course as nbgrader keeps it: `source/<assignment>/<notebook>.ipynb`, and no checks.
@@ -212,6 +216,13 @@ def nbgrader_course_in(folder: Path) -> NbgraderCourse:
     if not course.sets():
         source = "source/<assignment>/<notebook>.ipynb"
         raise GraderError(f"{course.folder} is no course for nbgrader: it has no {source}")
+    settings = course.folder / "nbgrader_config.py"
+    text = settings.read_text(encoding="utf-8", errors="replace") if settings.is_file() else ""
+    if match := _MOVES_THINGS.search(text):
+        raise GraderError(
+            f"{settings} sets {match[1]}: only nbgrader's own gradebook, folders and marks of "
+            "solutions and tests are understood here, so hidden tests might be shown"
+        )
     return course
 
 

@@ -221,10 +221,12 @@ class Gradebook:
                     continue
                 # Source cells have neither grades nor comments.
                 grades, comments = getattr(cell, "grades", []), getattr(cell, "comments", [])
-                if any(row.manual_score is not None for row in grades):
+                if any(row.manual_score is not None or row.extra_credit for row in grades) or any(
+                    row.manual_comment for row in comments
+                ):
                     raise GraderError(
                         f"cell {cell.name} is no longer in {name}, but people have graded it by "
-                        "hand; put it back, or remove those grades in formgrader first"
+                        "hand; put it back, or remove those grades and comments in formgrader first"
                     )
                 for row in (*grades, *comments):
                     self._book.db.delete(row)

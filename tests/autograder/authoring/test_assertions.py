@@ -32,6 +32,8 @@ CALL = "{'args': (3,), 'kwargs': {}}"
         ("assert round(f(3), 2) == 2.53", "close(rtol=0.0, atol=0.005)"),
         ("assert f(3) == pytest.approx(2.5, abs=0.5)", "close(rtol=1e-06, atol=0.5)"),
         ("assert_almost_equal(f(3), 2.5, 2)", "close(rtol=0.0, atol=0.015)"),
+        ("self.assertAlmostEqual(f(3), 2.5, places=2)", "close(rtol=0.0, atol=0.005)"),
+        ("self.assertAlmostEqual(f(3), 2.5, delta=0.25)", "close(rtol=0.0, atol=0.25)"),
     ],
 )
 def test_simple_assertion_is_read(source, judge):
@@ -57,6 +59,8 @@ def test_simple_assertion_is_read(source, judge):
         ("assert abs(f(3) - 4) < eps", "eps is no tolerance"),
         ("assert abs(f(3) - 4) < -1", "-1 is no tolerance"),
         ("assert np.isclose(f(3), 4, equal_nan=True)", "keyword equal_nan is not understood"),
+        ("assert_almost_equal(f(3), 4, places=2)", "keyword places is not understood"),
+        ("t.assertAlmostEqual(f(3), 4, 2, places=2, delta=1)", "keyword delta is not understood"),
     ],
 )
 def test_any_other_statement_is_refused_with_a_reason(source, reason):
@@ -89,3 +93,10 @@ assert f(1 / 0) == 4
         (11, "it calls with more than literals"),
         (12, "it calls with more than literals"),
     ]
+
+
+def test_name_whose_value_a_statement_may_change_is_forgotten():
+    tests = ast.parse("x = [1]\nassert f(x) == 1\nx.append(2)\nassert f(x) == 3")
+    claims, others = read_claims(tests)
+    assert [claim.arguments for claim in claims] == ["{'args': ([1],), 'kwargs': {}}"]
+    assert [line for line, _ in others] == [3, 4]

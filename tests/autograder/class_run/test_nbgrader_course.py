@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.authoring import locked_tests as locked_test_cells
-from autograder.authoring.course import Course, NbgraderCourse, find_course
+from autograder.authoring.course import Course, NbgraderCourse, find_course, nbgrader_course_in
 from autograder.authoring.locked_tests import locked_tests
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.own_solution import with_working_tests
@@ -158,6 +158,19 @@ def test_source_that_is_no_notebook_is_refused(course):
     (course / "source/hw1/hw1.ipynb").write_text("{")
     with pytest.raises(GraderError, match=r"hw1.ipynb cannot be read: .*JSON"):
         ReleasedSet(NbgraderCourse(course), "hw1").notebooks.student  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["ClearHiddenTests.begin_test_delimeter", "CourseDirectory.db_url", "Course.source_directory"],
+)
+def test_course_whose_settings_move_things_is_refused(course, setting):
+    settings = course / "nbgrader_config.py"
+    settings.write_text(f"c = get_config()\nc.CourseDirectory.course_id = 'x'\n# c.{setting} = 1\n")
+    assert nbgrader_course_in(course).sets()
+    settings.write_text(f"c = get_config()\n  c.{setting} = 'other'\n")
+    with pytest.raises(GraderError, match=f"nbgrader_config.py sets {setting}: only nbgrader's"):
+        nbgrader_course_in(course)
 
 
 def test_source_of_an_older_format_is_read(course, without_sandbox):

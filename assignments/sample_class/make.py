@@ -9,9 +9,11 @@ mistakes. Two runs write the same bytes, so grading the class a second time has 
 """
 
 import argparse
+import ast
 import copy
 import inspect
 import re
+import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -131,7 +133,12 @@ def as_answer(check: Check, implementation: Callable[..., object]) -> str:
     """Return the source of a recorded answer under the name that students are asked to define."""
     source = textwrap.dedent(inspect.getsource(implementation))
     source = source[re.search(r"^def ", source, flags=re.MULTILINE).start() :]  # no decorator
-    return re.sub(rf"\b{implementation.__name__}\b", check.target, source)
+    source = re.sub(rf"\b{implementation.__name__}\b", check.target, source)
+    # What the notebook does not import, whoever uses it does.
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    known = implementation.__globals__
+    modules = [name for name in sorted(used & sys.stdlib_module_names) if name in known]
+    return "".join(f"import {name}\n" for name in modules) + source
 
 
 _LOOP = "def {target}(*args, **kwargs):\n    while True:\n        pass"

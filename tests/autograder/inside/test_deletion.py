@@ -5,7 +5,7 @@ import os
 import pytest
 
 from autograder.inside.deletion import empty_folder
-from tests.autograder.users import NOBODY
+from tests.autograder.users import NOBODY, open_folder
 
 N_DEEP = 5_000  # a path of a million characters, which no call takes
 
@@ -91,20 +91,19 @@ def test_closed_folders_go(tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
-def test_what_is_somebody_elses_stays_and_the_rest_goes(tmp_path):
-    folder = tmp_path / "work"
-    (folder / "theirs").mkdir(parents=True)
-    (folder / "theirs" / "file").write_text("stays")
-    (folder / "ours" / "below").mkdir(parents=True)
-    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        path.chmod(0o755)
-    for path in (folder, folder / "ours", folder / "ours" / "below"):
-        os.chown(path, NOBODY, NOBODY)
-    child = os.fork()
-    if child == 0:
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        empty_folder(str(folder))
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    assert os.listdir(folder) == ["theirs"]
-    assert os.listdir(folder / "theirs") == ["file"]
+def test_what_is_somebody_elses_stays_and_the_rest_goes():
+    with open_folder() as place:
+        folder = place / "work"
+        (folder / "theirs").mkdir(parents=True)
+        (folder / "theirs" / "file").write_text("stays")
+        (folder / "ours" / "below").mkdir(parents=True)
+        for path in (folder, folder / "ours", folder / "ours" / "below"):
+            os.chown(path, NOBODY, NOBODY)
+        child = os.fork()
+        if child == 0:
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            empty_folder(str(folder))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert os.listdir(folder) == ["theirs"]
+        assert os.listdir(folder / "theirs") == ["file"]

@@ -18,7 +18,7 @@ import pytest
 
 from autograder.inside import isolation, landlock, process_limits, seccomp
 from autograder.inside.process_limits import Limits
-from tests.autograder.users import NOBODY
+from tests.autograder.users import NOBODY, open_folder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 
@@ -326,18 +326,17 @@ def test_files_below_a_folder_are_added_up_until_it_is_enough(tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")
-def test_folder_that_cannot_be_looked_into_counts_as_too_many_bytes(tmp_path):
-    (tmp_path / "hidden").mkdir(mode=0o300)
-    (tmp_path / "hidden" / "file").write_bytes(b"x" * 100_000)
-    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        path.chmod(0o755)
-    for path in (tmp_path, tmp_path / "hidden"):
-        os.chown(path, NOBODY, NOBODY)
-    child = os.fork()
-    if child == 0:
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        os._exit(isolation._bytes_below(str(tmp_path), 1 << 30) <= 1 << 30)
-    assert os.waitpid(child, 0)[1] == 0
+def test_folder_that_cannot_be_looked_into_counts_as_too_many_bytes():
+    with open_folder() as place:
+        hidden = place / "hidden"
+        hidden.mkdir(mode=0o300)
+        (hidden / "file").write_bytes(b"x" * 100_000)
+        os.chown(hidden, NOBODY, NOBODY)
+        child = os.fork()
+        if child == 0:
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            os._exit(isolation._bytes_below(str(place), 1 << 30) <= 1 << 30)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become others")

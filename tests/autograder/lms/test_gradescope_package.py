@@ -313,5 +313,5 @@ class _Breaks:
     def __exit__(self, *args):
         pass
 
-    def run(self, cells, requests, known=None):
+    def run(self, *args, **kwargs):
         raise OSError("no space left")

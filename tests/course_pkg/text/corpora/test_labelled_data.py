@@ -213,7 +213,7 @@ def test_two_copies_of_sst2_agree_on_test_labels(shared_data):
 def test_capital_letters_asks_for_every_word_but_the_first():
     text = (
         'In 1821 he saw "Paris" (in France), and died. Too short. '
-        "It has the eight words that are needed, but asks? And no dash - may stand in it here now."
+        "It has the eight words that are needed, but asks? And no lone . ) stop may stand here now."
     )
     (found,) = capital_letters([text])
     assert found.words == ("in", "1821", "he", "saw", "paris", "in", "france", "and", "died")

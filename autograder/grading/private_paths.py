@@ -33,7 +33,7 @@ def private_packages(checks: Iterable[Path], released: NotebookNode) -> tuple[Pa
     """
     sources = [path.read_text(encoding="utf-8") for path in checks]
     given = [cell.source for cell in released.cells if cell.cell_type == "code"]
-    names = _imported(sources) - _imported(given) - _needed(_SANDBOX_NEEDS)
+    names = imported_packages(sources) - imported_packages(given) - _needed(_SANDBOX_NEEDS)
     names |= _installed_with("autograder")
     return tuple(path for name in sorted(names) for path in _places(name))
 
@@ -55,7 +55,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def _imported(sources: Iterable[str]) -> set[str]:
+def imported_packages(sources: Iterable[str]) -> set[str]:
     """Return the top-level packages, but the standard library's, that these sources import."""
     names: set[str] = set()
     for source in sources:

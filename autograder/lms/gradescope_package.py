@@ -29,8 +29,7 @@ from autograder.store.journal import Journal
 VISIBILITIES = ("after_due_date", "after_published", "visible", "hidden")
 _HERE = Path(__file__).parents[1]
 _MADE = (2020, 1, 1, 0, 0, 0)  # the same files give the same zip file
-# What student code may use while it is graded, and what the command line of `setup.sh` needs.
-_ALWAYS = ("torch", "numpy", "ipython", "click", "rich")
+_ALWAYS = ("numpy", "ipython")  # the sandbox needs them, and nothing here has loaded them
 
 _SETUP = """\
 #!/usr/bin/env bash
@@ -52,8 +51,9 @@ done
 "$python" -m venv "$root/venv"
 "$root/venv/bin/pip" install --quiet --no-cache-dir -r "$root/source/requirements.txt"
 chmod 700 "$root/source"  # the checks are nobody's but root's
-cd "$root/source" && "$root/venv/bin/python" -m autograder doctor || \\
-    echo "Student code cannot be isolated in this image: submissions will not be graded."
+export OMP_NUM_THREADS=1
+cd "$root/source"
+"$root/venv/bin/python" -m autograder.lms.gradescope_run --rehearse
 """
 _RUN = """\
 #!/usr/bin/env bash
@@ -64,23 +64,26 @@ export OMP_NUM_THREADS=1
 cd "$GRADESCOPE_ROOT/source"
 exec "${GRADESCOPE_PYTHON:-$GRADESCOPE_ROOT/venv/bin/python}" -m autograder.lms.gradescope_run
 """
-# Run apart, so that only what grading itself loads is counted.
+# Run apart, so that only what grading itself loads is counted, and what students are given.
 _LIST_LOADED = """
 import json, sys
 from pathlib import Path
-from autograder.grading import grader
+from autograder.grading import grader, private_paths
 from autograder.authoring.course import Course
-course = Course(Path(sys.argv[1]))
-course.problem_set(sys.argv[2])
+from autograder.authoring.release import ReleasedSet
+released = ReleasedSet(Course(Path(sys.argv[1])), sys.argv[2])
+released.problem_set
+cells = released.notebooks.student.cells
+given = private_paths.imported_packages(c.source for c in cells if c.cell_type == "code")
 files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-names = sorted({name.partition(".")[0] for name in sys.modules})
-print(json.dumps({"files": [file for file in files if file], "modules": names}))
+names = {name.partition(".")[0] for name in sys.modules} | given
+print(json.dumps({"files": [file for file in files if file], "modules": sorted(names)}))
 """
 
 
 @dataclass(frozen=True)
 class _Needs:
-    """What a set's grading loads.
+    """What grading a set loads, and what its released notebook imports.
 
     Attributes:
         files: of the course and of packages beside it.
@@ -199,7 +202,7 @@ def _requirements_text(requirements: Iterable[str]) -> str:
     return (
         textwrap.dedent(
             """\
-        # What grading loads, as it was installed where this package was made.
+        # What grading loads and students import, as it was installed where this package was made.
         --extra-index-url https://download.pytorch.org/whl/cpu
         """
         )

@@ -1,6 +1,9 @@
 """What runs inside Gradescope's container: grade one submission, write results/results.json.
 
-    python -m autograder.lms.gradescope_run        with GRADESCOPE_ROOT, by default /autograder
+    python -m autograder.lms.gradescope_run               for each submission
+    python -m autograder.lms.gradescope_run --rehearse    once, while the image is built
+
+Both work below GRADESCOPE_ROOT, by default /autograder.
 
 Whatever happens, a results.json is written that says so: no student is left with "the autograder
 failed to execute", and none is given a silent zero. What only the instructor may read goes to
@@ -27,7 +30,7 @@ Student code cannot be isolated in this container, so nothing of it was run:
   {error}
 
 What to do, whichever is easiest:
-- Rebuild the image: in the build log, `autograder doctor` says what is missing.
+- Rebuild the image if its build log names something that is missing.
 - Download the submissions and grade them on a Linux machine of yours:
   autograder grade {name} --submissions FOLDER
 Then press "Regrade all submissions" or upload the grades."""
@@ -35,10 +38,9 @@ Then press "Regrade all submissions" or upload the grades."""
 
 def main() -> int:
     """Grade the submission below the root folder; always exits with 0, for results are there."""
-    root = Path(os.environ.get(_ROOT_VARIABLE, "/autograder"))
-    started = time.monotonic()
+    root, started = _root(), time.monotonic()
     try:
-        settings = json.loads((root / "source" / "grader.json").read_text())
+        settings = _settings(root)
         results = _graded(root, settings)
     except Exception:
         traceback.print_exc(file=sys.stdout)
@@ -48,6 +50,48 @@ def main() -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
     return 0
+
+
+def rehearse() -> int:
+    """Grade the set's own solution, as every submission will be, and say what it earns.
+
+    Returns:
+        0 if it earns all that is graded automatically, and where this container cannot isolate it:
+        the one that runs the submissions may have more rights. 1 if it does not.
+    """
+    from autograder.authoring.course import Course
+    from autograder.authoring.notebooks import as_text
+    from autograder.authoring.release import ReleasedSet
+    from autograder.grading.grader import Confinement, Grader, Task
+    from autograder.records import SandboxUnavailable, Submission
+
+    root, who = _root(), "the set's own solution"
+    settings = _settings(root)
+    name = settings["problem_set"]
+    released = ReleasedSet(Course(root / "source" / settings["course"]), name)
+    notebook = as_text(released.notebooks.solution).encode()
+    try:
+        with Grader(released, Confinement()) as grader:
+            grade = grader.grade(Task(Submission(who, name, notebook, ""), "", 0)).grade
+    except SandboxUnavailable as error:
+        print(f"Student code cannot be isolated while this image is built: {error}")
+        print("If that is so in the finished image too, no submission will be graded: try one.")
+        return 0
+    most = sum(check.points for check in released.problem_set.checks)
+    print(f"Graded in this image, {who} earns {grade.points:g} of {most:g} points.")
+    print(f"Isolation: {grade.isolation or 'nothing was run'}")
+    reasons = [*grade.reasons, *(cell.error for cell in grade.cells if cell.error)]
+    print("\n".join(reasons))
+    return int(grade.points < most)
+
+
+def _root() -> Path:
+    return Path(os.environ.get(_ROOT_VARIABLE, "/autograder"))
+
+
+def _settings(root: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads((root / "source" / "grader.json").read_text())
+    return settings
 
 
 def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -152,4 +196,4 @@ def _document(score: float, output: str, tests: list[dict[str, Any]], state: str
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rehearse() if sys.argv[1:] == ["--rehearse"] else main())

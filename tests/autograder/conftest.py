@@ -2,18 +2,20 @@
 """A course small enough to read at a glance: two functions and one question in words."""
 
 import html.parser
+import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
 from nbformat import NotebookNode
+from packaging.requirements import Requirement
 
 from autograder.authoring.course import Course
 from autograder.authoring.notebooks import as_text
@@ -248,6 +250,27 @@ class _InProcess:
 def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the honest code of a test in its own process: a sandbox takes seconds to start."""
     monkeypatch.setattr(grader, "Sandbox", _InProcess)
+
+
+@pytest.fixture(scope="session")
+def required_by() -> Callable[..., Collection[importlib.metadata.Distribution]]:
+    """List installed distributions: what lines of requirements ask for, and what those require."""
+
+    def find(lines: Iterable[str], extra: str = "") -> Collection[importlib.metadata.Distribution]:
+        found: dict[str, importlib.metadata.Distribution] = {}
+        waiting = [(line, extra) for line in lines]
+        while waiting:
+            line, wanted = waiting.pop()
+            asked = Requirement(line)
+            if asked.marker is not None and not asked.marker.evaluate({"extra": wanted}):
+                continue
+            if asked.name not in found:
+                found[asked.name] = importlib.metadata.distribution(asked.name)
+                needs = found[asked.name].requires or ()
+                waiting += [(need, one) for one in (asked.extras or {""}) for need in needs]
+        return found.values()
+
+    return find
 
 
 @pytest.fixture(scope="session")

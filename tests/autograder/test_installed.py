@@ -13,7 +13,6 @@ import venv
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 NAME = "language-models-by-hand"
@@ -49,21 +48,6 @@ PROBLEM_SET = ProblemSet("vectors", "Vectors", (Check("unit", 100, "unit", refer
 """
 
 
-def _needed(project, extra):
-    """Every distribution that an extra of a project asks for, and what those ask for."""
-    found, waiting = {}, [(project, extra)]
-    while waiting:
-        asking, wanted = waiting.pop()
-        for line in asking.requires or ():
-            asked = Requirement(line)
-            if asked.marker is not None and not asked.marker.evaluate({"extra": wanted}):
-                continue
-            if asked.name not in found:
-                found[asked.name] = importlib.metadata.distribution(asked.name)
-                waiting += [(found[asked.name], one) for one in (asked.extras or {""})]
-    return found.values()
-
-
 def _link(source, target):
     try:
         os.link(source, target)
@@ -82,7 +66,7 @@ def _run(command, **options):
 
 
 @pytest.fixture(scope="module")
-def autograder(tmp_path_factory):
+def autograder(tmp_path_factory, required_by):
     """A fresh environment with nothing but the wheel and what its extra asks for; run a command."""
     if int(importlib.metadata.version("setuptools").partition(".")[0]) < 77:
         pytest.skip("setuptools 77 or newer builds the wheel")
@@ -103,7 +87,7 @@ def autograder(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr
     (project,) = importlib.metadata.distributions(name=NAME, path=[packages])
-    for distribution in _needed(project, "grader"):
+    for distribution in required_by(project.requires, "grader"):
         for file in distribution.files or ():
             if ".." not in file.parts and file.suffix != ".pyc":
                 target = Path(packages, file)

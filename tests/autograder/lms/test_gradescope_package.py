@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -14,7 +16,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.grading import grader
 from autograder.lms import gradescope_run
 from autograder.lms.gradescope_package import VISIBILITIES, _files, _Needs, write_package
-from autograder.records import GraderError
+from autograder.records import GraderError, SandboxUnavailable
 
 # gradescope-autograders.readthedocs.io, "Autograder Specifications": the output format.
 _TEXT_FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
@@ -67,8 +69,13 @@ _METADATA = {
 
 @pytest.fixture(scope="module")
 def course(toys, tmp_path_factory):
-    """A course with a second set, which has no place in the package of the first."""
+    """A course with a second set, which has no place in the package of the first.
+
+    What its notebook imports at the end, neither its checks nor the grader do.
+    """
     course = toys.make_course(tmp_path_factory.mktemp("course") / "course")
+    with course.source("toy").open("a") as file:
+        file.write("\n# %%\nimport tqdm\n")
     (course.folder / "other").mkdir()
     for name in ("notebook", "problem_set"):
         (course.folder / "other" / f"{name}.py").write_text("secret = 1")
@@ -84,13 +91,12 @@ def package(course):
 def gradescope(package, tmp_path):
     """Unpack as Gradescope does, hand in files, run, and return what it would read."""
     root = tmp_path / "autograder"
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(root / "source")
+    shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
+    (root / "run_autograder").chmod(0o755)
 
-    def run(files, python=sys.executable, **environment):
-        if not root.exists():
-            with zipfile.ZipFile(package) as archive:
-                archive.extractall(root / "source")
-            shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
-            (root / "run_autograder").chmod(0o755)
+    def run(files, **environment):
         shutil.rmtree(root / "submission", ignore_errors=True)
         (root / "submission").mkdir()
         for name, data in files.items():
@@ -98,7 +104,9 @@ def gradescope(package, tmp_path):
             (root / "submission" / name).write_bytes(data)
         (root / "submission_metadata.json").write_text(json.dumps(_METADATA))
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        settings = {"GRADESCOPE_ROOT": str(root), "GRADESCOPE_PYTHON": str(python)}
+        settings = {"GRADESCOPE_ROOT": str(root)}
+        if not (root / "venv").exists():
+            settings["GRADESCOPE_PYTHON"] = sys.executable
         done = subprocess.run(
             [root / "run_autograder"],
             env=kept | settings | environment,
@@ -118,25 +126,81 @@ def gradescope(package, tmp_path):
 
 
 @pytest.fixture
-def hand_in_there(course, tmp_path, monkeypatch):
-    """Hand in to a container whose grader is this one, and return the results."""
+def container(course, tmp_path, monkeypatch):
+    """The folder of a container whose grader is this one."""
+    given = {"course": "course", "problem_set": "toy", "salt": "s", "visibility": "visible"}
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "course").symlink_to(course.folder)
+    (tmp_path / "source" / "grader.json").write_text(json.dumps(given))
+    monkeypatch.setenv("GRADESCOPE_ROOT", str(tmp_path))
+    return tmp_path
 
-    def run(files, settings=None):
-        given = {"course": "course", "problem_set": "toy", "salt": "s", "visibility": "visible"}
+
+@pytest.fixture
+def hand_in_there(container, tmp_path):
+    """Hand in to that container, and return the results."""
+
+    def run(files):
         for name, data in files.items():
             (tmp_path / "submission" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "submission" / name).write_bytes(data)
-        (tmp_path / "submission").mkdir(exist_ok=True)
-        (tmp_path / "source").mkdir()
-        (tmp_path / "source" / "course").symlink_to(course.folder)
-        (tmp_path / "source" / "grader.json").write_text(settings or json.dumps(given))
-        monkeypatch.setenv("GRADESCOPE_ROOT", str(tmp_path))
         assert gradescope_run.main() == 0
         results = json.loads((tmp_path / "results" / "results.json").read_text())
         jsonschema.validate(results, _SCHEMA)
         return results
 
     return run
+
+
+@pytest.fixture
+def set_up(gradescope, required_by, tmp_path):
+    """Run `setup.sh` with what a fresh Ubuntu has, packages of Python from a folder of wheels."""
+    programs, wheels = tmp_path / "programs", tmp_path / "wheels"
+    version = f"python3.{sys.version_info[1]}"
+
+    def run():
+        lines = (gradescope.root / "source" / "requirements.txt").read_text().splitlines()
+        wheels.mkdir()
+        for distribution in required_by(line for line in lines if line[0] not in "#-"):
+            _make_wheel(distribution, wheels)
+        programs.mkdir()
+        base = Path(sys.base_prefix, "bin", version)
+        for name, script in (
+            (version, f'exec {base} "$@"'),
+            # Of the two versions that it is asked for, this Ubuntu has one.
+            ("apt-get", f'case "$*" in *{version}*|*bubblewrap|update*) ;; *) exit 100;; esac'),
+        ):
+            (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+            (programs / name).chmod(0o755)
+        return subprocess.run(
+            ["bash", gradescope.root / "source" / "setup.sh"],
+            env={
+                "PATH": f"{programs}:/usr/bin:/bin",
+                "HOME": str(tmp_path),
+                "GRADESCOPE_ROOT": str(gradescope.root),
+                "PIP_CONFIG_FILE": os.devnull,
+                "PIP_NO_INDEX": "1",
+                "PIP_FIND_LINKS": str(wheels),
+                "PIP_NO_COMPILE": "1",
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            },
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+
+    return run
+
+
+def _make_wheel(distribution, folder):
+    """Pack an installed distribution into a wheel again."""
+    name = re.sub(r"[-_.]+", "_", distribution.metadata["Name"])
+    path = folder / f"{name}-{distribution.version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", strict_timestamps=False) as wheel:
+        for file in distribution.files or ():
+            if ".." not in file.parts and file.suffix != ".pyc" and file.locate().is_file():
+                wheel.write(file.locate(), file.as_posix())
 
 
 def _notebook(toys, course, **answers):
@@ -153,8 +217,9 @@ def test_package_holds_what_gradescope_asks_for_and_only_this_set(package):
     assert "autograder/grading/grader.py" in names
     assert not any("other" in name or "__pycache__" in name for name in names)
     assert modes["run_autograder"] & 0o111 and modes["setup.sh"] & 0o111
-    for library in ("torch==", "numpy==", "ipython==", "nbgrader==", "jupytext=="):
+    for library in ("numpy==", "ipython==", "nbgrader==", "jupytext==", "tqdm=="):
         assert f"\n{library}" in requirements
+    assert "torch" not in requirements.partition("cpu\n")[2]  # neither set nor course asks for it
     assert "+cpu" not in requirements and "pytest" not in requirements
     assert "language-models-by-hand" not in requirements  # it goes along as files
 
@@ -203,14 +268,7 @@ def test_package_rejects_checks_that_do_not_load(course, tmp_path):
         write_package(course, "ps9", tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.sandbox
-@pytest.mark.parametrize("tier", ["A", "B"])
-def test_gradescope_grades_with_the_same_checks(gradescope, toys, course, tier):
-    mean = _notebook(toys, course, double=toys.square, mean=toys.mean)
-    results, stdout = gradescope({"toy.ipynb": mean, "scratch.ipynb": b"{}"}, AUTOGRADER_TIER=tier)
-    if tier == "B" and "tier B: honest code does not run" in stdout:
-        pytest.skip("another user cannot read this Python, so tier B cannot be had here")
+def _assert_graded_with_the_same_checks(results, stdout):
     assert results["score"] == 50, stdout
     double, average = results["tests"]
     assert (double["name"], double["score"], double["max_score"]) == ("1. Double", 20, 60)
@@ -219,8 +277,36 @@ def test_gradescope_grades_with_the_same_checks(gradescope, toys, course, tier):
     assert {test["visibility"] for test in results["tests"]} == {"after_due_date"}
     assert "A person will grade the answers worth the other 10 points" in results["output"]
     assert "2 notebooks (scratch.ipynb, toy.ipynb); toy.ipynb was graded" in results["output"]
-    assert "expected" in stdout and f"tier {tier}" in stdout  # the instructor's side
+    assert "expected" in stdout  # the instructor's side
     assert "expected" not in json.dumps(results)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_package_alone_sets_up_an_environment_and_grades_in_it(gradescope, set_up, toys, course):
+    done = set_up()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Graded in this image, the set's own solution earns 90 of 90 points." in done.stdout
+    assert "Isolation: tier " in done.stdout and "ModuleNotFound" not in done.stdout
+    python = gradescope.root / "venv" / "bin" / "python"
+    absent = subprocess.run([python, "-c", "import torch"], capture_output=True, text=True)
+    assert "No module named 'torch'" in absent.stderr
+    notebook = _notebook(toys, course, double=toys.square, mean=toys.mean)
+    results, stdout = gradescope({"toy.ipynb": notebook, "scratch.ipynb": b"{}"})
+    _assert_graded_with_the_same_checks(results, stdout)
+    assert "tier " in stdout
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_gradescope_grades_with_the_same_checks_without_namespaces(gradescope, toys, course):
+    notebook = _notebook(toys, course, double=toys.square, mean=toys.mean)
+    files = {"toy.ipynb": notebook, "scratch.ipynb": b"{}"}
+    results, stdout = gradescope(files, AUTOGRADER_TIER="B")
+    if "tier B: honest code does not run" in stdout:
+        pytest.skip("another user cannot read this Python, so tier B cannot be had here")
+    _assert_graded_with_the_same_checks(results, stdout)
+    assert "tier B" in stdout
 
 
 @pytest.mark.slow
@@ -274,8 +360,9 @@ def test_gradescope_without_a_sandbox_refuses_with_instructions(gradescope, toys
     assert "autograder grade toy --submissions FOLDER" in stdout
 
 
-def test_gradescope_package_that_is_damaged_still_leaves_results(hand_in_there, capsys):
-    results = hand_in_there({}, settings="{torn")
+def test_gradescope_package_that_is_damaged_still_leaves_results(container, hand_in_there, capsys):
+    (container / "source" / "grader.json").write_text("{torn")
+    results = hand_in_there({})
     assert results["extra_data"] == {"state": "grader fault"}
     assert "JSONDecodeError" in capsys.readouterr().out
     assert "Traceback" not in json.dumps(results)
@@ -288,6 +375,27 @@ def test_gradescope_grader_that_fails_is_no_verdict(
     results = hand_in_there({"toy.ipynb": _notebook(toys, course, double=toys.double)})
     assert results["extra_data"] == {"state": "grader fault"} and results["tests"] == []
     assert "the grader failed: OSError: no space left" in capsys.readouterr().out
+
+
+def test_rehearsal_fails_where_the_solution_does_not_earn_all_its_points(
+    container, monkeypatch, capsys
+):
+    monkeypatch.setattr(grader, "Sandbox", _Breaks)
+    assert gradescope_run.rehearse() == 1
+    said = capsys.readouterr().out
+    assert "the set's own solution earns 0 of 90 points" in said
+    assert "the grader failed: OSError: no space left" in said
+
+
+def test_rehearsal_leaves_open_what_the_finished_image_can_isolate(container, monkeypatch, capsys):
+    def refuse(*args, **kwargs):
+        raise SandboxUnavailable("bubblewrap is not installed")
+
+    monkeypatch.setattr(grader, "Sandbox", refuse)
+    assert gradescope_run.rehearse() == 0
+    said = capsys.readouterr().out
+    assert "cannot be isolated while this image is built: bubblewrap is not installed" in said
+    assert "If that is so in the finished image too" in said
 
 
 def test_student_is_named_by_address_also_in_a_group(tmp_path):

@@ -6,8 +6,9 @@ Learning platforms write who handed in into the names of files and folders:
     nbgrader  ada/ps1/ps1.ipynb                                        its folder submitted/
     exchange  ada+ps1+2026-02-03 16:00:00.000000 UTC+x3J9.../ps1.ipynb  its exchange's inbound/
     canvas    lovelaceada_LATE_12345_67890_ps1.ipynb
-    moodle    Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb   also as one flat folder, and
-              without the last underscore; what was typed in lies beside it as onlinetext
+    moodle    Ada Lovelace_12345_assignsubmission_file/ps1.ipynb   older ones with an underscore
+              more; also as one flat folder; what was typed in lies beside it as onlinetext; of
+              teams, the name of the team, and "Default group" without a number
 
 Students choose parts of these names, so a layout is recognised by most of the names, never by one,
 and a name that does not fit stands for a student of that name: nobody is lost.
@@ -35,7 +36,8 @@ _CANVAS = re.compile(
     re.S,
 )
 _MOODLE = re.compile(
-    r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)", re.S
+    r"(?P<name>[^_]+)(?:_(?P<number>\d+))?_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)",
+    re.S,
 )
 
 

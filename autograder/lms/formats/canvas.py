@@ -16,6 +16,7 @@ from autograder.lms.rosters import Person, match, same_id
 from autograder.records import FinalScore, GraderError
 
 _IDS = ("SIS Login ID", "SIS User ID", "ID")
+_UNGRADED = {"EX": "is excused in Canvas", "N/A": "is not assigned it in Canvas"}
 
 
 def canvas(request: ExportRequest) -> Export:
@@ -32,15 +33,17 @@ def canvas(request: ExportRequest) -> Export:
     students = [row for row, cells in enumerate(roster.rows) if _is_student(cells, names[0])]
     people = [_person(roster, row, names) for row in students]
     matched = match(scores, people, roster.name)
+    if column is not None and any("scores hidden" in row[column] for row in roster.rows):
+        notes.append(f"Canvas ignores scores of {heading} while they are hidden from instructors")
     notes += [*matched.notes, *notes_on_ungraded(scores)]
     rows = []
     for person in people:
         cells, score = roster.rows[person.row], matched.rows.get(person.row)
         if score is None:
             continue
-        if column is not None and cells[column].strip().upper() == "EX":
-            points = points_text(score.points)
-            notes.append(f"{cells[names[0]]} is excused in Canvas; {points} not entered")
+        reason = _UNGRADED.get(cells[column].strip().upper()) if column is not None else None
+        if reason:
+            notes.append(f"{person.name} {reason}; {points_text(score.points)} not entered")
             continue
         rows.append([*cells[: section + 1], points_text(score.points)])
     possible, note = _points_possible(scores, roster, column)

@@ -16,17 +16,26 @@ from autograder.intake.collection import collect, read_notebook
 from autograder.intake.layouts import Layout, read_time, recognise, student_name
 from autograder.records import GraderError
 
+# As github.com/instructure/canvas-lms, lib/content_zipper.rb, puts them together: the sortable name
+# in small letters and without punctuation, LATE, the user's number, the attachment's number and the
+# file's name; of anonymous students LATE, anon_ and letters.
 CANVAS = (
     "lovelaceada_12345_67890_ps1.ipynb",
     "turingalan_LATE_12346_67891_my homework_2.ipynb",
     "o_neil_12347_67892_ps1-1.ipynb",
     "李雷_12348_67893_ps1.ipynb",
 )
-MOODLE = (
-    "Ada Lovelace_123456_assignsubmission_file_",
-    "Alan Turing_123457_assignsubmission_file_",
-    "Participant_123458_assignsubmission_file_",
-)
+# As github.com/moodle/moodle puts them together: the full name without underscores, or what stands
+# for it in blind marking, or the team, which has no number if it is the default one; the number of
+# the participant or team; and the plugin. mod/assign/classes/downloader.php makes folders of this
+# name (since 2022; mod/assign/locallib.php before added an underscore), or one folder of all files.
+MOODLE = {
+    "Ada Lovelace_123456": "Ada Lovelace_123456_assignsubmission_file",
+    "Alan Turing_123457": "Alan Turing_123457_assignsubmission_file",
+    "Participant_123458": "Participant_123458_assignsubmission_file",
+    "Team A_7": "Team A_7_assignsubmission_file",
+    "Default group": "Default group_assignsubmission_file",
+}
 EXCHANGE = "{student}+{set}+2026-02-03 {time} UTC{random}"
 
 
@@ -149,15 +158,14 @@ def test_canvas_stranger_is_kept_under_its_own_name(delivered):
     assert zoe.reasons == ("the name zoe.ipynb does not fit: Canvas archive",)
 
 
-@pytest.mark.parametrize("separator", ["/", ""])
+@pytest.mark.parametrize("separator", ["/", "_/", "_"])
 def test_moodle_archive_is_recognised_in_folders_and_flat(delivered, separator):
-    found = delivered(*(f"{name}{separator}homework.ipynb" for name in MOODLE))
+    names = {student: f"{name}{separator}my_ps1.ipynb" for student, name in MOODLE.items()}
+    typed = [name.replace("_file", "_onlinetext") for name in MOODLE.values()]
+    found = delivered(*names.values(), *(f"{name}{separator}onlinetext.html" for name in typed))
     assert found.layout is Layout.MOODLE
-    assert _read(found) == {
-        "Ada Lovelace_123456": f"{MOODLE[0]}{separator}homework.ipynb",
-        "Alan Turing_123457": f"{MOODLE[1]}{separator}homework.ipynb",
-        "Participant_123458": f"{MOODLE[2]}{separator}homework.ipynb",
-    }
+    assert _read(found) == names
+    assert all(one.reasons == () for one in found)
 
 
 def test_moodle_folders_of_one_student_belong_together(delivered):
@@ -331,7 +339,13 @@ def test_archive_of_a_student_in_a_plain_folder_is_not_overlooked(tmp_path):
 
 def test_recognition_needs_most_of_the_names(tmp_path):
     plain = [f"student{number}.ipynb" for number in range(5)]
-    _make(tmp_path, *plain, CANVAS[0], f"{MOODLE[0]}/ps1.ipynb", f"{_submitted('eve')}/ps1.ipynb")
+    _make(
+        tmp_path,
+        *plain,
+        CANVAS[0],
+        f"{MOODLE['Team A_7']}/ps1.ipynb",
+        f"{_submitted('eve')}/ps1.ipynb",
+    )
     found = contents(tmp_path)
     assert recognise(found, "ps1") is Layout.PLAIN
 

@@ -19,6 +19,9 @@ from autograder.lms.formats.nbgrader_csv import nbgrader_csv
 from autograder.records import FinalScore, Grade, GraderError, ItemScore, State, Verdict
 from autograder.store.gradebook import Gradebook
 
+# The rows and columns of both are those of github.com/instructure/canvas-lms,
+# lib/gradebook_exporter.rb: the first as most courses get it, the second with all that a course may
+# switch on. What lib/gradebook_importer.rb reads again is the header up to "Section".
 CANVAS_ROSTER = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Quiz (7),Problem set 1 (4711),Current Score
 ,,,,,,Manual Posting,
@@ -29,6 +32,21 @@ Student,ID,SIS User ID,SIS Login ID,Section,Quiz (7),Problem set 1 (4711),Curren
 "O'Neil, Bo",12348,s-004,bo,B,6,,60
 "Student, Test",12349,,,A,,,
 """
+CANVAS_EVERYTHING = '''\
+LastName,FirstName,ID,SIS User ID,SIS Login ID,Integration ID,Root Account,Section,Notes,\
+Quiz (7),Problem set 1 (4711),Assignments Current Points,Assignments Final Points,\
+Assignments Current Score,Assignments Unposted Current Score,Assignments Final Score,\
+Assignments Unposted Final Score,Current Score,Final Grade,Override Score
+,,,,,,,,,,Manual Posting (scores hidden from instructors),,,,,,,,,
+    Points Possible,,,,,,,,,"10,00","100,00",(read only),(read only),(read only),(read only),\
+(read only),(read only),(read only),(read only),
+Lovelace,Ada,12345,s-001,ada@uni.example,i1,canvas.uni.example,"A and B",a note,"9,00",,\
+9,9,90,90,9,9,90,B,
+"=""=Turing""",Alan,12346,s-002,alan,i2,canvas.uni.example,A,,,N/A,,,,,,,,,
+'''
+# The columns of mod/assign/gradingtable.php of github.com/moodle/moodle; what
+# mod/assign/feedback/offline/importgradeslib.php needs of them again are Identifier, Grade and the
+# date of the grade.
 WORKSHEET = """\
 Identifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,\
 Last modified (submission),Last modified (grade),Feedback comments
@@ -158,12 +176,33 @@ def test_canvas_reads_separate_first_and_last_names():
     }
 
 
+def test_canvas_gradebook_with_all_that_a_course_may_switch_on_is_read(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text(CANVAS_EVERYTHING, encoding="utf-8-sig")
+    request = _request([_score("ada@uni.example"), _score("alan", 5.0)])
+    made = canvas(dataclasses.replace(request, roster=read_table(path)))
+    points, ada = _rows(made.text)
+    assert points["Problem set 1 (4711)"] == "100"
+    assert list(ada.items()) == [
+        *(("LastName", "Lovelace"), ("FirstName", "Ada"), ("ID", "12345")),
+        *(("SIS User ID", "s-001"), ("SIS Login ID", "ada@uni.example")),
+        *(("Integration ID", "i1"), ("Root Account", "canvas.uni.example")),
+        *(("Section", "A and B"), ("Problem set 1 (4711)", "87.5")),
+    ]
+    assert made.notes == (
+        "Canvas ignores scores of Problem set 1 (4711) while they are hidden from instructors",
+        '="=Turing", Alan is not assigned it in Canvas; 5 not entered',
+    )
+
+
 def test_canvas_rejects_what_is_no_gradebook():
     with pytest.raises(GraderError, match=r"roster\.csv has no column 'Section'; it has: a, b"):
         canvas(_request([], "a,b\n1,2\n"))
 
 
 # ------------------------------------------------------------------ Moodle
+# docs.moodle.org, "Grade import": one column of the file is mapped to the user's address, ID number
+# or name, others to grade items and their feedback; the names of the columns are free.
 @pytest.mark.parametrize(
     ("identifier", "expected"),
     [("Email address", "alan@uni.example"), ("Identifier", "Participant 502")],

@@ -50,6 +50,10 @@ FORCE_TIER = "AUTOGRADER_TIER"
 _USERS = range(61184, 65520)
 _START_SECONDS = 120.0
 _MOST_ATTEMPTS = 5
+_OPENED = (
+    "while this notebook ran, a file that looks like the grader's was opened, by its code or by a "
+    "program that searches this machine's temporary files"
+)
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)  # the program itself, or the one that it runs
 
 
@@ -163,11 +167,15 @@ class Sandbox:
             if progress.is_complete or progress.is_late:
                 break
         if self._bait.was_opened():
-            progress.note_tampering(
-                "while this notebook ran, a file that looks like the grader's was opened, by its "
-                "code or by a program that searches this machine's temporary files"
-            )
+            if self._in_namespaces:
+                progress.note_tampering("it has opened a file that looks like the grader's")
+            else:
+                progress.problems.append(_OPENED)
         return progress.close(time.monotonic() - started)
+
+    @property
+    def _in_namespaces(self) -> bool:
+        return self._tier.startswith("A")
 
     def _cpu_seconds(self) -> float:
         """CPU time of every process in the sandbox."""
@@ -254,8 +262,9 @@ class Sandbox:
         folder = self._folder
         ours, theirs = socket.socketpair()
         fd = theirs.fileno()
-        in_bubblewrap = self._tier.startswith("A")
-        if in_bubblewrap:
+        assert self._bait is not None
+        self._bait.lay()
+        if self._in_namespaces:
             command = bubblewrap.bubblewrap_command(folder, self.limits, fd, self.private)
         else:
             command = bubblewrap.plain_command(folder, fd)
@@ -266,13 +275,14 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
                 pass_fds=[fd],
-                env=bubblewrap.environment() | ({} if in_bubblewrap else _homes(folder)),
+                env=bubblewrap.environment() | ({} if self._in_namespaces else _homes(folder)),
                 cwd=folder if self.unsandboxed else "/",
                 start_new_session=True,
             )
             theirs.close()
             self._control = ours
             answer = self._handshake(self._settings(folder))
+            self._bait.watch(take_name=self._in_namespaces)
             complaints.seek(0)
             return answer, complaints.read(4000).decode(errors="replace").strip()
 
@@ -284,7 +294,7 @@ class Sandbox:
             "become": self._user.uid if self._user is not None else None,
             "libraries": list(self.libraries),
         }
-        if not self._tier.startswith("A"):
+        if not self._in_namespaces:
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
             assert self._bait is not None

@@ -55,7 +55,8 @@ with Sandbox(private=[shared / "course"]) as sandbox:
     print(cell.output.startswith("answer = 42\\n") and "Permission denied" in cell.error)
     print(sandbox.run(["print(6 * 7)"], []).cells[0].output)
     runs = [sandbox.run([cell], []) for cell in ("x = 1", "open('../gradebook.db').read()")]
-    print("bait", *(run.tampered for run in runs))
+    print("bait", *("looks like the grader's" in "".join(run.problems) for run in runs))
+    print("tampered", *(run.tampered for run in runs))
 """
 
 
@@ -233,7 +234,7 @@ def test_without_bubblewrap_root_gives_student_code_a_user_of_its_own():
     printed = which_tier(0)
     assert "tier B: a user of its own for student code" in printed
     assert "{'A': 'bubblewrap is not installed'}" in printed and "True\n42\n" in printed
-    assert "bait False True\n" in printed
+    assert "bait False True\ntampered False False\n" in printed
 
 
 @pytest.mark.slow
@@ -241,7 +242,7 @@ def test_without_bubblewrap_an_ordinary_user_relies_on_landlock():
     printed = which_tier(os.getuid() or NOBODY)
     assert "tier B: the grader's own user for student code, Landlock" in printed
     assert "{'A': 'bubblewrap is not installed'}" in printed and "True\n42\n" in printed
-    assert "bait False True\n" in printed
+    assert "bait False True\ntampered False False\n" in printed
 
 
 @pytest.mark.slow

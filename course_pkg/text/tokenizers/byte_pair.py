@@ -10,9 +10,10 @@ Chapter: tokenization. Gage 1994; Sennrich, Haddow & Birch 2016; bytes: Radford 
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ class BytePairTokenizer:
             for rank, (a, b) in enumerate(self.merges)
         }
         self._split = regex.compile(pattern)
-        self._cache: dict[str, list[int]] = {}
+        self._ids_of_word = _KeptResults(self._encode_word)
 
     def _check(self, ids: Mapping[bytes | str, int]) -> None:
         if len(ids) < len(self.vocabulary):
@@ -153,7 +154,9 @@ class BytePairTokenizer:
                 it is ordinary text, because text from outside must not end a document.
         """
         if not parse_special:
-            return [i for match in self._split.finditer(text) for i in self._word(match.group())]
+            # A chain of C functions: no line of Python runs for a word that was met before.
+            words = map(itemgetter(0), self._split.finditer(text))
+            return list(chain.from_iterable(map(self._ids_of_word.__getitem__, words)))
         names = sorted(self.special_ids, key=len, reverse=True)
         ids = []
         for piece in regex.split(f"({'|'.join(map(regex.escape, names))})", text):
@@ -161,13 +164,8 @@ class BytePairTokenizer:
             ids.extend(self.encode(piece) if special is None else [special])
         return ids
 
-    def _word(self, word: str) -> list[int]:
-        ids = self._cache.get(word)
-        if ids is None:
-            *_, ids = self._replay(_utf8(word))
-            if len(self._cache) >= _CACHED_WORDS:
-                self._cache.clear()
-            self._cache[word] = ids
+    def _encode_word(self, word: str) -> list[int]:
+        *_, ids = self._replay(_utf8(word))
         return ids
 
     def _replay(self, word: bytes) -> Iterator[list[int]]:
@@ -308,6 +306,19 @@ class FastBytePairTokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of some ids; special tokens are left out."""
         return self.reference.decode(ids)
+
+
+class _KeptResults(dict[str, list[int]]):
+    """What a function returned for each word that was met before, up to a number of words."""
+
+    def __init__(self, function: Callable[[str], list[int]]) -> None:
+        self._function = function
+
+    def __missing__(self, word: str) -> list[int]:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        result = self[word] = self._function(word)
+        return result
 
 
 def _printed_pair(line: str) -> Pair:

@@ -8,7 +8,7 @@ They depend on the check, the seed and the observations alone, so that a verdict
 at any time. The reference version answers the same probes here; its values pass the same wire
 format as the student's, so both sides are plain data of the same kinds.
 
-Students share a few dozen seeds, so a judge finds out once what follows from a seed alone: cases,
+Students share a few seeds, so a judge finds out once what follows from a seed alone: cases,
 what the reference answers, and what a recorded mistake answers where somebody's answer was wrong.
 """
 
@@ -38,7 +38,7 @@ ENDLESS_CPU_SECONDS = 2.0
 """For one case of a mistake that is declared endless; all that end take a small part of it."""
 LONGEST_CPU_SECONDS = 300
 """For anything else that the course wrote: no machine is so busy that it would be reached."""
-_N_DRAWS = 32
+_N_DRAWS = 8
 _SEEDS_KEPT = 2
 _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
 

@@ -72,7 +72,7 @@ def serve(control_fd: int) -> NoReturn:
     process_limits.hide_memory(True)
     _send(control, {"isolation": isolation.description, "reusable": isolation.reusable})
     while True:
-        _, fds, _, _ = socket.recv_fds(control, 1, 3)
+        _, fds, _, _ = socket.recv_fds(control, 1, 4)
         if not fds:
             sys.exit(0)
         supervisor = process_limits.fork()
@@ -176,7 +176,7 @@ def _answer_nothing(prompt: object = "") -> str:
 # ------------------------------------------------------------------ the supervisor
 def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any) -> int:
     """Start a session and watch it; return how it ended."""
-    channel_fd, output_fd, kill_pipe_fd = fds
+    channel_fd, output_fd, kill_pipe_fd, *group_fds = fds
     outside = frozenset({1, os.getppid(), os.getpid()})
     cell_limit = _CellLimit()
     try:
@@ -186,9 +186,13 @@ def _supervise(fds: list[int], limits: Limits, isolation: Isolation, shell: Any)
         return NOT_ISOLATED
     if pid == 0:
         os.close(kill_pipe_fd)
+        for fd in group_fds:
+            with contextlib.suppress(OSError):  # the grader sees whether anybody has entered
+                os.write(fd, b"0")
+            os.close(fd)
         _run_session(channel_fd, output_fd, limits, isolation, shell, cell_limit)
-    os.close(channel_fd)
-    os.close(output_fd)
+    for fd in (channel_fd, output_fd, *group_fds):
+        os.close(fd)
     ending = _watch(pid, kill_pipe_fd, isolation, outside, cell_limit)
     status = os.waitstatus_to_exitcode(isolation.kill_all(pid))
     return NOT_ISOLATED if status == NOT_ISOLATED and ending == ENDED else ending

@@ -31,6 +31,7 @@ from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, Run, SandboxUnavailable
 from autograder.sandbox import bubblewrap, escape_attempts
 from autograder.sandbox.bait import Bait
+from autograder.sandbox.cgroup import ControlGroup, make_control_group
 from autograder.sandbox.session import Progress, ServerDiedError, Session
 from autograder.sandbox.temporary import temporary_folder
 
@@ -71,7 +72,6 @@ class Sandbox:
         allow_unsandboxed: run with this user's own rights. For trusted code only.
 
     Attributes:
-        isolation: what isolates student code from the grader, in words.
         refused: for each better tier that was tried, why it cannot be had here.
 
     Raises:
@@ -92,13 +92,14 @@ class Sandbox:
         self.libraries = tuple(libraries)
         self.limits = limits
         self.unsandboxed = allow_unsandboxed
-        self.isolation = ""
+        self._description = ""
         self.refused: dict[str, str] = {}
         self._tier = "none"
         self._user: User | None = None
         self._folder: Path | None = None
         self._closing = contextlib.ExitStack()
         self._bait: Bait | None = None
+        self._group: ControlGroup | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._reusable = True
@@ -113,7 +114,10 @@ class Sandbox:
             if self.unsandboxed:
                 self._start()
             else:
+                self._group = make_control_group(self.limits)
                 self._choose_tier()
+                if self._group is not None and not self._group.cpu_seconds():
+                    self._leave_group()  # a kernel that lets nobody in
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -126,11 +130,25 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self._stop()
+        self._leave_group()
         if self._user is not None:
             self._user.claim.close()
             self._user = None
         self._closing.close()
         self._folder = None
+
+    @property
+    def isolation(self) -> str:
+        """What isolates student code from the grader, and holds its limits, in words."""
+        if self.unsandboxed or not self._description:
+            return self._description
+        held = "limited by a cgroup" if self._group is not None else "checked ten times a second"
+        return f"{self._description}; memory of all processes together {held}"
+
+    def _leave_group(self) -> None:
+        if self._group is not None:
+            self._group.close()
+            self._group = None
 
     def run(
         self,
@@ -178,7 +196,9 @@ class Sandbox:
         return self._tier.startswith("A")
 
     def _cpu_seconds(self) -> float:
-        """CPU time of every process in the sandbox."""
+        """CPU time of every process in the sandbox; of student code alone where a group counts."""
+        if self._group is not None:
+            return self._group.cpu_seconds()
         if self._process is None:
             return 0.0
         server = self._process.pid
@@ -218,8 +238,10 @@ class Sandbox:
         output, their_output = os.pipe()
         their_kill_pipe, kill_pipe = os.pipe()
         theirs = [their_channel.detach(), their_output, their_kill_pipe]
+        if self._group is not None:
+            theirs.append(os.dup(self._group.entrance))
         keep = self.limits.output_bytes
-        session = Session(channel, output, kill_pipe, self._control, keep, known)
+        session = Session(channel, output, kill_pipe, self._control, keep, known, self._group)
         try:
             socket.send_fds(self._control, [b"!"], theirs)
         except OSError:
@@ -247,7 +269,7 @@ class Sandbox:
             self._stop()
             if answer or not was_killed or not attempts_left:
                 self._refuse(answer, complaints)
-        self._reusable, self.isolation = answer["reusable"], answer["isolation"]
+        self._reusable, self._description = answer["reusable"], answer["isolation"]
 
     def _ended(self) -> int | None:
         """Return the server's exit status, None if it is still there."""

@@ -25,6 +25,7 @@ from autograder.inside.messages import (
 )
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Observation, Run
+from autograder.sandbox.cgroup import ControlGroup
 
 # The worker enforces time limits itself; this much later the grader does it from outside, by the
 # clock, so the grace is multiplied by the limits' `wall_factor`, too.
@@ -62,6 +63,7 @@ class Session:
 
     Attributes:
         known: values of messages that need not be decoded.
+        group: in which its processes are; None where there is none.
         cpu_seconds: what the process and all below it have used, known when it has ended.
     """
 
@@ -73,6 +75,7 @@ class Session:
         control: socket.socket,
         keep: int,
         known: Mapping[bytes, Any] | None = None,
+        group: ControlGroup | None = None,
     ) -> None:
         self.channel = channel
         self.output = output
@@ -80,6 +83,7 @@ class Session:
         self.control = control
         self.keep = keep
         self.known = known
+        self.group = group
         self.status: int | None = None
         self.cpu_seconds = 0.0
         self._printed = bytearray()
@@ -148,6 +152,10 @@ class Session:
             else:
                 self.status = int(report["status"])
                 self.cpu_seconds = float(report["cpu_seconds"])
+                if self.group is not None:
+                    self.group.kill()  # also what has hidden from its supervisor
+                    if self.group.ran_out_of_memory():
+                        self.status = OUT_OF_MEMORY
         if self.status == NOT_ISOLATED:
             raise ServerDiedError
         return self.status

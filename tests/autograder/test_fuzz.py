@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, where atheris is installed: `pip install atheris`."""
+"""A short run of each fuzzer, where atheris is installed: `pip install atheris`."""
 
 import os
 import subprocess
@@ -7,19 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from tests.autograder.fuzz import TARGETS
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_fuzzer_breaks_nothing(tmp_path):
+@pytest.mark.parametrize("target", TARGETS)
+def test_fuzzer_breaks_nothing(target, tmp_path):
     pytest.importorskip("atheris", reason="atheris is not installed: no fuzzing by coverage")
     done = subprocess.run(
-        [sys.executable, ROOT / "tests/autograder/fuzz_wire.py", "-runs=20000", "-seed=1"],
+        [sys.executable, "-m", "tests.autograder.fuzz", target, "-runs=5000", "-seed=1"],
         cwd=tmp_path,  # a crash would be written here
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Done 20000 runs" in done.stderr
+    assert "Done 5000 runs" in done.stderr
     assert list(tmp_path.iterdir()) == []

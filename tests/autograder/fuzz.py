@@ -1,3 +1,4 @@
+# ruff: noqa: N802 - Dice has the names that atheris gives
 """Fuzz what reads untrusted bytes: `python -m tests.autograder.fuzz TARGET -max_total_time=60`.
 
     wire        messages out of the sandbox
@@ -12,6 +13,7 @@ what is asserted here; libFuzzer watches memory and time. Its options may follow
 import contextlib
 import io
 import json
+import random
 import struct
 import sys
 import tempfile
@@ -52,6 +54,27 @@ ODD = [
     [],
     {},
 ]
+
+
+class Dice:
+    """Stands in for atheris's FuzzedDataProvider where no input was bred: throws dice."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self.ConsumeIntInRange = self._random.randint
+        self.PickValueInList = self._random.choice
+        self.ConsumeRegularFloat = self._random.random
+
+    def ConsumeBool(self):
+        return self._random.random() < 0.5
+
+    def ConsumeBytes(self, most):
+        return self._random.randbytes(self._random.randint(min(most, 1), min(most, 256)))
+
+    def ConsumeUnicode(self, most):
+        return "".join(chr(self._random.randint(0, 0x2FFF)) for _ in range(most))
+
+    ConsumeUnicodeNoSurrogates = ConsumeUnicode
 
 
 def plain(provider, words, depth=0):

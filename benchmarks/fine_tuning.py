@@ -10,7 +10,7 @@ pairs     gpt-small is to judge pairs of sentences drawn from a grammar, framed 
 stories   gpt-small goes on as a language model of the book's stories: all of it, LoRA, or all of
     it with an eighth of Wikipedia mixed in. Reported are bits per byte of stories and of Wikipedia.
 Three seeds; each way has its own learning rate, the best of RATES for seed 0 on validation data. A
-record that was begun is gone on with. Nothing published compares.
+record that was begun with the same weights is gone on with. Nothing published compares.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from torch import nn
 from benchmarks.adaptation import framed, pair_readings
 from benchmarks.backbones import Pretrained, Reading, collate, fine_tune, predict
 from benchmarks.pretrained_rows import digest
-from benchmarks.side_by_side import provenance
+from benchmarks.side_by_side import begun, provenance
 from course_pkg.evaluation import count_bytes, evaluate
 from course_pkg.files import write_atomically
 from course_pkg.metrics import accuracy, f1
@@ -289,8 +289,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
-    begun = options.record is not None and options.record.exists()
-    record = json.loads(options.record.read_text()) if begun else {"cpu_seconds": 0}
+    settings = {
+        "seeds": list(SEEDS),
+        "weights_sha256": {name: digest(name) for name in ("bert-small", "gpt-small")},
+    }
+    try:
+        record = {"cpu_seconds": 0} | begun(options.record, settings)
+    except ValueError as error:
+        parser.error(str(error))
     for experiment in (capitals, stories, pairs):
         started = time.process_time()
         if experiment.__name__ in record:
@@ -301,8 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             about = {
                 "what": "capitals: F1 of words with a capital, times 100; pairs: percent right; "
                 "stories: bits per byte",
-                "seeds": SEEDS,
-                "gpt_weights_sha256": digest(),
+                **settings,
                 **provenance("python -m benchmarks.fine_tuning", torch.device("cpu")),
             }
             write_atomically(options.record, json.dumps(about | record, indent=1) + "\n")

@@ -12,7 +12,7 @@ the 500 test questions report:
                     Also gpt-small's last token at 400 labels.
 Each has its own learning rate for each number of labels, found with the first seed by moving
 outwards from the one before until none on either side is better. All three make as many updates. A
-record that was begun with the same epochs is gone on with. DIR must have trec/.
+record that was begun with the same epochs and weights is gone on with. DIR must have trec/.
 """
 
 import argparse
@@ -29,7 +29,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.backbones import Pretrained, Reading, fine_tune, predict, vectors
-from benchmarks.side_by_side import provenance
+from benchmarks.pretrained_rows import digest
+from benchmarks.side_by_side import begun, provenance
 from course_pkg.files import write_atomically
 from course_pkg.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora
@@ -214,11 +215,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
-    begun = options.record is not None and options.record.exists()
-    record = json.loads(options.record.read_text()) if begun else {"arms": {}, "cpu_seconds": 0}
-    epochs = {str(n): n_epochs for n, n_epochs in N_EPOCHS.items()}
-    if begun and record["n_epochs"] != epochs:
-        parser.error(f"{options.record} has n_epochs {record['n_epochs']}; it must be {epochs}")
+    settings = {
+        "seeds": list(SEEDS),
+        "n_epochs": {str(n): n_epochs for n, n_epochs in N_EPOCHS.items()},
+        "weights_sha256": {name: digest(name) for name in ("bert-small", "gpt-small")},
+    }
+    try:
+        record = {"arms": {}, "cpu_seconds": 0} | begun(options.record, settings)
+    except ValueError as error:
+        parser.error(str(error))
     arms, task = record["arms"], Questions()
     models = {name: Pretrained(name) for name in ("bert-small", "gpt-small")}
     started = time.process_time()
@@ -233,8 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             about = {
                 "what": "percent of TREC's 500 test questions classified rightly, by seed",
                 "labels": task.labels,
-                "seeds": SEEDS,
-                "n_epochs": epochs,
+                **settings,
                 **provenance("python -m benchmarks.label_curve", torch.device("cpu")),
             }
             write_atomically(options.record, json.dumps(about | record, indent=1) + "\n")

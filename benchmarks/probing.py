@@ -16,8 +16,9 @@ The same structure with new weights shows what needs no training.
   sentiment    Did the reviewer like it? "But" and "not" turn the words round.
   arithmetic   Is the sum of two numbers odd? The sums of the test were not in training.
   facts        On which continent is the country? Those of the test were not in training.
-  antecedent   The share of pronouns and repeated names whose strongest weight is on the name before
-               (Clark et al. 2019): of the head that does best on half of the stories, on the other.
+  antecedent   The share of pronouns and repeated names whose strongest weight, their own place left
+               out, is on the name before (Clark et al. 2019): of the head that does best on half of
+               the stories, on the other.
 Three seeds, each with texts, split and control labels of its own. With --record each run is written
 down at once, and a call that was cut off goes on where it stopped. Nothing published compares.
 """
@@ -31,13 +32,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks.backbones import Pretrained
 from benchmarks.published import Figure, command_line, report
+from benchmarks.side_by_side import begun
 from course_pkg.files import write_atomically
 from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
 from course_pkg.text.corpora import load_corpus
@@ -372,24 +373,6 @@ def digest(model: torch.nn.Module) -> str:
     return found.hexdigest()[:16]
 
 
-def recorded(path: Path | None, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the runs of a record of the same settings; none if there is no file.
-
-    Raises:
-        ValueError: the file is no record, or one of other settings.
-    """
-    if path is None or not path.exists():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        same, runs = content["settings"] == settings, dict(content["runs"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
-    if not same:
-        raise ValueError(f"{path} was recorded with other settings; remove it to begin anew")
-    return runs
-
-
 def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS) -> None:
     """Print what the probes reach and, on request, record it run by run."""
     parser = command_line(__doc__)
@@ -398,7 +381,7 @@ def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS)
     weights = {name: digest(Pretrained(name).model) for name in models}
     settings = {"n": options.n, "weights": weights, "seeds": list(SEEDS)}
     try:
-        runs = recorded(options.record, settings)
+        runs = begun(options.record, {"settings": settings}).get("runs", {})
     except ValueError as error:
         parser.error(str(error))
 

@@ -11,11 +11,12 @@ import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -135,6 +136,35 @@ def provenance(command: str, device: torch.device) -> dict[str, object]:
         "python": platform.python_version(),
         "versions": versions,
     }
+
+
+def begun(path: Path | None, settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return a record to go on with; an empty one if there is no file.
+
+    Args:
+        settings: what the record must have been begun with, weights included, by its keys.
+
+    Raises:
+        ValueError: the file is no record, or was begun with another setting.
+    """
+    if path is None or not path.exists():
+        return {}
+    try:
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        other = [key for key, value in settings.items() if found[key] != _as_read(value)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
+    for key in other:
+        raise ValueError(
+            f"{path} was begun with {key} {found[key]}; it must be {settings[key]} to go on. "
+            "Remove it to begin anew"
+        )
+    return found
+
+
+def _as_read(value: object) -> Any:
+    """A value as JSON gives it back: tuples as lists, keys as text."""
+    return json.loads(json.dumps(value))
 
 
 def record(path: Path, ratios: Sequence[Ratio], about: dict[str, object]) -> None:

@@ -1,9 +1,13 @@
-"""What fine-tuning does: distances, lines between, the choice of a rate."""
+"""What fine-tuning does: distances, lines between, the choice of a rate, records."""
+
+import json
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from benchmarks import fine_tuning
 from benchmarks.fine_tuning import RATES, SEEDS, between, distance, tuned
 
 
@@ -40,3 +44,18 @@ def test_best_rate_of_seed_0_on_validation_data_is_run_with_all_seeds():
     assert arm["lr"] == RATES["full"][1] and arm["test"] == [1.0] * 3
     assert models == [arm["lr"]] * 3
     assert run == [(lr, 0) for lr in RATES["full"]] + [(arm["lr"], seed) for seed in SEEDS[1:]]
+
+
+def test_record_that_is_whole_is_kept_and_one_of_other_weights_refused(tmp_path, capsys):
+    path = tmp_path / "fine_tuning.json"
+    folder = Path(fine_tuning.__file__).parents[1] / "course_pkg" / "results" / "benchmarks"
+    whole = json.loads((folder / path.name).read_text())
+    path.write_text(json.dumps(whole))
+    fine_tuning.main(["--record", str(path)])  # nothing is left to be measured
+    assert json.loads(path.read_text()) == whole
+
+    other = whole["weights_sha256"] | {"gpt-small": "older"}
+    path.write_text(json.dumps(whole | {"weights_sha256": other}))
+    with pytest.raises(SystemExit):
+        fine_tuning.main(["--record", str(path)])
+    assert "'gpt-small': 'older'}; it must be {'bert-small': " in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """The label curve: its floor by hand, its search for a rate."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +11,7 @@ from benchmarks import label_curve
 from benchmarks.label_curve import fit_head, naive_bayes, terms_of, trained
 from course_pkg.text.corpora.labelled_data import Labelled
 
+RECORDED = Path(label_curve.__file__).parents[1] / "course_pkg" / "results" / "benchmarks"
 TOY = [Labelled("who was he", "P"), Labelled("where is it", "L"), Labelled("who is it", "P")]
 
 
@@ -75,7 +78,8 @@ def test_rate_is_found_by_moving_outwards(monkeypatch, best):
 
 def test_record_with_other_epochs_is_not_gone_on_with(tmp_path, capsys):
     begun = tmp_path / "label_curve.json"
-    begun.write_text('{"n_epochs": {"25": 7}, "arms": {}, "cpu_seconds": 0}')
+    whole = json.loads((RECORDED / "label_curve.json").read_text())
+    begun.write_text(json.dumps(whole | {"n_epochs": {"25": 7}}))
     with pytest.raises(SystemExit):
         label_curve.main(["--record", str(begun)])
-    assert "has n_epochs {'25': 7}; it must be {'25': 30, '100'" in capsys.readouterr().err
+    assert "with n_epochs {'25': 7}; it must be {'25': 30, '100'" in capsys.readouterr().err

@@ -89,4 +89,4 @@ def test_record_goes_on_where_it_was_cut_off(checkpoints, tmp_path, monkeypatch,
     assert json.loads(path.read_text())["runs"] == whole["runs"]
     with pytest.raises(SystemExit):
         probing.main(["--n", "28", "--record", str(path)], models=models)
-    assert "was recorded with other settings" in capsys.readouterr().err
+    assert "was begun with settings {'n': 24" in capsys.readouterr().err

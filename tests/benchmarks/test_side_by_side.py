@@ -10,7 +10,7 @@ import torch
 
 from benchmarks import kenlm_programs, peers, peers_text, side_by_side
 from benchmarks.peers_attention import N_HEADS
-from benchmarks.side_by_side import Ratio, compare, record, table
+from benchmarks.side_by_side import Ratio, begun, compare, record, table
 from course_pkg.text.corpora import load_corpus
 
 
@@ -157,3 +157,17 @@ def test_plain_gpt_computes_what_ours_computes():
     expected = ours(ids[:, :-1], ids[:, 1:])[1]
     assert torch.allclose(plain(ids[:, :-1], ids[:, 1:]), expected, atol=1e-6)
     assert sum(p.numel() for p in plain.parameters()) == sum(p.numel() for p in ours.parameters())
+
+
+def test_record_is_gone_on_with_only_if_it_was_begun_alike(tmp_path):
+    path = tmp_path / "record.json"
+    assert begun(None, {"seeds": (0, 1)}) == begun(path, {"seeds": (0, 1)}) == {}
+    path.write_text('{"seeds": [0, 1], "arms": {"a": 1}}')
+    assert begun(path, {"seeds": (0, 1)})["arms"] == {"a": 1}
+    with pytest.raises(ValueError, match=r"begun with seeds \[0, 1\]; it must be \(0,\) to go on"):
+        begun(path, {"seeds": (0,)})
+    with pytest.raises(ValueError, match="is not a record of this benchmark: KeyError"):
+        begun(path, {"weights": "w"})
+    path.write_text("cut o")
+    with pytest.raises(ValueError, match="is not a record of this benchmark"):
+        begun(path, {})

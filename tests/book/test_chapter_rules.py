@@ -105,6 +105,13 @@ def uncovered(slug: str, page: str) -> list[str]:
     return sorted(set(loose))
 
 
+def signs(page: str) -> list[str]:
+    """What the page would print as another sign: (c) becomes ©, (r) ®, (p) § and (tm) ™."""
+    text = "\n".join(line for inside, line in blocks(page) if not is_in(inside, CODE))
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|`[^`]*`", "x", text, flags=re.DOTALL)
+    return re.findall(r"(?<!\\)\((?:c|r|p|tm)\)", text, re.IGNORECASE)
+
+
 # What stands in a page without an assert: published elsewhere, or a wrong answer of a quiz.
 GIVEN = {"language_models": {"1.0002", "1.3"}, "tokenization": {"1.5"}}
 
@@ -156,3 +163,11 @@ def test_chapter_has_drawings_of_structure(slug):
 def test_chapter_continues_the_prompt_of_the_book(slug):
     writes = any(f'"{PROMPT}' in code for _, code in cells(PAGES[slug]))
     assert writes
+
+
+def test_letters_in_brackets_stay_letters():
+    found = {slug: signs(page) for slug, page in PAGES.items()}
+    for path in (FOLDER.parent / "back").glob("*.md"):
+        found[path.stem] = signs("\n---\n" + path.read_text(encoding="utf-8"))
+    assert {slug: bare for slug, bare in found.items() if bare} == {}, "write \\(c) for (c)"
+    assert signs("\n---\n(a) One. (c) Two, \\(c), `(c)`, $f(c)$") == ["(c)"]

@@ -79,7 +79,7 @@ def published_table(
             raise ValueError(f"ours has the column {min(unknown)!r}; the table has {columns}")
         values[model], sources[model] = dict(figures), f"ours: {protocol}"
     rows = tuple(
-        (model, *(f"{figures[c]:g}" if c in figures else "–" for c in columns), sources[model])
+        (model, *(f"{figures[c]}" if c in figures else "–" for c in columns), sources[model])
         for model, figures in values.items()
     )
     header = ("model", *columns, "source")

@@ -206,7 +206,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# A `Counter` answers 0 for a token that it has never seen. A `dict` does not know what to say about a missing history: ask first. Asking a `defaultdict` with square brackets adds the history, and so changes the argument.
+# A `Counter` answers 0 for a token that it has never seen. A `dict` raises a `KeyError` for a missing history, so check first. Looking a history up in a `defaultdict` with square brackets adds it, and so changes the argument.
 #
 # </details>
 
@@ -233,7 +233,7 @@ assert mle_prob(counts, ("dog", "the"), "cat") == 0, "a history is looked up as 
 assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys to counts"
 counts = defaultdict(Counter, toy_bigrams())
 assert mle_prob(counts, ("bird",), "cat") == 0 and ("bird",) not in counts, (
-    "looking up must not add keys, to a defaultdict either"
+    "looking up must not add keys, not even to a defaultdict"
 )
 print("All visible tests passed.")
 
@@ -372,17 +372,17 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `log_probs` | list, tuple or NumPy array of `float` | natural logarithms of the probabilities of the $N \geq 1$ targets; `-inf` for probability 0 |
-# | **returns** | `float` | the perplexity; `inf` if any target had probability 0, or if the perplexity is beyond every float |
+# | **returns** | `float` | the perplexity; `inf` if any target had probability 0, or if the perplexity is too large for a float |
 #
 # - It must also work for a text of a hundred thousand tokens.
 # - The logarithm of 0 is minus infinity. Python's `math.log(0)` raises an error, so the caller writes `-math.inf`; you only have to add it up.
-# - `math.exp(1000)` raises an `OverflowError`, as the result is beyond every float. Your answer is `math.inf` then.
+# - `math.exp(1000)` raises an `OverflowError`, as the result is too large for a float. Your answer is `math.inf` then.
 #
 # **By hand.** A model gives three tokens the probabilities 1/2, 1/4 and 1/8. Their product is 1/64, and its third root is 1/4. So the perplexity is 4.
 #
 # <details><summary>Hint</summary>
 #
-# The product of many probabilities is smaller than the smallest number that a computer knows. Python then says 0. Stay with the logarithms until the last step.
+# The product of many probabilities is smaller than the smallest float, so it becomes 0. Stay with the logarithms until the last step.
 #
 # </details>
 
@@ -406,12 +406,12 @@ assert value is not None, "perplexity returned None: is there a return?"
 assert abs(value - 4) < 1e-9, f"the example has perplexity 4, not {value:.6g}"
 assert abs(perplexity(halves * 5) - 4) < 1e-9, "the same text five times has the same perplexity"
 assert abs(perplexity([math.log(1 / 2)] * 5000) - 2) < 1e-9, (
-    "a long text must not run out of digits"
+    "a long text must not underflow to 0"
 )
 assert perplexity([math.log(1 / 2), -math.inf]) == math.inf, "one impossible token: infinity"
-assert perplexity([-1000.0]) == math.inf, "e to the 1000 is beyond every float: infinity"
+assert perplexity([-1000.0]) == math.inf, "e to the 1000 is too large for a float: infinity"
 assert abs(perplexity([-1000.0] + [0.0] * 999) - math.e) < 1e-9, (
-    "one token below every float among a thousand: the mean is -1, and the perplexity e"
+    "one token so improbable among a thousand: the mean is -1, and the perplexity e"
 )
 for values in (tuple(halves), np.array(halves)):
     value = perplexity(values)
@@ -469,7 +469,7 @@ assert abs(total - 1) < 1e-12, f"over the vocabulary the probabilities sum to 1,
 counts = defaultdict(Counter, toy_bigrams())
 add_k_prob(counts, ("bird",), "cat", k=1, vocab_size=7)
 add_k_prob(counts, ("the",), "bird", k=1, vocab_size=7)
-assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, to a defaultdict either"
+assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, even to a defaultdict"
 print("All visible tests passed.")
 
 # %% [markdown]

@@ -372,19 +372,19 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## 4. The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
 #
-# **Why.** Everything that a language model learns starts here: how should each score have been? The answer is the simplest in the whole field. It is what the model said, minus what came.
+# **Why.** Everything that a language model learns starts here: how should each score have been? The answer is the simplest in the whole field. It is what the model predicted, minus what came.
 #
 # **Contract.** `cross_entropy_gradient(logits, targets, ignore_index)`
 #
 # | argument | type | meaning |
 # |---|---|---|
 # | `logits`, `targets`, `ignore_index` | | as in task 3 |
-# | **returns** | `(N, V)` | the derivative of `cross_entropy(logits, targets, ignore_index)` by each logit |
+# | **returns** | `(N, V)` | the derivative of `cross_entropy(logits, targets, ignore_index)` with respect to each logit |
 #
 # - For a row that counts, $\partial\,\text{loss} / \partial z_j = (p_j - [\,j = \text{target}\,]) / n$, with $p$ the softmax of the row and $n$ the number of rows that count. Try to derive it.
 # - A row that does not count has a gradient of zeros. If no row counts, all are zeros.
 # - `torch.softmax` is allowed here, and it is stable.
-# - Not allowed: torch's own `cross_entropy` and `nll_loss`, and whatever derives for you: `backward`, `torch.autograd`, `torch.func`. The grader calls your function under `torch.inference_mode()`, where autograd does not run.
+# - Not allowed: torch's own `cross_entropy` and `nll_loss`, and whatever differentiates for you: `backward`, `torch.autograd`, `torch.func`. The grader calls your function under `torch.inference_mode()`, where autograd does not run.
 #
 # **By hand.** The two rows of task 3, with targets 1 and 0, and $n = 2$:
 #
@@ -608,7 +608,7 @@ print("All visible tests passed.")
 #
 # **By hand.** A linear cell of one weight, $h' = w h + x$, with $w = 0.5$ and all inputs 1; `loss_of` is the mean of the hidden states, and the weight stays as it is. Two pieces of two steps, from $h_0 = 0$:
 #
-# | step | h | derivative by w |
+# | step | h | derivative with respect to w |
 # |---|---|---|
 # | 1 | 1 | $h_0$ = 0 |
 # | 2 | 1.5 | $h_1$ + 0.5 · 0 = 1 |
@@ -733,7 +733,7 @@ print("All visible tests passed.")
 #
 # - The joint norm is the square root of the sum of the squares of *all* numbers in *all* tensors.
 # - If it is above `max_norm`, multiply every tensor **in place** by `max_norm / norm`. If not, change nothing: clipping never makes a gradient longer.
-# - Pass over `None`. Without any gradient the norm is 0. Norms from 0.000001 to a thousand billions occur.
+# - Pass over `None`. Without any gradient the norm is 0. Norms from $10^{-6}$ to $10^{12}$ occur.
 # - `nn.utils.clip_grad_norm_` would not help: it adds 0.000001 to the norm, which is as much as the smallest norms here.
 #
 # **By hand.** `[3, 0]` and `[0, 4]` have the joint norm 5. With `max_norm = 1` they become `[0.6, 0]` and `[0, 0.8]`. With `max_norm = 10` they stay. Both times 5 is returned.

@@ -112,8 +112,17 @@
           const fill = colour < N_COLOURS ? `var(--lm-series-${colour + 1})` : "var(--lm-muted)";
           parts.push(svg("circle", { cx, cy, r: chosen.includes(i) ? 7 : 4, style: `fill: ${fill}` }));
         });
-        for (const i of [...chosen, ...near]) {
-          const [x, y] = this.spots[i];
+        // Names of points that lie close would cover each other: they stand apart, towards the middle of the map.
+        const placed = [];
+        const inwards = (y) => (y > HEIGHT / 2 ? -1 : 1);
+        const outside = (i) => Math.abs(this.spots[i][1] - HEIGHT / 2);
+        const names = [...chosen, ...near].sort((a, b) => outside(b) - outside(a));
+        for (const i of names) {
+          const [x, own] = this.spots[i];
+          const step = 14 * inwards(own);
+          let y = own;
+          while (placed.some((other) => Math.abs(other[0] - x) < 70 && Math.abs(other[1] - y) < 14)) y += step;
+          placed.push([x, y]);
           const is_right = x > WIDTH - 90;
           parts.push(svg("text", { x: is_right ? x - 8 : x + 8, y: y + 4, "text-anchor": is_right ? "end" : "start", class: chosen.includes(i) ? "lm-chosen" : "" }, words[i]));
         }

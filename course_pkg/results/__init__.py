@@ -63,6 +63,10 @@ class Result:
         return self.chapter, self.model, self.corpus
 
 
+_WORDS = {"ngrams": "n-grams", "gpt": "GPT", "bert": "BERT"}
+"""What a chapter is called in the table where its slug is not simply its words."""
+
+
 class StorySoFar:
     """A table of results that notebooks show as HTML and text editors as Markdown."""
 
@@ -75,7 +79,7 @@ class StorySoFar:
         """Return the rows as text, in the order of `HEADINGS`."""
         return [
             (
-                r.chapter,
+                _WORDS.get(r.chapter, r.chapter.replace("_", " ")),
                 r.model,
                 r.corpus,
                 "∞" if math.isinf(r.perplexity) else f"{r.perplexity:,.2f}",
@@ -94,13 +98,17 @@ class StorySoFar:
         )
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in self.HEADINGS)
+        # A corpus that all rows share stands above the table, which is wide enough without it.
+        corpora = {r.corpus for r in self.results}
+        places = [i for i, h in enumerate(self.HEADINGS) if h != "corpus" or len(corpora) > 1]
+        title = "The story so far" + (f": {corpora.pop()}" if len(corpora) == 1 else "")
+        head = "".join(f'<th scope="col">{html.escape(self.HEADINGS[i])}</th>' for i in places)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(row[i])}</td>" for i in places) + "</tr>"
             for row in self.cells()
         )
         return (
-            '<table class="story-so-far"><caption>The story so far</caption>'
+            f'<table class="story-so-far"><caption>{html.escape(title)}</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 

@@ -18,6 +18,7 @@ from course_pkg.widgets.head_trainer import head_trainer
 from course_pkg.widgets.masking import masking_rule
 from course_pkg.widgets.ngram_sampler import ngram_sampler
 from course_pkg.widgets.random_attention import random_attention
+from course_pkg.widgets.restorer import vowel_restorer
 from course_pkg.widgets.rotation import rotation_explorer
 from course_pkg.widgets.schedule import rate_schedule
 from course_pkg.widgets.tables import Markup, table

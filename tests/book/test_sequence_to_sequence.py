@@ -1,19 +1,24 @@
 """The chapter on sequence to sequence: its worked numbers, its rows, and the alignment explorer."""
 
+import base64
 import json
 import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from course_pkg import widgets
-from course_pkg.decoding.beam_search import length_penalty
+from course_pkg.decoding.beam_search import greedy_search, length_penalty
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
+from course_pkg.layers.recurrent import GRUCell, LSTMCell
 from course_pkg.metrics import bleu
+from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.results import benchmark, chapter_results
 from course_pkg.text.stories.translation import sample_passages, sample_translations
+from course_pkg.text.tokenizers import CharTokenizer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "sequence_to_sequence.md").read_text(encoding="utf-8")
@@ -191,5 +196,135 @@ def test_explorer_is_accessible_and_silent(page):
     found = page.execute_async_script(
         "const done = arguments[0];"
         "axe.run('lm-alignment').then((result) => done(result.violations.map((v) => v.id)));"
+    )
+    assert found == []
+
+
+SYMBOLS = CharTokenizer.train(["abcdefghij xyz"])
+
+
+def small_model(**changes) -> Seq2Seq:
+    """Random weights, large enough that the letters written differ."""
+    size = len(SYMBOLS.tokens)
+    options = {"score": DotScore(), "cell": GRUCell, "eos_id": SYMBOLS.eos_id} | changes
+    model = Seq2Seq(size, size, 5, 6, **options, generator=torch.Generator().manual_seed(4)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight *= 4
+    return model
+
+
+def restorer() -> widgets.Widget:
+    return widgets.vowel_restorer(small_model(), SYMBOLS, text="bad hid", most=9, alt="Vowels.")
+
+
+def read_back() -> Seq2Seq:
+    """The model with the weights as they stand in the figure."""
+    model = small_model()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            packed = dict(restorer().data)["weights"][name]
+            numbers = np.frombuffer(base64.b64decode(packed["numbers"]), dtype="<i2")
+            exact = torch.from_numpy(numbers.astype(np.float64) * packed["scale"])
+            assert (exact.reshape(packed["shape"]) - weight).abs().max() <= packed["scale"]
+            weight.copy_(exact.reshape(packed["shape"]))
+    return model
+
+
+def written_by_torch(text: str) -> tuple[list[str], list[list[float]]]:
+    """What the model writes for a text without its vowels, and the weights of each letter."""
+    model, end = read_back(), SYMBOLS.eos_id
+    source = torch.tensor([SYMBOLS.encode("".join(c for c in text if c not in "aei"))])
+    (found,) = greedy_search(model.start(source), torch.tensor([end]), eos_id=end, max_length=18)
+    with torch.no_grad():
+        (weights,) = model.align(source, torch.tensor([[end, *found.ids[:-1]]]))
+    names = ["⟨end⟩" if i == end else SYMBOLS.tokens[i].replace(" ", "␣") for i in found.ids]
+    return names, weights.tolist()
+
+
+def test_restorer_writes_what_the_rounded_model_writes_as_a_table():
+    names, weights = written_by_torch("bad hid")
+    rows = restorer().rows
+    assert [row[0].replace("the end", "⟨end⟩") for row in rows] == names
+    assert [row[2] for row in rows] == [f"{max(row):.2f}" for row in weights]
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "message"),
+    [
+        ({"score": None}, "bad", "another cell, score"),
+        ({"score": ScaledDotScore()}, "bad", "another cell, score"),
+        ({"cell": LSTMCell}, "bad", "another cell, score"),
+        ({"n_layers": 2}, "bad", "number of layers"),
+        ({}, "aei", "needs a consonant"),
+        ({}, "bad bad bad", "at most 9 letters"),
+        ({}, "bad?", r"\?"),
+    ],
+)
+def test_restorer_rejects_what_the_page_cannot_compute(model, text, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.vowel_restorer(small_model(**model), SYMBOLS, text=text, most=9, alt="v")
+
+
+@pytest.fixture
+def restorer_page(browser, tmp_path):
+    for name in ("lm-base.js", "lm-restorer.js", "coursebook.css"):
+        shutil.copy(ROOT / "book" / "_assets" / name, tmp_path)
+    file = tmp_path / "page.html"
+    file.write_text(
+        '<!doctype html><html lang="en" data-theme="light"><head><title>Vowels</title>'
+        '<meta charset="utf-8"><link rel="stylesheet" href="coursebook.css">'
+        '<script defer src="lm-base.js"></script><script defer src="lm-restorer.js"></script>'
+        f"</head><body><main><h1>Vowels</h1>{restorer().to_html()}</main></body></html>",
+        encoding="utf-8",
+    )
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+    return browser
+
+
+def restored(browser) -> tuple[list[str], list[list[float]]]:
+    """The letters on the page, and the weights that each shows when it is chosen."""
+    names, weights = [], []
+    for button in browser.find_elements("css selector", "lm-restorer .lm-token"):
+        browser.execute_script("arguments[0].click()", button)
+        names.append(button.text)
+        shown_weights = browser.find_elements("css selector", "lm-restorer .lm-weight")
+        weights.append([float(weight.text) for weight in shown_weights])
+    return names, weights
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_restorer_computes_as_torch_does_and_says_what_it_leaves_out(restorer_page):
+    page = restorer_page
+    field = page.find_element("css selector", "lm-restorer input")
+    status = page.find_element("css selector", "lm-restorer .lm-status")
+    for typed in ("bad hid", "xyz", "j g"):
+        field.clear()
+        field.send_keys(typed)
+        names, weights = restored(page)
+        expected_names, expected_weights = written_by_torch(typed)
+        assert names == expected_names
+        for row, expected_row in zip(weights, expected_weights, strict=True):
+            assert row == pytest.approx(expected_row, abs=0.0051)  # two digits on the page
+    field.clear()
+    field.send_keys("b?")
+    assert "has never seen" in status.text
+    field.clear()
+    field.send_keys("ae")
+    assert "no consonant" in status.text
+    assert not page.find_elements("css selector", "lm-restorer .lm-token")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_restorer_is_accessible_and_silent(restorer_page):
+    page = restorer_page
+    assert [entry for entry in page.get_log("browser") if entry["level"] != "INFO"] == []
+    page.execute_script(AXE)
+    found = page.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run('lm-restorer').then((result) => done(result.violations.map((v) => v.id)));"
     )
     assert found == []

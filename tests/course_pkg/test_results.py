@@ -107,6 +107,13 @@ def test_table_shows_every_row_and_escapes_markup():
     assert shown.count("<tr>") == 3
 
 
+def test_table_of_one_corpus_names_it_once_and_no_slug():
+    shown = StorySoFar([replace(row, chapter="fixed_window") for row in ROWS])._repr_html_()
+    assert "<caption>The story so far: stories</caption>" in shown
+    assert "<td>stories</td>" not in shown
+    assert "<td>fixed window</td>" in shown
+
+
 def test_result_rejects_bad_values(folder):
     with pytest.raises(ValueError, match=r"perplexity is 0\.5"):
         Result("a", "b", "c", 0.5)

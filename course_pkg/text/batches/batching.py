@@ -294,10 +294,9 @@ def pad_rows(
         [[4, 5], [6, 0]]
     """
     lengths = torch.tensor([len(row) for row in rows])
-    padded = torch.full((len(rows), int(lengths.max())), value)
-    for place, row in enumerate(rows):
-        padded[place, : len(row)] = torch.tensor(row, dtype=torch.int64)
-    return padded, lengths
+    longest = int(lengths.max())
+    filled = [[*row, *[value] * (longest - len(row))] for row in rows]
+    return torch.tensor(filled, dtype=torch.int64), lengths
 
 
 def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parent
@@ -27,6 +28,10 @@ def check_shapes() -> None:
 
 
 check_shapes()
+
+# The same examples on every run, however busy the machine is.
+settings.register_profile("course", deadline=None, derandomize=True)
+settings.load_profile("course")
 
 
 def uses_site(item: pytest.Item) -> bool:

@@ -9,20 +9,20 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.published import command_line
 from course_pkg import pretrained
-from course_pkg.model_folders import build_model, load_model
+from course_pkg.model_folders import TrainedModel, load_model
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import Backbone, TextClassifier
 from course_pkg.text.batches import Batch, example_batches, pad_rows
-from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
+from course_pkg.text.tokenizers import BytePairTokenizer, WordPieceTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 Collate = Callable[[Sequence[Any]], Batch]
@@ -53,20 +53,31 @@ class Reading:
         return len(self.ids)
 
 
+def load_checkpoint(model: str) -> TrainedModel:
+    """Load a folder, a model that ships, or MiniLM."""
+    if Path(model).is_dir():
+        return load_model(model)
+    if model == "minilm":
+        words = WordPieceTokenizer.from_vocabulary_file(pretrained.minilm_folder() / "vocab.txt")
+        return TrainedModel("bert", pretrained.load_minilm(), cast(Any, words), card="")
+    return pretrained.load_pretrained(model)
+
+
 class Pretrained:
     """A checkpoint: a GPT or a BERT with its tokenizer.
 
     Args:
-        model: a folder written by `course_pkg.model_folders.save_model`, or the name of a model
-            that ships with the package.
+        model: a folder written by `course_pkg.model_folders.save_model`, the name of a model that
+            ships with the package, or "minilm", whose weights are an optional extra.
 
     Raises:
         ValueError: if it is no GPT and no BERT, or neither a folder nor a known name.
+        ModuleNotFoundError: if MiniLM is not installed.
     """
 
     def __init__(self, model: str | Path) -> None:
         path = Path(model)
-        trained = load_model(path) if path.is_dir() else pretrained.load_pretrained(str(model))
+        trained = load_checkpoint(str(model))
         if trained.kind not in ("gpt", "bert"):
             raise ValueError(f"{model} holds a model of kind {trained.kind!r}; not gpt or bert")
         self.kind = trained.kind
@@ -85,8 +96,10 @@ class Pretrained:
     ) -> Backbone:
         """Return a copy to adapt; with new weights, of this seed, if it is not to be pretrained."""
         generator = torch.Generator().manual_seed(seed)
-        structure = asdict(self.model.config)
-        model: Any = build_model(self.kind, structure, dropout=dropout, generator=generator)
+        heads = {"has_heads": self.model.token_head is not None} if self.kind == "bert" else {}
+        model: Any = type(self.model)(
+            self.model.config, dropout=dropout, generator=generator, **heads
+        )
         if is_pretrained:
             model.load_state_dict(self.model.state_dict())
         return model

@@ -20,7 +20,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,18 +46,30 @@ SMOOTHING = (0.03, 0.1, 0.3, 1.0)
 N_VALID = 300
 
 
-class Questions:
-    """The task: what each seed learns from, what chooses, what is reported on."""
+class FewLabels:
+    """A task: what each seed learns from, what chooses, what is reported on.
 
-    def __init__(self) -> None:
-        task = load_task("trec", source="local")
-        self.labels = task.labels
-        self.train, self.valid, self.test = task.train, task.valid[:N_VALID], task.test
+    Args:
+        name: as `load_task` knows it.
+        n_valid: how many of its validation texts choose.
+        n_epochs: of training step by step, by number of labels.
+    """
+
+    def __init__(
+        self, name: str = "trec", n_valid: int = N_VALID, n_epochs: Mapping[int, int] = N_EPOCHS
+    ) -> None:
+        task = load_task(name, source="local")
+        self.labels, self.n_epochs = task.labels, n_epochs
+        self.train, self.valid, self.test = task.train, task.valid[:n_valid], task.test
+
+    def places(self, n_labels: int, seed: int) -> list[int]:
+        """Return where a seed's examples stand; those of fewer labels are among those of more."""
+        order = torch.randperm(len(self.train), generator=torch.Generator().manual_seed(seed))
+        return order[:n_labels].tolist()
 
     def drawn(self, n_labels: int, seed: int) -> list[Labelled]:
-        """Return a seed's examples; those of fewer labels are among those of more."""
-        order = torch.randperm(len(self.train), generator=torch.Generator().manual_seed(seed))
-        return [self.train[place] for place in order[:n_labels].tolist()]
+        """Return a seed's examples."""
+        return [self.train[place] for place in self.places(n_labels, seed)]
 
     def targets(self, records: Sequence[Labelled]) -> list[int]:
         """Return the classes' numbers."""
@@ -77,7 +89,7 @@ def terms_of(text: str, longest: int) -> list[str]:
 
 
 def naive_bayes(
-    task: Questions, train: Sequence[Labelled], test: Sequence[Labelled], longest: int, k: float
+    task: FewLabels, train: Sequence[Labelled], test: Sequence[Labelled], longest: int, k: float
 ) -> float:
     """Return the accuracy of naive Bayes with k added to every count, in percent."""
     counts = [Counter[str]() for _ in task.labels]
@@ -118,6 +130,22 @@ def fit_head(inputs: Tensor, targets: Tensor, n_classes: int, penalty: float) ->
     return head
 
 
+def frozen_accuracy(
+    inputs: Tensor,
+    targets: Tensor,
+    asked: Tensor,
+    expected: Tensor,
+    n_classes: int,
+    penalty: float,
+) -> float:
+    """Fit a head to standardised vectors; return its accuracy on others, in percent."""
+    middle, spread = inputs.mean(dim=0), inputs.std(dim=0) + 1e-3
+    head = fit_head((inputs - middle) / spread, targets, n_classes, penalty)
+    with torch.no_grad():
+        guesses = head((asked - middle) / spread).argmax(dim=-1)
+    return 100 * accuracy(guesses, expected)
+
+
 def chosen(
     settings: Sequence[Any], run: Callable[[Any, int, str], float]
 ) -> tuple[Any, list[float]]:
@@ -126,7 +154,7 @@ def chosen(
     return best, [run(best, seed, "test") for seed in SEEDS]
 
 
-def floor(task: Questions, n_labels: int) -> dict[str, Any]:
+def floor(task: FewLabels, n_labels: int) -> dict[str, Any]:
     """Measure naive Bayes."""
     splits = {"valid": task.valid, "test": task.test}
     setting, found = chosen(
@@ -136,36 +164,46 @@ def floor(task: Questions, n_labels: int) -> dict[str, Any]:
     return {"setting": {"longest": setting[0], "k": setting[1]}, "test_accuracy": found}
 
 
-def frozen(task: Questions, model: Pretrained, pooling: str) -> dict[int, dict[str, Any]]:
+def frozen(
+    task: FewLabels,
+    model: Pretrained,
+    pooling: str,
+    sizes: Collection[int] = tuple(N_EPOCHS),
+    *,
+    penalties: Sequence[float] = PENALTIES,
+    is_pretrained: bool = True,
+) -> dict[int, dict[str, Any]]:
     """Measure a new layer on frozen vectors, for every number of labels: they are computed once."""
     classifier = TextClassifier(
-        model.copy(), len(task.labels), is_frozen=True, pooling=pooling
+        model.copy(is_pretrained=is_pretrained), len(task.labels), is_frozen=True, pooling=pooling
     ).eval()
 
     def of(records: Sequence[Labelled]) -> tuple[Tensor, Tensor]:
         return vectors(classifier, task.read(model, records)), torch.tensor(task.targets(records))
 
-    most = max(N_EPOCHS)
-    drawn = {seed: of(task.drawn(most, seed)) for seed in SEEDS}
+    known, classes = of(task.train)
     asked = {"valid": of(task.valid), "test": of(task.test)}
     results = {}
-    for n_labels in N_EPOCHS:
+    for n_labels in sizes:
 
         def run(penalty: float, seed: int, part: str, n_labels: int = n_labels) -> float:
-            inputs, targets = (rows[:n_labels] for rows in drawn[seed])
-            middle, spread = inputs.mean(dim=0), inputs.std(dim=0) + 1e-3
-            head = fit_head((inputs - middle) / spread, targets, len(task.labels), penalty)
-            with torch.no_grad():
-                guesses = head((asked[part][0] - middle) / spread).argmax(dim=-1)
-            return 100 * accuracy(guesses, asked[part][1])
+            places = task.places(n_labels, seed)
+            return frozen_accuracy(
+                known[places], classes[places], *asked[part], len(task.labels), penalty
+            )
 
-        penalty, found = chosen(PENALTIES, run)
+        penalty, found = chosen(penalties, run)
         results[n_labels] = {"setting": {"penalty": penalty}, "test_accuracy": found}
     return results
 
 
 def trained(
-    task: Questions, model: Pretrained, method: str, n_labels: int, start: int
+    task: FewLabels,
+    model: Pretrained,
+    method: str,
+    n_labels: int,
+    start: int,
+    pooling: str = "summary",
 ) -> dict[str, Any]:
     """Measure what is trained step by step; seed 0 finds the rate."""
 
@@ -174,9 +212,9 @@ def trained(
         backbone = model.copy(is_pretrained=method != "scratch", seed=seed)
         if method == "LoRA":
             add_lora(backbone, rank=8, generator=generator)
-        made = TextClassifier(backbone, len(task.labels), generator=generator)
+        made = TextClassifier(backbone, len(task.labels), pooling=pooling, generator=generator)
         readings = task.read(model, task.drawn(n_labels, seed))
-        fine_tune(made, readings, n_epochs=N_EPOCHS[n_labels], lr=lr, seed=seed, batch_size=16)
+        fine_tune(made, readings, n_epochs=task.n_epochs[n_labels], lr=lr, seed=seed, batch_size=16)
         return made
 
     def score(made: TextClassifier, records: Sequence[Labelled]) -> float:
@@ -208,58 +246,104 @@ def trained(
     }
 
 
+class Recording:
+    """Results by arm and number of labels, written as each comes in; a begun one is gone on with.
+
+    Args:
+        about: the benchmark's docstring, for its command line.
+        module: of the benchmark.
+        what: the quantity.
+        n_epochs: as in `FewLabels`.
+        weights: what tells each model's weights from others. A record that was begun with other
+            weights or epochs ends the program.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str] | None,
+        about: str | None,
+        *,
+        module: str,
+        what: str,
+        n_epochs: Mapping[int, int],
+        weights: Mapping[str, str],
+    ) -> None:
+        parser = argparse.ArgumentParser(
+            description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+        self.path = parser.parse_args(arguments).record
+        settings = {
+            "seeds": list(SEEDS),
+            "n_epochs": {str(n): passes for n, passes in n_epochs.items()},
+            "weights_sha256": dict(weights),
+        }
+        where = provenance(f"python -m {module}", torch.device("cpu"))
+        self.record: dict[str, Any] = {"what": what, **settings, **where}
+        self.record |= {"arms": {}, "cpu_seconds": 0}
+        try:
+            self.record |= begun(self.path, settings)
+        except ValueError as error:
+            parser.error(str(error))
+        self._since = time.process_time()
+
+    def of(self, arm: str) -> dict[str, Any]:
+        """Return what is recorded of an arm, by number of labels."""
+        results: dict[str, Any] = self.record["arms"].get(arm, {})
+        return results
+
+    def keep(self, arm: str, n_labels: int, result: dict[str, Any]) -> None:
+        """Add a result, and write the record."""
+        self.record["arms"].setdefault(arm, {})[str(n_labels)] = result
+        now = time.process_time()
+        spent, self._since = self.record["cpu_seconds"] + now - self._since, now
+        self.record["cpu_seconds"] = round(spent, 1)
+        print(arm, n_labels, result["setting"], result["test_accuracy"], flush=True)
+        if self.path is not None:
+            write_atomically(self.path, json.dumps(self.record, indent=1) + "\n")
+
+    def search(
+        self,
+        task: FewLabels,
+        model: Pretrained,
+        method: str,
+        n_labels: int,
+        start: int,
+        pooling: str = "summary",
+    ) -> None:
+        """Measure and keep what is trained, from the rate that was best for fewer labels."""
+        arm = f"{method}, {model.name}"
+        if str(n_labels) not in self.of(arm):
+            rates = [result["setting"]["lr"] for result in self.of(arm).values()]
+            start = RATES.index(rates[-1]) if rates else start
+            self.keep(arm, n_labels, trained(task, model, method, n_labels, start, pooling))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not recorded yet, and record it arm by arm."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    recording = Recording(
+        arguments,
+        __doc__,
+        module="benchmarks.label_curve",
+        what="percent of TREC's 500 test questions classified rightly, by seed",
+        n_epochs=N_EPOCHS,
+        weights={name: digest(name) for name in ("bert-small", "gpt-small")},
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
-    options = parser.parse_args(arguments)
-    settings = {
-        "seeds": list(SEEDS),
-        "n_epochs": {str(n): n_epochs for n, n_epochs in N_EPOCHS.items()},
-        "weights_sha256": {name: digest(name) for name in ("bert-small", "gpt-small")},
-    }
-    try:
-        record = {"arms": {}, "cpu_seconds": 0} | begun(options.record, settings)
-    except ValueError as error:
-        parser.error(str(error))
-    arms, task = record["arms"], Questions()
+    task = FewLabels()
     models = {name: Pretrained(name) for name in ("bert-small", "gpt-small")}
-    started = time.process_time()
-
-    def keep(name: str, n_labels: int, result: dict[str, Any]) -> None:
-        nonlocal started
-        arms.setdefault(name, {})[str(n_labels)] = result
-        now = time.process_time()
-        record["cpu_seconds"], started = round(record["cpu_seconds"] + now - started, 1), now
-        print(name, n_labels, result["setting"], result["test_accuracy"], flush=True)
-        if options.record is not None:
-            about = {
-                "what": "percent of TREC's 500 test questions classified rightly, by seed",
-                "labels": task.labels,
-                **settings,
-                **provenance("python -m benchmarks.label_curve", torch.device("cpu")),
-            }
-            write_atomically(options.record, json.dumps(about | record, indent=1) + "\n")
-
     for n_labels in N_EPOCHS:
-        if str(n_labels) not in arms.get("naive Bayes", {}):
-            keep("naive Bayes", n_labels, floor(task, n_labels))
+        if str(n_labels) not in recording.of("naive Bayes"):
+            recording.keep("naive Bayes", n_labels, floor(task, n_labels))
     for name, model in models.items():
         for pooling in ("summary", "mean"):
             arm = f"frozen, {name}, {pooling}"
-            if len(arms.get(arm, {})) < len(N_EPOCHS):
+            if len(recording.of(arm)) < len(N_EPOCHS):
                 for n_labels, result in frozen(task, model, pooling).items():
-                    keep(arm, n_labels, result)
-    plan = [(method, "bert-small", n) for n in N_EPOCHS for method in FIRST_RATE]
-    plan += [(method, "gpt-small", 400) for method in ("full",)]
-    for method, name, n_labels in plan:
-        arm = f"{method}, {name}"
-        if str(n_labels) not in arms.get(arm, {}):
-            rates = [result["setting"]["lr"] for result in arms.get(arm, {}).values()]
-            start = RATES.index(rates[-1]) if rates else FIRST_RATE[method]
-            keep(arm, n_labels, trained(task, models[name], method, n_labels, start))
+                    recording.keep(arm, n_labels, result)
+    for n_labels in N_EPOCHS:
+        for method, start in FIRST_RATE.items():
+            recording.search(task, models["bert-small"], method, n_labels, start)
+    recording.search(task, models["gpt-small"], "full", 400, FIRST_RATE["full"])
 
 
 if __name__ == "__main__":

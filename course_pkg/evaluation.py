@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.layers.inputs import check_documents
+from course_pkg.checks import documents_of_ids
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.inference import inference
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
@@ -180,7 +180,7 @@ def token_log_probs(
             "token from those before it. One that also sees what follows, such as a BERT, sees the "
             "answer: use course_pkg.scoring.pseudo_perplexity"
         )
-    check_documents(documents)
+    documents_of_ids(documents)
     if len(documents) == 0:
         raise ValueError("documents is empty; there is nothing to score")
     if batch_size < 1:

@@ -22,7 +22,7 @@ def accuracy(predicted: Items, gold: Items) -> float:
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    predicted, gold = _pairs(predicted, gold)
+    predicted, gold = _classes(predicted, gold)
     return sum(p == g for p, g in zip(predicted, gold, strict=True)) / len(gold)
 
 
@@ -43,7 +43,7 @@ def f1(predicted: Items, gold: Items, *, positive: Hashable = 1) -> float:
         >>> f1([1, 1, 0, 0], [1, 0, 1, 0])
         0.5
     """
-    pairs = list(zip(*_pairs(predicted, gold), strict=True))
+    pairs = list(zip(*_classes(predicted, gold), strict=True))
     hits = sum(p == g == positive for p, g in pairs)
     misses = sum((p == positive) != (g == positive) for p, g in pairs)
     return 2 * hits / (2 * hits + misses) if hits else 0.0
@@ -55,7 +55,7 @@ def macro_f1(predicted: Items, gold: Items) -> float:
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    predicted, gold = _pairs(predicted, gold)
+    predicted, gold = _classes(predicted, gold)
     classes = set(predicted) | set(gold)
     return sum(f1(predicted, gold, positive=c) for c in classes) / len(classes)
 
@@ -68,7 +68,7 @@ def matthews(predicted: Items, gold: Items) -> float:
     Raises:
         ValueError: no items, or lists of different lengths.
     """
-    predicted, gold = _pairs(predicted, gold)
+    predicted, gold = _classes(predicted, gold)
     classes = sorted(set(predicted) | set(gold), key=repr)
     p = np.array([[x == c for c in classes] for x in predicted], dtype=float)
     g = np.array([[x == c for c in classes] for x in gold], dtype=float)
@@ -100,9 +100,10 @@ def spearman(predicted: Items, gold: Items) -> float:
 
 
 def _ranks(values: Items) -> list[float]:
-    _, group, sizes = np.unique(
-        np.asarray(_plain(values), dtype=float), return_inverse=True, return_counts=True
-    )
+    numbers = np.asarray(_plain(values), dtype=float)
+    if np.isnan(numbers).any():
+        raise ValueError("an item is nan; it has no rank")
+    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
     mean_rank = np.cumsum(sizes) - (sizes - 1) / 2
     ranks: list[float] = mean_rank[group].tolist()
     return ranks
@@ -238,6 +239,17 @@ def _pairs(predicted: Any, gold: Any, *, at_least: int = 1) -> tuple[Sequence, S
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} items; pair them")
     if len(gold) < at_least:
         raise ValueError(f"there are {len(gold)} items; it takes at least {at_least}")
+    return predicted, gold
+
+
+def _classes(predicted: Any, gold: Any) -> tuple[Sequence, Sequence]:
+    """Return classes in pairs; a list of scores is none."""
+    predicted, gold = _pairs(predicted, gold)
+    if isinstance(predicted[0], tuple) != isinstance(gold[0], tuple):
+        raise ValueError(
+            f"item 0 is predicted as {predicted[0]!r:.40} and in truth {gold[0]!r:.40}; of scores "
+            "take the argmax first"
+        )
     return predicted, gold
 
 

@@ -7,7 +7,7 @@ is its selectivity. A head follows an antecedent if its strongest weight from a 
 Chapter: what pretraining teaches. Alain & Bengio 2017; Hewitt & Liang 2019; Clark et al. 2019.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,10 +16,12 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_pkg.checks import documents_of_ids, whole_numbers
 from course_pkg.layers.blocks import Trace
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
+from course_pkg.models.loss import nats_per_target
 
 _BATCH_SIZE = 32
 """Texts of one length that are read at once: a matter of memory, not of results."""
@@ -30,11 +32,15 @@ def trace_of(model: GPT | BERT, ids: Sequence[int]) -> Trace:
 
     Args:
         ids: laid out as in pretraining, with what stands before and after a text.
+
+    Raises:
+        ValueError: what is not one list of ids.
     """
     return _trace(model, [ids])
 
 
 def _trace(model: GPT | BERT, rows: Sequence[Sequence[int]]) -> Trace:
+    documents_of_ids(rows, "text")
     trace = Trace()
     with inference(model) as device:
         model.encode(torch.tensor([list(row) for row in rows], device=device), trace=trace)
@@ -51,10 +57,13 @@ def layer_vectors(
         places: of each text, the positions that are asked for.
 
     Raises:
-        ValueError: as many lists of places as texts are needed.
+        ValueError: as many lists of places as texts are needed, and places inside the texts.
     """
+    documents_of_ids(texts, "text")
     if len(texts) != len(places):
         raise ValueError(f"there are {len(texts)} texts and {len(places)} places; pair them")
+    for number, (text, asked) in enumerate(zip(texts, places, strict=True)):
+        _require_places(asked, len(text), f"text {number}")
     found: list[Tensor] = [torch.empty(0)] * len(texts)
     by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     for _, same in groupby(by_length, key=lambda number: len(texts[number])):
@@ -66,6 +75,12 @@ def layer_vectors(
             for row, number in enumerate(some):
                 found[number] = states[:, row, list(places[number])]
     return torch.cat(found, dim=1).cpu()
+
+
+def _require_places(places: Iterable[int], n: int, where: str) -> None:
+    for place in places:
+        if not 0 <= place < n:
+            raise ValueError(f"place is {place}; {where} has {n} tokens, 0 to {n - 1}")
 
 
 def control_labels(
@@ -100,13 +115,17 @@ def fit_probe(
     to centre them as well changes nothing but the number of steps.
 
     Raises:
-        ValueError: as many vectors as labels are needed, and a positive decay.
+        ValueError: as many vectors, without nan, as labels from 0 to n_classes - 1 are needed, and
+            a positive decay.
     """
+    vectors, labels = torch.as_tensor(vectors), torch.as_tensor(labels)
     if len(vectors) != len(labels) or len(labels) == 0:
         raise ValueError(f"there are {len(vectors)} vectors and {len(labels)} labels; pair them")
     if not decay > 0:
         raise ValueError(f"decay is {decay}; it must be positive, or words are learned by heart")
     x = vectors.double()
+    if not bool(x.isfinite().all()):
+        raise ValueError("vectors has a nan or an infinite number; nothing can be fitted to it")
     centre, scale = x.mean(dim=0), x.std(unbiased=False).clamp(min=1e-12)
     x = (x - centre) / scale
     weight = torch.zeros(n_classes, x.shape[1], dtype=torch.float64, requires_grad=True)
@@ -117,7 +136,7 @@ def fit_probe(
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        loss = F.cross_entropy(F.linear(x, weight, bias), labels)
+        loss = nats_per_target(F.linear(x, weight, bias), labels)
         loss = loss + decay / 2 * weight.square().sum()
         loss.backward()
         return loss
@@ -167,6 +186,7 @@ def probe(
     Raises:
         ValueError: `n_train` that leaves nothing to learn from or to score.
     """
+    whole_numbers(n_train=n_train)
     if not 0 < n_train < len(labels):
         raise ValueError(f"n_train is {n_train}; it must be 1 to {len(labels) - 1}")
     shares = []
@@ -196,7 +216,7 @@ def heads_that_follow(
         the share of links for which the strongest weight lies on a right position.
 
     Raises:
-        ValueError: no link.
+        ValueError: no link, or one to a position that the text has not.
     """
     hits, n_links = torch.zeros(()), 0
     for layers, pairs in zip(attention, links, strict=True):
@@ -204,6 +224,7 @@ def heads_that_follow(
         weights.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         strongest = weights.argmax(dim=-1)  # (L, H, T)
         for place, right in pairs:
+            _require_places([place, *right], strongest.shape[-1], "the text")
             hits = hits + torch.isin(strongest[:, :, place], torch.tensor(list(right))).float()
             n_links += 1
     if n_links == 0:

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_pkg.checks import documents_of_ids
 from course_pkg.evaluation import perplexity, token_log_probs
-from course_pkg.layers.inputs import check_documents
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
 from course_pkg.models.inference import inference
@@ -52,7 +52,7 @@ def pseudo_log_probs(
     Raises:
         ValueError: an empty document, or one longer than the context.
     """
-    check_documents(documents)
+    documents_of_ids(documents)
     longest = model.context_length - 2
     for number, document in enumerate(documents):
         if not 1 <= len(document) <= longest:
@@ -135,6 +135,8 @@ def answer_log_probs(
     """
     if len(answers) == 0:
         raise ValueError("answers is empty; there is nothing to choose from")
+    documents_of_ids([prompt], "prompt")
+    documents_of_ids(answers, "answer")
     for number, answer in enumerate(answers):
         limit = model.context_length
         if not 1 <= len(answer) <= (limit or len(answer)):

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
 from course_pkg.decoding.samplers import choose
 from course_pkg.models import LanguageModel
 
@@ -119,7 +120,7 @@ def sample_texts(
     Returns:
         for each row a hypothesis; its log_prob is the model's own, whatever the temperature.
     """
-    _check_max_length(max_length)
+    _check_search(start, max_length)
     texts, ids = start, first_ids
     log_prob = torch.zeros(len(first_ids), dtype=torch.float64)
     is_done = torch.zeros(len(first_ids), dtype=torch.bool)
@@ -174,10 +175,9 @@ def beam_search(
     Returns:
         for each row at most `n_beams` hypotheses, the best score first.
     """
-    _check_max_length(max_length)
-    if n_beams < 1:
-        raise ValueError(f"n_beams is {n_beams}; it must be at least 1")
-    if alpha < 0:
+    _check_search(start, max_length)
+    whole_numbers(n_beams=n_beams)
+    if not alpha >= 0:
         raise ValueError(f"alpha is {alpha}; it must be at least 0")
     B, device = len(first_ids), first_ids.device
     rows = torch.arange(B, device=device).repeat_interleave(n_beams)
@@ -214,6 +214,10 @@ def beam_search(
     return finished
 
 
-def _check_max_length(max_length: int) -> None:
-    if max_length < 1:
-        raise ValueError(f"max_length is {max_length}; it must be at least 1")
+def _check_search(start: Continuation, max_length: int) -> None:
+    if not hasattr(start, "advance"):
+        raise ValueError(
+            f"start is {type(start).__name__}; it must be texts to go on from, such as what a "
+            "model's start() returns"
+        )
+    whole_numbers(max_length=max_length)

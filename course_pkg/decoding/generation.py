@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
 from course_pkg.decoding.samplers import choose, choose_unchecked
 from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache
@@ -69,11 +70,11 @@ def generate(
     if not hasattr(model, "next_log_probs"):
         raise ValueError(
             f"model is {type(model).__name__}, which has no next_log_probs; it must predict the "
-            "next token: models that read a source have `decoding.beam_search`"
+            "next token: what load_pretrained returns has a `model` that does, and models that "
+            "read a source have `decoding.beam_search`"
         )
     check_rows(ids)
-    if n_tokens < 0:
-        raise ValueError(f"n_tokens is {n_tokens}; it must be at least 0")
+    whole_numbers(at_least=0, n_tokens=n_tokens)
     with inference(model):
         finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
         reader = _Reader(model, use_cache)

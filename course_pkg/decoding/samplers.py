@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from course_pkg.checks import whole_numbers
+
 
 def choose(
     log_probs: Float[Tensor, "B V"],
@@ -72,8 +74,10 @@ def _cut(
     top_p: float | int | None,
     min_p: float | int | None,
 ) -> Tensor:
-    if not temperature > 0:
-        raise ValueError(f"temperature is {temperature}; it must be positive here, 0 is greedy")
+    if not isinstance(temperature, int | float) or not temperature > 0:
+        raise ValueError(
+            f"temperature is {temperature!r}; it must be a positive number here, 0 is greedy"
+        )
     # Before the cut: a flatter distribution has a larger nucleus.
     scores = _wide(log_probs) / temperature
     if top_k is not None:
@@ -90,8 +94,7 @@ def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
 
     A `k` above V keeps everything.
     """
-    if k < 1:
-        raise ValueError(f"top_k is {k}; it must be at least 1")
+    whole_numbers(top_k=k)
     kth = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     return scores >= kth
 

@@ -297,7 +297,7 @@ class MultiHeadAttention(nn.Module):
                 "must not change the scores, since that function takes no bias"
             )
         d_head, d_memory = d_model // n_heads, d_memory or d_model
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
+        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.query = nn.Linear(d_model, n_heads * d_head, bias=has_bias)
         self.key = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
         self.value = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
@@ -333,9 +333,15 @@ class MultiHeadAttention(nn.Module):
             trace: a list to which the weights of each head (B, H, T, S) are appended.
 
         Raises:
-            ValueError: for a mask, or positions that change the scores, with a cache of fixed size;
-                or if an `attend` of your own is to be traced, or returns another shape or dtype.
+            ValueError: for an `x` of another shape; for a mask, or positions that change the
+                scores, with a cache of fixed size; or if an `attend` of your own is to be traced,
+                or returns another shape or dtype.
         """
+        if x.dim() != 3 or x.shape[-1] != self.d_model:
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; it must be (batch, positions, d_model), "
+                f"and d_model is {self.d_model}"
+            )
         if mask is not None:
             check_mask(mask)
         if isinstance(cache, FixedKeyValueCache):

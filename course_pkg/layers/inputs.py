@@ -17,6 +17,10 @@ class TokenEmbedding(nn.Embedding):
     the CPU to learn which it is.
     """
 
+    def __init__(self, n: int, d_model: int, what: str = "ids") -> None:
+        super().__init__(n, d_model)
+        self.what = what
+
     def forward(self, ids: Int[Tensor, "*T"]) -> Float[Tensor, "*T D"]:
         """Return a vector for each id.
 
@@ -28,23 +32,8 @@ class TokenEmbedding(nn.Embedding):
         except IndexError as error:
             n = self.num_embeddings
             wrong = ids[(ids < 0) | (ids >= n)]
-            raise ValueError(
-                f"ids has {int(wrong[0])}; the vocabulary has {n} tokens, 0 to {n - 1}"
-            ) from error
-
-
-def check_documents(documents: Sequence[Sequence[int]]) -> None:
-    """Refuse what is not lists of ids: a string, say, or one list in place of several.
-
-    Raises:
-        ValueError: naming the document.
-    """
-    for number, document in enumerate(documents):
-        if isinstance(document, str | int) or getattr(document, "ndim", 1) == 0:
-            raise ValueError(
-                f"document {number} is {document!r:.20}; it must be a list of ids, as a "
-                "tokenizer's encode makes of a text"
-            )
+            there = f"the vocabulary has {n} tokens" if self.what == "ids" else f"there are {n}"
+            raise ValueError(f"{self.what} has {int(wrong[0])}; {there}, 0 to {n - 1}") from error
 
 
 def check_rows(ids: Int[Tensor, "B T"]) -> None:
@@ -64,12 +53,23 @@ def check_rows(ids: Int[Tensor, "B T"]) -> None:
         )
 
 
-def check_lengths(lengths: Int[Tensor, "*N"], n_positions: int) -> None:
-    """Refuse lengths of rows that have less than one real position, or more than there are.
+def check_lengths(lengths: Int[Tensor, "*N"], rows: Sequence[int]) -> None:
+    """Refuse lengths that are not one whole number, of 1 to T, for each of B rows.
+
+    Args:
+        rows: the shape of what they are lengths of; (B, T) are its first two axes.
 
     Raises:
-        ValueError: naming the lengths; on a GPU they are not looked at.
+        ValueError: naming the lengths; on a GPU their values are not looked at.
     """
+    if not isinstance(lengths, Tensor):
+        raise ValueError(f"lengths is {type(lengths).__name__}; it must be a tensor")
+    n_rows, n_positions = rows[0], rows[1]
+    if lengths.is_floating_point() or lengths.shape != (n_rows,):
+        raise ValueError(
+            f"lengths is {lengths.dtype} of shape {tuple(lengths.shape)}; it must hold one whole "
+            f"number for each of {n_rows} rows"
+        )
     if lengths.device.type != "cpu":
         return
     if not bool(((lengths >= 1) & (lengths <= n_positions)).all()):
@@ -77,3 +77,15 @@ def check_lengths(lengths: Int[Tensor, "*N"], n_positions: int) -> None:
             f"lengths is {lengths.tolist()}; each must be 1 to {n_positions}, the number of "
             "positions"
         )
+
+
+def check_batches(source_ids: Int[Tensor, "B S"], ids: Int[Tensor, "B T"]) -> None:
+    """Refuse what is not rows of ids, and a source and a target of different numbers of rows.
+
+    Raises:
+        ValueError: naming shape, type or both numbers.
+    """
+    check_rows(source_ids)
+    check_rows(ids)
+    if len(source_ids) != len(ids):
+        raise ValueError(f"ids has {len(ids)} rows; source_ids has {len(source_ids)}: pair them")

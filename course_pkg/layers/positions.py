@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
+
 
 class AttentionPositions(nn.Module):
     """What a scheme may do inside attention; a scheme overrides what it needs.
@@ -82,12 +84,14 @@ class LearnedPositions(nn.Module):
         CPU would have to wait for the GPU.
 
         Raises:
-            ValueError: if the last position has no vector.
+            ValueError: if the first or the last position has no vector.
         """
         if isinstance(offset, Tensor):
             added: Tensor = self.table(offset + torch.arange(x.shape[1], device=x.device))
             return x + added
         end, context_length = offset + x.shape[1], self.table.num_embeddings
+        if offset < 0:
+            raise ValueError(f"offset is {offset}; positions are counted from 0")
         if end > context_length:
             raise ValueError(f"the input reaches position {end}; it must end by {context_length}")
         return x + self.table.weight[offset:end]
@@ -102,6 +106,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
+        whole_numbers(d_model=d_model)
         if d_model % 2:
             raise ValueError(f"d_model is {d_model}; it must be even: each wave is a pair")
         self.d_model = d_model
@@ -131,6 +136,7 @@ class RotaryPositions(AttentionPositions):
 
     def __init__(self, d_head: int, base: float = 10_000.0) -> None:
         super().__init__()
+        whole_numbers(d_head=d_head)
         if d_head % 2:
             raise ValueError(f"d_head is {d_head}; it must be even: entries turn in pairs")
         self.d_head, self.base = d_head, base
@@ -168,6 +174,7 @@ class ALiBi(AttentionPositions):
 
     def __init__(self, n_heads: int) -> None:
         super().__init__()
+        whole_numbers(n_heads=n_heads)
         self.n_heads = n_heads
 
     def bias(

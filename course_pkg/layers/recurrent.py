@@ -191,7 +191,7 @@ class RecurrentStack(nn.Module):
             state: after the last real position, in each layer and direction.
         """
         if lengths is not None:
-            check_lengths(lengths, inputs.shape[1])
+            check_lengths(lengths, inputs.shape)
         state = self.initial_state(len(inputs)) if state is None else state
         run = self._run_kernel if self.fused else self._run_loop
         return run(inputs, state, lengths)

@@ -10,6 +10,7 @@ Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Reimers and Gurev
 2022.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,8 +19,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.checks import whole_numbers
 from course_pkg.layers.attention import padding_mask
-from course_pkg.layers.inputs import check_lengths
+from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
@@ -45,13 +47,19 @@ class Features(nn.Module):
             model and task: choose on validation data.
 
     Raises:
-        ValueError: if pooling is not one of `POOLINGS`, or a frozen backbone has LoRA layers.
+        ValueError: if the backbone is another model, pooling is not one of `POOLINGS`, or a frozen
+            backbone has LoRA layers.
     """
 
     def __init__(
         self, backbone: Backbone, *, is_frozen: bool = False, pooling: str = "summary"
     ) -> None:
         super().__init__()
+        if not isinstance(backbone, GPT | BERT):
+            raise ValueError(
+                f"backbone is {type(backbone).__name__}; it must be a GPT or a BERT, such as the "
+                "model of what load_pretrained returns"
+            )
         if pooling not in POOLINGS:
             raise ValueError(f"pooling is {pooling!r}; it must be one of {POOLINGS}")
         self.backbone, self.is_frozen, self.pooling = backbone, is_frozen, pooling
@@ -81,7 +89,8 @@ class Features(nn.Module):
         Raises:
             ValueError: if a GPT is given segments.
         """
-        check_lengths(lengths, ids.shape[1])
+        check_rows(ids)
+        check_lengths(lengths, ids.shape)
         if isinstance(self.backbone, BERT):
             mask = padding_mask(lengths, ids.shape[1]).squeeze(1)
             return self.backbone.encode(ids, segments, mask)
@@ -210,6 +219,11 @@ class MultipleChoice(nn.Module):
         targets: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the candidates; the loss is in nats per question."""
+        if ids.dim() != 3 or lengths.shape != ids.shape[:2]:
+            raise ValueError(
+                f"ids has shape {tuple(ids.shape)} and lengths {tuple(lengths.shape)}; they must "
+                "be (questions, candidates, positions) and (questions, candidates)"
+            )
         vectors = self.features.of_text(ids.flatten(0, 1), lengths.flatten())
         logits = self.output(self.dropout(vectors)).view(ids.shape[:2])
         return logits, None if targets is None else nats_per_target(logits, targets)
@@ -221,8 +235,7 @@ def new_head(d_model: int, n_outputs: int, generator: torch.Generator | None = N
     Raises:
         ValueError: if n_outputs is below 1.
     """
-    if n_outputs < 1:
-        raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
+    whole_numbers(n_outputs=n_outputs)
     head = nn.Linear(d_model, n_outputs)
     nn.init.normal_(head.weight, std=0.02, generator=generator)
     nn.init.zeros_(head.bias)
@@ -238,8 +251,7 @@ def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = No
     Raises:
         ValueError: if n_tokens is below 1.
     """
-    if n_tokens < 1:
-        raise ValueError(f"n_tokens is {n_tokens}; it must be at least 1")
+    whole_numbers(n_tokens=n_tokens)
     first = model.vocab_size
     tables: list[nn.Embedding | nn.Linear] = [model.embedding]
     if model.unembedding is not None:
@@ -269,6 +281,9 @@ class LoRALinear(nn.Module):
         self, linear: nn.Linear, rank: int, alpha: float, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
+        whole_numbers(rank=rank)
+        if not 0 < alpha < math.inf:
+            raise ValueError(f"alpha is {alpha}; it must be positive and finite")
         if not 1 <= rank <= min(linear.in_features, linear.out_features):
             raise ValueError(
                 f"rank is {rank}; for a layer from {linear.in_features} to "
@@ -298,7 +313,7 @@ def add_lora(
     rank: int = 8,
     alpha: float = 16.0,
     *,
-    targets: Sequence[str] = ("attention.query", "attention.value"),
+    targets: str | Sequence[str] = ("attention.query", "attention.value"),
     generator: torch.Generator | None = None,
 ) -> list[nn.Parameter]:
     """Freeze a model and put a thin trainable layer beside some of its linear layers, in place.
@@ -314,6 +329,7 @@ def add_lora(
     Raises:
         ValueError: if a target names no linear layer of the model, or one adapted already.
     """
+    targets = (targets,) if isinstance(targets, str) else targets
     chosen = {
         name: module
         for name, module in model.named_modules()

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.checks import equal_shapes, whole_numbers
 from course_pkg.layers.blocks import ACTIVATIONS, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models import IGNORE
@@ -26,6 +27,7 @@ from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
 from course_pkg.models.transformer_config import (
     TransformerConfig,
+    check_config,
     classic,
     config_norm,
     embedding_positions,
@@ -106,11 +108,13 @@ class BERT(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        check_config(config)
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         norm = norm or config_norm(config, eps=NORM_EPS, fused=fused)
         self.embedding = TokenEmbedding(V, D)
-        self.segment_embedding = nn.Embedding(n_segments, D)
+        whole_numbers(n_segments=n_segments)
+        self.segment_embedding = TokenEmbedding(n_segments, D, what="segments")
         self.positions = embedding_positions(config)
         self.embedding_norm = norm(D)
         self.dropout = nn.Dropout(dropout)
@@ -146,8 +150,13 @@ class BERT(nn.Module):
             segments: 0 or 1 for the side of a pair that a token is on; None for one segment.
             mask: False at padding, to which nobody attends; None if there is none.
             trace: where hidden states and attention weights are noted, if at all.
+
+        Raises:
+            ValueError: if segments or mask have another shape than ids, or there is no such side.
         """
-        mask = None if mask is None else mask.unsqueeze(1)
+        if mask is not None:
+            equal_shapes(ids=ids, mask=mask)
+            mask = mask.unsqueeze(1)
         out: Tensor = self.stack(self.embed(ids, segments), mask=mask, trace=trace)
         return out
 
@@ -159,7 +168,9 @@ class BERT(nn.Module):
         x = self.embedding(ids)
         if self.positions is not None:
             x = self.positions(x)
-        x = x + self.segment_embedding(torch.zeros_like(ids) if segments is None else segments)
+        segments = torch.zeros_like(ids) if segments is None else segments
+        equal_shapes(ids=ids, segments=segments)
+        x = x + self.segment_embedding(segments)
         out: Tensor = self.dropout(self.embedding_norm(x))
         return out
 

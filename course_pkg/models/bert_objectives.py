@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.checks import equal_shapes
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss
 from course_pkg.models.loss import nats_per_target
@@ -202,7 +203,11 @@ class PermutationLoss(nn.Module):
                 the first tokens are guessed from next to nothing.
             segments: as for BERT, as is `mask`.
             mask: False at padding.
+
+        Raises:
+            ValueError: if there is not one rank for each place.
         """
+        equal_shapes(ids=ids, ranks=ranks)
         model, T = self.model, ids.shape[1]
         masked = torch.full_like(ids, self.mask_id)
         x = torch.cat([model.embed(ids, segments), model.embed(masked, segments)], dim=1)

@@ -19,7 +19,12 @@ from course_pkg.layers.blocks import BlockCache, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer import Stack
-from course_pkg.models.transformer_config import TransformerConfig, classic, embedding_positions
+from course_pkg.models.transformer_config import (
+    TransformerConfig,
+    check_config,
+    classic,
+    embedding_positions,
+)
 
 
 class GPT(nn.Module):
@@ -60,6 +65,7 @@ class GPT(nn.Module):
         super().__init__()
         if not init_std > 0:
             raise ValueError(f"init_std is {init_std}; it must be positive")
+        check_config(config)
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         self.embedding = TokenEmbedding(V, D)

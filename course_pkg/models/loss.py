@@ -5,10 +5,33 @@ Chapter: fixed-window models.
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_pkg.models import IGNORE
+
+
+def log_prob_of_targets(
+    log_probs: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]
+) -> tuple[Float[Tensor, "*N"], Bool[Tensor, "*N"]]:
+    """Pick each target's log probability, 0 where it is IGNORE; say also where it is not.
+
+    Raises:
+        ValueError: as `nats_per_target`.
+    """
+    check_targets(log_probs, targets)
+    is_target = targets != IGNORE
+    places = targets.where(is_target, 0).unsqueeze(-1)
+    try:
+        chosen = log_probs.gather(-1, places).squeeze(-1)
+    except RuntimeError as error:
+        raise ValueError(_wrong_target(targets, log_probs.shape[-1])) from error
+    return chosen.where(is_target, 0.0), is_target
+
+
+def _wrong_target(targets: Tensor, n_classes: int) -> str:
+    wrong = targets[(targets != IGNORE) & ((targets < 0) | (targets >= n_classes))]
+    return f"targets has {int(wrong[0])}; it must be 0 to {n_classes - 1} or {IGNORE}, IGNORE"
 
 
 def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> Float[Tensor, ""]:
@@ -30,10 +53,7 @@ def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -
     try:
         total = F.cross_entropy(wide, targets, ignore_index=IGNORE, reduction="sum")
     except IndexError as error:
-        wrong = targets[(targets != IGNORE) & ((targets < 0) | (targets >= n_classes))]
-        raise ValueError(
-            f"targets has {int(wrong[0])}; it must be 0 to {n_classes - 1} or {IGNORE}, IGNORE"
-        ) from error
+        raise ValueError(_wrong_target(targets, n_classes)) from error
     return total / (targets != IGNORE).sum().clamp(min=1)
 
 
@@ -43,6 +63,8 @@ def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> 
     Raises:
         ValueError: naming the shape or type.
     """
+    if not isinstance(targets, Tensor):
+        raise ValueError(f"targets is {type(targets).__name__}; it must be a tensor")
     if targets.shape != logits.shape[:-1]:
         raise ValueError(
             f"targets has shape {tuple(targets.shape)}; the logits call for "

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_pkg.layers.attention import masked_softmax, padding_mask
-from course_pkg.layers.inputs import TokenEmbedding, check_rows
+from course_pkg.layers.inputs import TokenEmbedding, check_batches, check_rows
 from course_pkg.layers.recurrent import (
     Cell,
     LSTMCell,
@@ -168,6 +168,7 @@ class Seq2Seq(nn.Module):
             logits: position t scores the token after `ids[:, t]`.
             loss: mean nats per target up to and with its eos, or None without targets.
         """
+        check_batches(source_ids, ids)
         memory = self.encode(source_ids, source_lengths)
         logits, _, _ = self.decode(memory, memory.state, ids)
         if targets is None:

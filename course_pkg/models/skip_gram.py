@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import documents_of_ids, whole_numbers
 from course_pkg.layers.inputs import TokenEmbedding
 from course_pkg.models import IGNORE
 
@@ -42,8 +43,8 @@ class SkipGram(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if n_negative < 1:
-            raise ValueError(f"n_negative is {n_negative}; it must be at least 1")
+        whole_numbers(d_embedding=d_embedding, n_negative=n_negative)
+        counts = _counts(counts)
         self.vocab_size, self.n_negative = len(counts), n_negative
         self.embedding = TokenEmbedding(len(counts), d_embedding)  # v, which is kept
         self.context = TokenEmbedding(len(counts), d_embedding)  # u
@@ -86,6 +87,13 @@ class SkipGram(nn.Module):
         return scores, losses.where(is_pair, 0.0).sum() / is_pair.sum().clamp(min=1)
 
 
+def _counts(counts: Int[Tensor, " V"]) -> Int[Tensor, " V"]:
+    counts = torch.as_tensor(counts)
+    if bool((counts < 0).any()) or not bool((counts > 0).any()):
+        raise ValueError("counts must not be negative, and of some id above 0")
+    return counts
+
+
 def skip_gram_pairs(
     documents: list[list[int]],
     window: int,
@@ -107,8 +115,8 @@ def skip_gram_pairs(
     Raises:
         ValueError: a window below 1, or documents without any pair.
     """
-    if window < 1:
-        raise ValueError(f"window is {window}; it must be at least 1")
+    whole_numbers(window=window)
+    documents_of_ids(documents)
     pairs = []
     for document in documents:
         ids = torch.tensor(document, dtype=torch.int64)
@@ -133,6 +141,12 @@ def keep_probabilities(counts: Int[Tensor, " V"], threshold: float = 1e-3) -> Fl
     Args:
         counts: how often each id occurs.
         threshold: share of the text above which a word is dropped at times; 1e-5 for large texts.
+
+    Raises:
+        ValueError: no count above 0, or a threshold that is not positive.
     """
+    if not threshold > 0:
+        raise ValueError(f"threshold is {threshold}; it must be positive")
+    counts = _counts(counts)
     share = counts.double() / counts.sum()
     return (threshold / share).sqrt().clamp(max=1.0)

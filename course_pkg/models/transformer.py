@@ -23,10 +23,11 @@ from course_pkg.layers.blocks import (
     BlockCache,
     Trace,
 )
-from course_pkg.layers.inputs import TokenEmbedding, check_lengths, check_rows
+from course_pkg.layers.inputs import TokenEmbedding, check_batches, check_lengths, check_rows
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.transformer_config import (
     TransformerConfig,
+    check_config,
     classic,
     config_norm,
     embedding_positions,
@@ -149,6 +150,7 @@ class EncoderDecoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        check_config(config)
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length
         # Tied, all three tables are one (sec. 3.4): the other two are not even made.
@@ -195,7 +197,7 @@ class EncoderDecoder(nn.Module):
         check_rows(source_ids)
         mask = None
         if source_lengths is not None:
-            check_lengths(source_lengths, source_ids.shape[1])
+            check_lengths(source_lengths, source_ids.shape)
             mask = padding_mask(source_lengths, source_ids.shape[1])
         x = self.embedding(source_ids)
         if self.source_positions is not None:
@@ -251,6 +253,7 @@ class EncoderDecoder(nn.Module):
             logits: unnormalised natural-log scores of the token after each of `ids`.
             loss: mean nats per target that is not IGNORE, or None without targets.
         """
+        check_batches(source_ids, ids)
         memory, memory_mask = self.encode(source_ids, source_lengths, trace=trace)
         logits = self.decode(memory, memory_mask, ids, trace=trace)
         if targets is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import (
     ACTIVATIONS,
@@ -85,9 +86,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
-        for name in sizes:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        whole_numbers(**{name: getattr(self, name) for name in sizes})
         choices = {
             "positions": ("none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS),
             "norm": NORMS,
@@ -123,6 +122,19 @@ class TransformerConfig:
     def d_head(self) -> int:
         """Width of one head, K."""
         return self.d_model // self.n_heads
+
+
+def check_config(config: object) -> None:
+    """Refuse what is no structure, such as a size on its own.
+
+    Raises:
+        ValueError: naming its type.
+    """
+    if not isinstance(config, TransformerConfig):
+        raise ValueError(
+            f"config is {type(config).__name__}; it must be a TransformerConfig, such as "
+            "gpt_tiny(vocab_size) makes"
+        )
 
 
 def classic(

@@ -12,7 +12,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from course_pkg.checks import equal_shapes
+from course_pkg.layers.inputs import check_lengths
 from course_pkg.models import IGNORE
+from course_pkg.models.loss import check_targets, log_prob_of_targets
 
 
 def cross_entropy(
@@ -25,10 +28,15 @@ def cross_entropy(
 
     Args:
         label_smoothing: share of each target that is spread evenly over V (Szegedy et al. 2016).
+
+    Raises:
+        ValueError: if there is not one target for each row, a target is no class, or the share is
+            none.
     """
-    is_target = targets != IGNORE
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing is {label_smoothing}; it must be 0 to 1")
     log_probs = logits - logits.logsumexp(dim=-1, keepdim=True)
-    chosen = log_probs.gather(-1, targets.where(is_target, 0).unsqueeze(-1)).squeeze(-1)
+    chosen, is_target = log_prob_of_targets(log_probs, targets)
     surprise = -(1 - label_smoothing) * chosen - label_smoothing * log_probs.mean(dim=-1)
     return surprise.where(is_target, 0.0).sum() / is_target.sum().clamp(min=1)
 
@@ -36,10 +44,13 @@ def cross_entropy(
 def target_log_prob(
     logits: Float[Tensor, "B T V"], targets: Int[Tensor, "B T"]
 ) -> Float[Tensor, " B"]:
-    """Return the log probability (nats) of each row's targets as a whole: a sum, not a mean."""
-    is_target = targets != IGNORE
-    chosen = logits.log_softmax(dim=-1).gather(-1, targets.where(is_target, 0).unsqueeze(-1))
-    return chosen.squeeze(-1).where(is_target, 0.0).sum(dim=-1)
+    """Return the log probability (nats) of each row's targets as a whole: a sum, not a mean.
+
+    Raises:
+        ValueError: as `cross_entropy`.
+    """
+    chosen, _ = log_prob_of_targets(logits.log_softmax(dim=-1), targets)
+    return chosen.sum(dim=-1)
 
 
 def reply_targets(
@@ -54,13 +65,13 @@ def reply_targets(
     Raises:
         ValueError: if a row has no prompt or no reply.
     """
+    equal_shapes(lengths=lengths, prompt_lengths=prompt_lengths)
+    check_lengths(lengths, ids.shape)
     if bool((prompt_lengths < 1).any()) or bool((prompt_lengths >= lengths).any()):
         raise ValueError(
             f"prompt_lengths is {prompt_lengths.tolist()} with lengths {lengths.tolist()}; "
             "each prompt needs a token and each reply needs one after it"
         )
-    if bool((lengths > ids.shape[1]).any()):
-        raise ValueError(f"lengths is {lengths.tolist()}; ids has {ids.shape[1]} positions")
     position = torch.arange(1, ids.shape[1] + 1, device=ids.device)  # of the token predicted at t
     is_reply = (position >= prompt_lengths[:, None]) & (position < lengths[:, None])
     following = torch.cat([ids[:, 1:], ids.new_full((len(ids), 1), IGNORE)], dim=1)
@@ -83,7 +94,13 @@ def preference_loss(
 
     Returns:
         the mean loss in nats per pair, and for each pair whether the chosen reply has more.
+
+    Raises:
+        ValueError: if there are not as many of both, or none.
     """
+    equal_shapes(chosen=chosen, rejected=rejected)
+    if chosen.numel() == 0:
+        raise ValueError("chosen is empty; there must be a pair to learn from")
     margin = chosen - rejected
     return -F.logsigmoid(margin).mean(), margin > 0
 
@@ -111,10 +128,16 @@ def dpo_loss(
         more than the reference does.
 
     Raises:
-        ValueError: if beta is not positive.
+        ValueError: if beta is not positive, or the four are not of one shape.
     """
     if not beta > 0:
         raise ValueError(f"beta is {beta}; it must be positive")
+    equal_shapes(
+        policy_chosen=policy_chosen,
+        policy_rejected=policy_rejected,
+        reference_chosen=reference_chosen,
+        reference_rejected=reference_rejected,
+    )
     return preference_loss(
         beta * (policy_chosen - reference_chosen), beta * (policy_rejected - reference_rejected)
     )
@@ -132,10 +155,12 @@ def distillation_loss(
     that have a target. The square keeps gradients comparable when the temperature changes.
 
     Raises:
-        ValueError: if temperature is not positive.
+        ValueError: if temperature is not positive, or the two score other tokens or positions.
     """
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}; it must be positive")
+    equal_shapes(student_logits=student_logits, teacher_logits=teacher_logits)
+    check_targets(student_logits, targets)
     is_target = targets != IGNORE
     student = (student_logits / temperature).log_softmax(dim=-1)
     teacher = (teacher_logits / temperature).log_softmax(dim=-1)

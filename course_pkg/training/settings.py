@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from course_pkg.checks import whole_numbers
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
 
@@ -63,9 +64,8 @@ class TrainerConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("n_steps", "n_accumulate", "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        whole = ("n_steps", "n_accumulate", "log_every")
+        whole_numbers(**{name: getattr(self, name) for name in whole})
         if self.weight_decay is None:
             object.__setattr__(self, "weight_decay", optim.default_decay(self.optimizer))
         if self.checkpoint_every is None:  # chosen here, so that nobody is told off for a default
@@ -73,6 +73,10 @@ class TrainerConfig:
             object.__setattr__(self, "checkpoint_every", every)
         if not self.lr > 0:
             raise ValueError(f"lr is {self.lr}; it must be positive")
+        if not self.weight_decay >= 0:
+            raise ValueError(f"weight_decay is {self.weight_decay}; it must not be negative")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise ValueError(f"clip_norm is {self.clip_norm}; it must be positive, or None")
         if not 0 <= self.beta2 < 1:
             raise ValueError(f"beta2 is {self.beta2}; it must be at least 0 and below 1")
         if not self.spike_factor > 1:

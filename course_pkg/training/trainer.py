@@ -52,7 +52,8 @@ class Trainer:
         learning_rate: your own schedule, in place of the config's.
 
     Raises:
-        ValueError: if the model has nothing to train, or a given optimizer is to be sharded.
+        ValueError: if the model has nothing to train, the batches end, or a given optimizer is to
+            be sharded.
     """
 
     def __init__(
@@ -72,6 +73,11 @@ class Trainer:
     ):
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
+        if batches is not None and not hasattr(batches, "next_batch"):
+            raise ValueError(
+                f"batches is {type(batches).__name__}; it must go on for ever, as what "
+                "window_batches and example_batches make of data does"
+            )
         forbid_tf32()
         self.model, self.config, self.evaluate = model, config, evaluate
         self.device, self.show_progress = torch.device(device), show_progress

@@ -19,6 +19,7 @@ def task() -> SimpleNamespace:
     labels = ("L", "P")
     return SimpleNamespace(
         labels=labels,
+        n_epochs={25: 1},
         valid=["valid"],
         test=["test"],
         targets=lambda records: [labels.index(r.label) for r in records],

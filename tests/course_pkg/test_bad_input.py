@@ -18,11 +18,19 @@ from course_pkg.evaluation import evaluate
 from course_pkg.layers.attention import MultiHeadAttention, attend, causal_mask, masked_softmax
 from course_pkg.layers.blocks import FeedForward
 from course_pkg.layers.caches import FixedKeyValueCache
-from course_pkg.layers.positions import ALiBi
+from course_pkg.layers.positions import ALiBi, LearnedPositions
 from course_pkg.layers.recurrent import LSTMCell, RecurrentStack
-from course_pkg.model_folders import build_model, load_model, save_model
-from course_pkg.models.adaptation import LoRALinear, TextClassifier, TokenTagger, add_lora
+from course_pkg.model_folders import TrainedModel, build_model, load_model, save_model
+from course_pkg.models.adaptation import (
+    LoRALinear,
+    MultipleChoice,
+    TextClassifier,
+    TokenTagger,
+    add_lora,
+    add_tokens,
+)
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
+from course_pkg.models.bert_objectives import PermutationLoss
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.loss import nats_per_target
 from course_pkg.models.ngram import NGram
@@ -33,14 +41,27 @@ from course_pkg.models.recurrent import (
     TruncatedBPTT,
 )
 from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.skip_gram import SkipGram
 from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.pretrained import load_gpt2, load_pretrained
+from course_pkg.probing import fit_probe, heads_that_follow, layer_vectors, probe, trace_of
 from course_pkg.recipes import Recipe
-from course_pkg.scoring import pseudo_perplexity
-from course_pkg.text.batches import stream_batches, window_batches
+from course_pkg.scoring import answer_log_probs, pseudo_perplexity
+from course_pkg.text.batches import pad_rows, stream_batches, window_batches
+from course_pkg.text.batches.formatting import TaskFormat
+from course_pkg.text.batches.masking import choose_tokens
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.text.stories.requests import Requests
 from course_pkg.text.tokenizers import BytePairTokenizer, CharTokenizer, WordTokenizer
-from course_pkg.training.objectives import reply_targets
+from course_pkg.training.objectives import (
+    cross_entropy,
+    distillation_loss,
+    dpo_loss,
+    preference_loss,
+    reply_targets,
+    target_log_prob,
+)
 from course_pkg.training.optim import make_optimizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
@@ -57,6 +78,10 @@ def as_readers_run_it():
 
 def gpt(**options):
     return GPT(gpt_tiny(V, CONTEXT), **options)
+
+
+def bert(**options):
+    return BERT(bert_tiny(V, CONTEXT), **options)
 
 
 def translator():
@@ -90,13 +115,16 @@ def frozen():
 
 
 X = torch.ones(2, 5, 12)
+ONES = torch.ones(2)
+NAN = float("nan")
+SAME = r"has shape \(.*\); it must have that of (policy_)?chosen, \("
 OVER = IDS + 6  # up to 15
 LANGUAGE_MODELS = {
     "gpt": gpt,
     "window": lambda: FixedWindowLM(V, 2, 3, 4, eos_id=0),
     "recurrent": lambda: RecurrentLM(V, 3, 4),
     "stream": lambda: TruncatedBPTT(RecurrentLM(V, 3, 4), 2),
-    "bert": lambda: BERT(bert_tiny(V, CONTEXT)),
+    "bert": bert,
 }
 
 
@@ -134,19 +162,19 @@ CASES = {
         "input reaches position 9; it must end by 8",
     ),
     "bert: text too long": (
-        lambda: BERT(bert_tiny(V, CONTEXT))(torch.zeros(1, 9, dtype=torch.long)),
+        lambda: bert()(torch.zeros(1, 9, dtype=torch.long)),
         "input reaches position 9; it must end by 8",
     ),
     "bert: mask of numbers": (
-        lambda: BERT(bert_tiny(V, CONTEXT))(IDS, mask=torch.ones(2, 5)),
+        lambda: bert()(IDS, mask=torch.ones(2, 5)),
         r"mask is torch\.float32; it must be bool, True where a query may look",
     ),
     "bert: evaluated as if it could not see the answer": (
-        lambda: evaluate(BERT(bert_tiny(V, CONTEXT)), IDS.tolist(), eos_id=0),
+        lambda: evaluate(bert(), IDS.tolist(), eos_id=0),
         r"model is BERT.*sees the answer: use course_pkg\.scoring\.pseudo_perplexity",
     ),
     "bert: no heads": (
-        lambda: MaskedLMLoss(BERT(bert_tiny(V, CONTEXT), has_heads=False)),
+        lambda: MaskedLMLoss(bert(has_heads=False)),
         "has_heads is False",
     ),
     "translator: source id too large": (
@@ -305,7 +333,7 @@ CASES = {
             (
                 "pseudo-perplexity",
                 lambda documents: pseudo_perplexity(
-                    BERT(bert_tiny(V, CONTEXT)), documents, mask_id=1, first_id=2, last_id=3
+                    bert(), documents, mask_id=1, first_id=2, last_id=3
                 ),
             ),
         )
@@ -316,7 +344,7 @@ CASES = {
         )
     },
     "generate: a BERT": (
-        lambda: generate(BERT(bert_tiny(V, CONTEXT)), IDS, 3),
+        lambda: generate(bert(), IDS, 3),
         "model is BERT, which has no next_log_probs; it must predict the next token",
     ),
     "generate: a translator": (
@@ -368,6 +396,277 @@ CASES = {
         lambda: metrics.error_rate("abc", ["abc"]),
         "'abc' is one string; it must be a list",
     ),
+    **{
+        f"{name}: {what}": (act, message)
+        for name, what, act, message in [
+            (
+                "lora",
+                "rank 2.0",
+                lambda: add_lora(gpt(), rank=2.0),
+                r"rank is 2\.0; .*whole number",
+            ),
+            ("lora", "alpha nan", lambda: add_lora(gpt(), alpha=NAN), "alpha is nan; .*positive"),
+            ("new tokens", "2.5", lambda: add_tokens(gpt(), 2.5), r"n_tokens is 2\.5; .*whole"),
+            (
+                "text classifier",
+                "what load_pretrained returns",
+                lambda: TextClassifier(TrainedModel("gpt", gpt(), None, ""), 2),
+                "backbone is TrainedModel; it must be a GPT or a BERT, such as the model of",
+            ),
+            (
+                "text classifier",
+                "a translator",
+                lambda: TextClassifier(translator(), 2),
+                "backbone is EncoderDecoder; it must be a GPT or a BERT",
+            ),
+            (
+                "text classifier",
+                "2.0 classes",
+                lambda: TextClassifier(gpt(), 2.0),
+                r"n_outputs is 2\.0; it must be a whole number",
+            ),
+            (
+                "text classifier",
+                "lengths in a list",
+                lambda: classifier()(IDS, [5, 5]),
+                "lengths is list; it must be a tensor",
+            ),
+            (
+                "text classifier",
+                "one length for two rows",
+                lambda: classifier()(IDS, lengths(5)),
+                r"lengths is torch\.int64 of shape \(1,\); .*each of 2 rows",
+            ),
+            (
+                "text classifier",
+                "ids in an array",
+                lambda: classifier()(IDS.numpy(), lengths(5, 5)),
+                "ids is ndarray; it must be a tensor of ids",
+            ),
+            (
+                "token tagger",
+                "targets in an array",
+                lambda: TokenTagger(gpt(), 2)(IDS, lengths(5, 5), (IDS % 2).numpy()),
+                "targets is ndarray; it must be a tensor",
+            ),
+            (
+                "multiple choice",
+                "one text for each question",
+                lambda: MultipleChoice(gpt())(IDS, lengths(5, 5)),
+                r"ids has shape \(2, 5\) and lengths \(2,\); .*\(questions, candidates, positions",
+            ),
+            (
+                "bert",
+                "a third segment",
+                lambda: bert()(IDS, segments=IDS * 0 + 2),
+                "segments has 2; there are 2, 0 to 1",
+            ),
+            (
+                "bert",
+                "segments of too few tokens",
+                lambda: bert()(IDS, segments=IDS[:, :4]),
+                r"segments has shape \(2, 4\); it must have that of ids, \(2, 5\)",
+            ),
+            (
+                "bert",
+                "mask of too few tokens",
+                lambda: bert()(IDS, mask=IDS[:, :4] > 0),
+                r"mask has shape \(2, 4\); it must have that of ids, \(2, 5\)",
+            ),
+            (
+                "permutations",
+                "one order for all rows",
+                lambda: PermutationLoss(bert(), mask_id=0)(IDS, IDS[:1], IDS),
+                r"ranks has shape \(1, 5\); it must have that of ids, \(2, 5\)",
+            ),
+            ("gpt", "a size", lambda: GPT(64), "config is int; it must be a TransformerConfig"),
+            (
+                "config",
+                "a width of 64.0",
+                lambda: replace(gpt_tiny(V), d_model=64.0),
+                r"d_model is 64\.0; it must be a whole number, 1 or more",
+            ),
+            (
+                "translator",
+                "fewer targets than sources",
+                lambda: translator()(IDS, IDS[:1]),
+                "ids has 1 rows; source_ids has 2: pair them",
+            ),
+            (
+                "seq2seq",
+                "fewer targets than sources",
+                lambda: seq2seq()(IDS, IDS[:1]),
+                "ids has 1 rows; source_ids has 2: pair them",
+            ),
+            (
+                "attention",
+                "another width",
+                lambda: attention()(X[..., :10]),
+                r"x has shape \(2, 5, 10\); it must be .* d_model is 12",
+            ),
+            ("alibi", "no heads", lambda: ALiBi(0), "n_heads is 0; it must be at least 1"),
+            ("positions", "-1", lambda: LearnedPositions(8, 12)(X, -1), "offset is -1; positions"),
+            ("preferences", "two and two", lambda: preference_loss(ONES[:, None], ONES), SAME),
+            ("preferences", "none", lambda: preference_loss(ONES[:0], ONES[:0]), "chosen is empty"),
+            ("dpo", "by token", lambda: dpo_loss(ONES, X[0], ONES, X[0]), SAME),
+            (
+                "log prob of a reply",
+                "too few targets",
+                lambda: target_log_prob(torch.ones(2, 5, V), IDS[:, :4]),
+                r"targets has shape \(2, 4\); the logits call for \(2, 5\)",
+            ),
+            (
+                "log prob of a reply",
+                "a target too large",
+                lambda: target_log_prob(torch.ones(2, 5, V), OVER),
+                "targets has 1[1-5]; it must be 0 to 10",
+            ),
+            (
+                "cross-entropy",
+                "smoothing of 1.5",
+                lambda: cross_entropy(torch.ones(2, 5, V), IDS, 1.5),
+                r"label_smoothing is 1\.5; it must be 0 to 1",
+            ),
+            (
+                "distillation",
+                "a teacher of one row",
+                lambda: distillation_loss(torch.ones(2, 5, V), torch.ones(1, 5, V), IDS),
+                r"teacher_logits has shape \(1, 5, 11\); .*student_logits",
+            ),
+            (
+                "reply",
+                "one length for two rows",
+                lambda: reply_targets(IDS, lengths(2), lengths(5)),
+                r"lengths is .*shape \(1,\); .*each of 2 rows",
+            ),
+            (
+                "probe",
+                "a class too large",
+                lambda: fit_probe(X[0], IDS[0], 2),
+                "targets has [3459]",
+            ),
+            (
+                "probe",
+                "nan",
+                lambda: fit_probe(X[0] * NAN, IDS[0] % 2, 2),
+                "vectors has a nan or an infinite number",
+            ),
+            (
+                "probe",
+                "a share to learn from",
+                lambda: probe(X[0], IDS[0] % 2, "abcde", n_train=0.8),
+                r"n_train is 0\.8; it must be a whole number",
+            ),
+            (
+                "vectors of tokens",
+                "beyond the text",
+                lambda: layer_vectors(gpt(), [[1, 2]], [[5]]),
+                "place is 5; text 0 has 2 tokens, 0 to 1",
+            ),
+            (
+                "heads",
+                "beyond the text",
+                lambda: heads_that_follow([trace_of(bert(), [1, 2]).attention], [[(7, [0])]]),
+                "place is 7; the text has 2 tokens",
+            ),
+            (
+                "answers",
+                "a prompt that is a string",
+                lambda: answer_log_probs(gpt(), "Who?", [[1], [2]], eos_id=0),
+                r"prompt 0 is 'Who\?'; it must be a list of ids",
+            ),
+            (
+                "answers",
+                "one list of ids",
+                lambda: answer_log_probs(gpt(), [1, 2], [3, 4], eos_id=0),
+                "answer 0 is 3; it must be a list of ids",
+            ),
+            (
+                "frame of a task",
+                "a text that is a string",
+                lambda: TaskFormat(start=1, delim=2, extract=3, max_length=16).single("film"),
+                "text 0 is 'film'; it must be a list of ids",
+            ),
+            (
+                "masking",
+                "ids",
+                lambda: choose_tokens(IDS, 0.15, torch.Generator()),
+                r"may_mask is torch\.int64; it must be bool",
+            ),
+            ("rows", "none", lambda: pad_rows([], 0), "n_rows is 0; it must be at least 1"),
+            ("rows", "strings", lambda: pad_rows(["ab"], 0), "row 0 is 'ab'; it must be a list"),
+            (
+                "generate",
+                "half a token",
+                lambda: generate(gpt(), IDS, 3.5),
+                r"n_tokens is 3\.5; it must be a whole number, 0 or more",
+            ),
+            (
+                "generate",
+                "a temperature in words",
+                lambda: generate(gpt(), IDS, 3, temperature="hot"),
+                "temperature is 'hot'; it must be a positive number",
+            ),
+            (
+                "generate",
+                "half a token to choose among",
+                lambda: generate(gpt(), IDS, 3, top_k=2.5),
+                r"top_k is 2\.5; it must be a whole number",
+            ),
+            (
+                "beam search",
+                "a source",
+                lambda: beam_search(IDS, IDS[:, 0], eos_id=0, max_length=3, n_beams=2),
+                "start is Tensor; it must be texts to go on from",
+            ),
+            (
+                "beam search",
+                "a penalty that is nan",
+                lambda: beam_search(
+                    seq2seq().eval().start(IDS),
+                    IDS[:, 0],
+                    eos_id=0,
+                    max_length=3,
+                    n_beams=2,
+                    alpha=NAN,
+                ),
+                "alpha is nan; it must be at least 0",
+            ),
+            ("skip-gram", "no count", lambda: SkipGram([0, 0], 4), "counts must not be negative"),
+            ("settings", "10.5 steps", lambda: TrainerConfig(n_steps=10.5), r"n_steps is 10\.5"),
+            (
+                "settings",
+                "a negative decay",
+                lambda: TrainerConfig(n_steps=1, weight_decay=-1.0),
+                r"weight_decay is -1\.0; it must not be negative",
+            ),
+            (
+                "settings",
+                "a negative length",
+                lambda: TrainerConfig(n_steps=1, clip_norm=-1.0),
+                r"clip_norm is -1\.0; it must be positive, or None",
+            ),
+            (
+                "trainer",
+                "a list of batches",
+                lambda: Trainer(gpt(), [IDS], TrainerConfig(n_steps=1)),
+                "batches is list; it must go on for ever, as what window_batches",
+            ),
+            (
+                "requests",
+                "a reply that is a string",
+                lambda: Requests(StoryGrammar()).judge(None, "Once upon a time"),
+                "reply is 'Once upon a time', one string; it must be a list of words",
+            ),
+            (
+                "accuracy",
+                "scores",
+                lambda: metrics.accuracy(X[0, :2], [0, 1]),
+                r"item 0 is predicted as \(1\.0, .* take the argmax first",
+            ),
+            ("ranks", "nan", lambda: metrics.spearman([1, NAN], [1, 2]), "an item is nan"),
+        ]
+    },
     "accuracy: not in pairs": (lambda: metrics.accuracy([1], [1, 2]), "1 predictions for 2 items"),
 }
 

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from course_pkg.layers.inputs import check_documents
+from course_pkg.checks import documents_of_ids
 
 IntArray = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ def document_stream(documents: Sequence[Sequence[int]], vocab_size: int, eos_id:
     """
     if not 0 <= eos_id < vocab_size:
         raise ValueError(f"eos_id is {eos_id}; it must be at least 0 and below {vocab_size}")
-    check_documents(documents)
+    documents_of_ids(documents)
     if len(documents) == 0:
         raise ValueError("documents is empty; counting needs at least one document")
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_pkg.checks import documents_of_ids, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100
@@ -131,12 +132,6 @@ def _require_stream(ids: object) -> None:
         )
 
 
-def _require_positive(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if number < 1:
-            raise ValueError(f"{name} is {number}; it must be at least 1")
-
-
 def window_batches(
     ids: Int[Tensor, " N"] | TokenFile,
     context_length: int,
@@ -155,7 +150,7 @@ def window_batches(
         {'ids': tensor([[5, 3, 8]]), 'targets': tensor([[3, 8, 1]])}
     """
     _require_stream(ids)
-    _require_positive(n_targets=len(ids) - 1, context_length=context_length, batch_size=batch_size)
+    whole_numbers(n_targets=len(ids) - 1, context_length=context_length, batch_size=batch_size)
     n_targets = len(ids) - 1
     length = min(context_length, n_targets)
     n_windows = -(-n_targets // length)
@@ -217,7 +212,7 @@ def stream_batches(
     """
     _require_stream(ids)
     n_targets = len(ids) - 1
-    _require_positive(length=length)
+    whole_numbers(length=length)
     if not 1 <= batch_size <= n_targets:
         raise ValueError(f"batch_size is {batch_size}; it must be 1 to {n_targets}, the targets")
     sizes = torch.full((batch_size,), n_targets // batch_size)
@@ -263,7 +258,7 @@ def example_batches(
         >>> example_batches([[4, 5], [6]], collate, 2, seed=1).next_batch()["ids"].shape
         torch.Size([2, 3])
     """
-    _require_positive(batch_size=batch_size, n_examples=len(examples))
+    whole_numbers(batch_size=batch_size, n_examples=len(examples))
     if lengths is not None and len(lengths) != len(examples):
         raise ValueError(f"lengths has {len(lengths)} entries for {len(examples)} examples")
 
@@ -289,10 +284,15 @@ def pad_rows(
     Args:
         value: fills the places after a row's end.
 
+    Raises:
+        ValueError: without rows, or of what is not lists of ids.
+
     Example:
         >>> pad_rows([[4, 5], [6]], 0)[0].tolist()
         [[4, 5], [6, 0]]
     """
+    documents_of_ids(rows, "row")
+    whole_numbers(n_rows=len(rows))
     lengths = torch.tensor([len(row) for row in rows])
     longest = int(lengths.max())
     filled = [[*row, *[value] * (longest - len(row))] for row in rows]

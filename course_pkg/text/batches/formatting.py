@@ -8,6 +8,8 @@ Chapter: fine-tuning. Radford et al. 2018, figure 1.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from course_pkg.checks import documents_of_ids, whole_numbers
+
 
 @dataclass(frozen=True)
 class TaskFormat:
@@ -33,8 +35,7 @@ class TaskFormat:
         ids = (self.start, self.delim, self.extract)
         if len(set(ids)) < 3:
             raise ValueError(f"start, delim and extract are {ids}; they must differ")
-        if self.max_length < 5:
-            raise ValueError(f"max_length is {self.max_length}; it must be at least 5")
+        whole_numbers(at_least=5, max_length=self.max_length)
 
     def single(self, text: Sequence[int]) -> list[int]:
         """Frame one text, to be classified."""
@@ -67,6 +68,7 @@ def shorten(texts: Sequence[Sequence[int]], n_tokens: int) -> list[list[int]]:
         >>> shorten([[1, 2, 3, 4, 5], [6, 7]], 5)
         [[1, 2, 3], [6, 7]]
     """
+    documents_of_ids(texts, "text")
     lengths = [len(text) for text in texts]
     while sum(lengths) > n_tokens:
         longest = max(range(len(texts)), key=lambda place: (lengths[place], place))

@@ -29,6 +29,7 @@ def choose_tokens(
         may_mask: False at special tokens and padding, which are never chosen.
     """
     _require_rate(rate)
+    _require_mask(may_mask)
     return may_mask & (torch.rand(may_mask.shape, generator=generator) < rate)
 
 
@@ -43,6 +44,7 @@ def choose_words(
     A word's other pieces would give the masked one away: Cui et al. 2019.
     """
     _require_rate(rate)
+    _require_mask(may_mask)
     # A token belongs to the last word that started; a draw for each word, looked up by its tokens.
     word = is_word_start.long().cumsum(dim=1)  # 0 before the first start
     draws = torch.rand((len(word), word.shape[1] + 1), generator=generator)
@@ -76,6 +78,7 @@ def choose_spans(
     not suffice it is shortened. Joshi et al. 2020, section 3.1.
     """
     _require_rate(rate)
+    _require_mask(may_mask)
     chosen = torch.zeros_like(may_mask)
     for row, may_row in enumerate(may_mask):
         free = may_row.clone()
@@ -91,6 +94,11 @@ def choose_spans(
             free[start : start + length] = False
             budget -= length
     return chosen
+
+
+def _require_mask(mask: Tensor) -> None:
+    if mask.dtype != torch.bool:
+        raise ValueError(f"may_mask is {mask.dtype}; it must be bool, as may_mask() makes of ids")
 
 
 def _require_rate(rate: float) -> None:

@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.lexicon import GLAD, LEXICON, PRONOUNS, SAD, STORY, recall
-from course_pkg.text.stories.sampling import check_n, pick_weighted
+from course_pkg.text.stories.sampling import pick_weighted
 from course_pkg.text.tokenizers.vocabulary import EOS
 
 _END = "end"
@@ -206,7 +207,7 @@ class StoryGrammar:
         Raises:
             ValueError: a negative `n`.
         """
-        check_n(n)
+        whole_numbers(at_least=0, n=n)
         rng = random.Random(seed)
         return [self._tell(rng) for _ in range(n)]
 

@@ -11,9 +11,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.text.stories.lexicon import GLAD, LEXICON, SAD
-from course_pkg.text.stories.sampling import check_n, pick
+from course_pkg.text.stories.sampling import pick
 
 FORMS = (
     "Now tell me of {hero} and a {thing} .",
@@ -82,7 +83,7 @@ class Requests:
         Raises:
             ValueError: a negative `n`.
         """
-        check_n(n)
+        whole_numbers(at_least=0, n=n)
         rng = random.Random(seed)
         stories = self.grammar.sample(n, seed=seed)
         return [self._pair(story.words, rng) for story in stories]
@@ -93,7 +94,7 @@ class Requests:
         Raises:
             ValueError: a negative `n`.
         """
-        check_n(n)
+        whole_numbers(at_least=0, n=n)
         rng = random.Random(seed)
         return [
             " ".join(
@@ -104,7 +105,13 @@ class Requests:
         ]
 
     def judge(self, request: Request, reply: Sequence[str]) -> Verdict:
-        """Judge the words of a reply, its end not among them."""
+        """Judge the words of a reply, its end not among them.
+
+        Raises:
+            ValueError: a reply that is one string.
+        """
+        if isinstance(reply, str):
+            raise ValueError(f"reply is {reply!r:.30}, one string; it must be a list of words")
         heroes = {word for word in reply if word in LEXICON["hero"]}
         things = {word for word in reply if word in LEXICON["object"]}
         feelings = [word for word in reply if word in GLAD or word in SAD]

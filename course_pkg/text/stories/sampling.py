@@ -24,13 +24,3 @@ def pick_weighted(weighted: Sequence[tuple[Item, float]], rng: random.Random) ->
         if left < 0:
             return item
     return weighted[-1][0]  # rounding left a crumb
-
-
-def check_n(n: int) -> None:
-    """Refuse a negative number of samples.
-
-    Raises:
-        ValueError: `n` below 0.
-    """
-    if n < 0:
-        raise ValueError(f"n is {n}; it must not be negative")

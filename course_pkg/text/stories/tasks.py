@@ -13,8 +13,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, LEXICON, PLURAL
-from course_pkg.text.stories.sampling import check_n, pick, pick_weighted
+from course_pkg.text.stories.sampling import pick, pick_weighted
 
 GOOD = ("good", "funny", "clever", "warm")
 BAD = ("bad", "boring", "silly", "cold")
@@ -93,7 +94,7 @@ class Reviews:
         Raises:
             ValueError: a negative `n`.
         """
-        check_n(n)
+        whole_numbers(at_least=0, n=n)
         rng = random.Random(seed)
         return [self._write(rng) for _ in range(n)]
 
@@ -198,7 +199,7 @@ class Inferences:
         Raises:
             ValueError: a negative `n`.
         """
-        check_n(n)
+        whole_numbers(at_least=0, n=n)
         rng = random.Random(seed)
         return [self._pair(rng) for _ in range(n)]
 

@@ -11,7 +11,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_pkg.text.stories.sampling import check_n, pick
+from course_pkg.checks import whole_numbers
+from course_pkg.text.stories.sampling import pick
 
 # English noun: (Velu stem, gender). Gender is what adjectives agree with.
 LIVING = {
@@ -82,7 +83,7 @@ def sample_translations(n: int, *, seed: int) -> list[Translation]:
     Raises:
         ValueError: a negative `n`.
     """
-    check_n(n)
+    whole_numbers(at_least=0, n=n)
     rng = random.Random(seed)
     return [_sentence(rng) for _ in range(n)]
 
@@ -116,7 +117,7 @@ def sample_passages(n: int, *, longest: int, seed: int) -> list[Translation]:
     Raises:
         ValueError: a negative `n`, or `longest` below 1.
     """
-    check_n(n)
+    whole_numbers(at_least=0, n=n)
     if longest < 1:
         raise ValueError(f"longest is {longest}; it must be at least 1")
     rng = random.Random(seed)

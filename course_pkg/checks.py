@@ -1,0 +1,55 @@
+"""What is refused at the door, wherever the door is: one line that names the value and the rule.
+
+Without these, torch would refuse too, but deep inside and by another name; or broadcast.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from torch import Tensor
+
+
+def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
+    """Refuse numbers that are fractions or too small.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    for name, number in numbers.items():
+        if not isinstance(number, Integral):
+            raise ValueError(f"{name} is {number!r}; it must be a whole number, {at_least} or more")
+        if number < at_least:
+            raise ValueError(f"{name} is {number}; it must be at least {at_least}")
+
+
+def equal_shapes(**tensors: Tensor) -> None:
+    """Refuse tensors of different shapes, which would broadcast, and what is no tensor.
+
+    Raises:
+        ValueError: naming the first that differs from the first of all.
+    """
+    (first, pattern), *others = tensors.items()
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{name} is {type(tensor).__name__}; it must be a tensor")
+    for name, tensor in others:
+        if tensor.shape != pattern.shape:
+            raise ValueError(
+                f"{name} has shape {tuple(tensor.shape)}; it must have that of {first}, "
+                f"{tuple(pattern.shape)}"
+            )
+
+
+def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document") -> None:
+    """Refuse what is not lists of ids: a string, say, or one list in place of several.
+
+    Raises:
+        ValueError: naming the document.
+    """
+    for number, document in enumerate(documents):
+        if isinstance(document, str | int) or getattr(document, "ndim", 1) != 1:
+            raise ValueError(
+                f"{what} {number} is {document!r:.20}; it must be a list of ids, as a "
+                "tokenizer's encode makes of a text"
+            )

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("target", TARGETS)
-def test_odd_input_is_read_or_refused(target):
+def test_odd_input_is_read_or_refused(target, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     read = TARGETS[target]()
     for seed in range(300):
         read(Dice(seed))
@@ -24,13 +25,16 @@ def test_odd_input_is_read_or_refused(target):
 @pytest.mark.parametrize("target", TARGETS)
 def test_fuzzer_by_coverage_breaks_nothing(target, tmp_path):
     pytest.importorskip("atheris", reason="atheris is not installed: no fuzzing by coverage")
+    crashes = tmp_path / "crashes"
+    crashes.mkdir()
+    paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-m", "tests.autograder.fuzz", target, "-runs=2000", "-seed=1"],
-        cwd=tmp_path,  # a crash would be written here
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        cwd=crashes,  # it would write them here
+        env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Done 2000 runs" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert list(crashes.iterdir()) == []

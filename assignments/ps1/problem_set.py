@@ -9,6 +9,7 @@ from autograder.authoring.checks import ProblemSet
 
 from . import (
     add_k_prob,
+    challenge,
     context_of,
     continuation_counts,
     count_ngrams,
@@ -33,4 +34,5 @@ PROBLEM_SET = ProblemSet(
         continuation_counts.CHECK,
         kneser_ney_prob.CHECK,
     ),
+    challenge=challenge.CHALLENGE,
 )

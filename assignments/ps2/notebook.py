@@ -697,7 +697,7 @@ show(
 #
 # The number to beat is that of the package's trainer, measured on your machine by the second cell below.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `fast_learn_merges` on words that you have not seen, checks the merges, and counts the CPU time itself. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long. `PSEUDONYM` is your name on the page: letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `fast_learn_merges` on words that you have not seen, checks the merges, and counts the CPU time itself. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

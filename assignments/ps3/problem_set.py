@@ -8,6 +8,7 @@ costs one part: all others forgive results that are as accurate as float32.
 from autograder.authoring.checks import ProblemSet
 
 from . import (
+    challenge,
     clip_global_norm,
     cross_entropy,
     cross_entropy_gradient,
@@ -31,4 +32,5 @@ PROBLEM_SET = ProblemSet(
         truncated_bptt.CHECK,
         clip_global_norm.CHECK,
     ),
+    challenge=challenge.CHALLENGE,
 )

@@ -33,4 +33,6 @@ PROBLEM_SET = ProblemSet(
         merge_heads.CHECK,
         multi_head_attention.CHECK,
     ),
+    challenge="it trains models of the course package, which is kept from student code, since it "
+    "holds the right answers",
 )

@@ -32,4 +32,6 @@ PROBLEM_SET = ProblemSet(
         cross_attention.CHECK,
         count_parameters.CHECK,
     ),
+    challenge="it trains models of the course package, which is kept from student code, since it "
+    "holds the right answers",
 )

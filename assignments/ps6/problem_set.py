@@ -32,4 +32,6 @@ PROBLEM_SET = ProblemSet(
         sample.CHECK,
         generate.CHECK,
     ),
+    challenge="it is scored on articles that come with the package, so an answer may have read "
+    "them before",
 )

@@ -33,4 +33,6 @@ PROBLEM_SET = ProblemSet(
         hide_spans.CHECK,
         fill_spans.CHECK,
     ),
+    challenge="it trains models of the course package, which is kept from student code, since it "
+    "holds the right answers",
 )

@@ -30,4 +30,6 @@ PROBLEM_SET = ProblemSet(
         score_replies.CHECK,
         dpo_loss.CHECK,
     ),
+    challenge="it trains models of the course package, which is kept from student code, since it "
+    "holds the right answers",
 )

@@ -5,7 +5,8 @@
 Everybody hands in the first set. Of the others, the three whose answers say most about a set hand
 in each, and the rest take turns, but for the one whose code never ends: to wait for that once is
 enough. Every answer comes from the set's own checks: its solution, its alternatives and its
-mistakes. Two runs write the same bytes, so grading the class a second time has nothing to do.
+mistakes; the first two also take part in the challenges that have a leaderboard. Two runs write the
+same bytes, so grading the class a second time has nothing to do.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.checks import Check, ProblemSet
+from autograder.authoring.checks import Challenge, Check, ProblemSet
 from autograder.authoring.course import Course, find_course
-from autograder.authoring.notebooks import as_text, grading, is_answer, is_graded
+from autograder.authoring.notebooks import as_text, defines, grading, is_answer, is_graded
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
 
@@ -81,11 +82,14 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     }
     blank = built.student
 
+    def take_part(notebook: NotebookNode) -> None:
+        _take_part(notebook, problem_set)
+
     def hand_in(answers: Answers, *changes: Callable[[NotebookNode], None]) -> bytes:
         return as_text(_filled(blank, answers, *changes)).encode()
 
-    yield "perfect", hand_in(solution)
-    yield "perfect-but-different", hand_in(_alternatives(problem_set))
+    yield "perfect", hand_in(solution, take_part)
+    yield "perfect-but-different", hand_in(_alternatives(problem_set), take_part)
     for number in range(3):
         wrong = solution | _mistakes(problem_set, number)
         yield f"typical-mistakes-{number + 1}", hand_in(wrong)
@@ -188,6 +192,14 @@ def _filled(
 
 def _tests(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if is_graded(cell) and not is_answer(cell)]
+
+
+def _take_part(notebook: NotebookNode, problem_set: ProblemSet) -> None:
+    """Take part in the set's challenge, if it has a leaderboard, with the answer to be beaten."""
+    if isinstance(problem_set.challenge, Challenge):
+        target = problem_set.challenge.check.target
+        (cell,) = (c for c in notebook.cells if defines(c.source, target))
+        cell.source += "\n# As it is."
 
 
 def _delete_tests(notebook: NotebookNode) -> None:

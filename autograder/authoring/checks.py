@@ -42,10 +42,16 @@ Judge = Callable[[Any, Any, Inputs], str | None]
 
 @dataclass(frozen=True)
 class Case:
-    """One set of inputs. `label` names it for the student ("order 3, two documents")."""
+    """One set of inputs.
+
+    Attributes:
+        label: names it for the student ("order 3, two documents").
+        withheld: what a challenge is scored against. It never enters the sandbox.
+    """
 
     label: str
     inputs: Inputs
+    withheld: Any = None
 
 
 def counted(n: int, noun: str) -> str:
@@ -147,29 +153,48 @@ class Check:
 
 @dataclass(frozen=True)
 class Challenge:
-    """The open end of a set, for a leaderboard: who is right in the least CPU time?
+    """The open end of a set, for a leaderboard.
+
+    The number that ranks is never one that student code states: it is the CPU time of a right
+    answer, or a score that the grader computes from what came back and from what it has withheld.
 
     Attributes:
         task: what is measured, in one sentence for the page.
-        check: what a right answer is. Only an answer that earns all its points is ranked, by the
-            CPU time of all its cases together. Its item is no cell and counts in no grade; its
-            target is defined in a cell of the workshop that does nothing else.
+        check: what a right answer is. Only an answer that earns all its points is ranked. Its item
+            is no cell and counts in no grade; its target is defined in a cell of the workshop that
+            does nothing else.
         to_beat: name of the answer that the solution's notebook gives.
+        score: of the answers to the check's cases and what each case withholds. Raises ValueError
+            where they earn no rank, with the reason. Without it, CPU time ranks.
+        unit: of the score.
+        shown: how the page writes a score; those that it writes alike share a rank.
+        higher_is_better: else the lowest comes first.
+        then: makes, of the answers, a second challenge, which is asked in a fresh process that
+            knows nothing of the first; its score ranks.
     """
 
     task: str
     check: Check
     to_beat: str
+    score: Callable[[Sequence[Any], Sequence[Any]], float] | None = None
+    unit: str = "CPU seconds"
+    shown: str = "{:.2f}"
+    higher_is_better: bool = False
+    then: "Callable[[Sequence[Any]], Challenge] | None" = None
 
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """All checks of one set, and what its open challenge measures, if a grader can measure it."""
+    """All checks of one set, and its open challenge.
+
+    Attributes:
+        challenge: None if there is none; a text if it cannot be ranked fairly: why.
+    """
 
     name: str
     title: str
     checks: tuple[Check, ...]
-    challenge: Challenge | None = None
+    challenge: Challenge | str | None = None
 
     def check(self, item: str) -> Check:
         """Return the check of a graded item.

@@ -1,13 +1,19 @@
-"""The leaderboard of a set's open challenge: who is right in the least CPU time?
+"""The leaderboard of a set's open challenge.
 
 Nothing that student code says of itself is shown. What it defined is asked again in the sandbox, on
-inputs that nobody has seen and that are the same for all; it is judged as in grading; and its CPU
-time is what the kernel tells this process, which student code cannot reach. A process can keep its
-time from those counters (by dying where nobody waits for it), but not from the clock: a run counts
-only if the time that was counted is a good part of the time that has passed.
+inputs that nobody has seen and that are the same for all; it is judged as in grading. What ranks is
+a score that is computed here, from what came back and what never went in, or the CPU time that the
+kernel tells this process, which student code cannot reach.
+
+That time is the whole sandbox's: of every process and thread, from the first word of the questions
+to the last answer. So none gains by computing in parallel, or in processes that end unnoticed.
 """
 
+import bisect
+import contextlib
 import hashlib
+import math
+import os
 import re
 import unicodedata
 from collections import Counter
@@ -15,20 +21,22 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.authoring.checks import Challenge
+import numpy as np
+
+from autograder.authoring.checks import Challenge, Check
 from autograder.authoring.notebooks import as_text, defines, is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.settings import Settings
 from autograder.files import write_atomically
 from autograder.grading.grader import Grader
-from autograder.grading.judge import submission_seed
+from autograder.grading.judge import part_seed, submission_seed
+from autograder.inside.process_limits import Limits
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import GraderError, Run, State, SubmissionRefused
+from autograder.records import GraderError, State, SubmissionRefused
 from autograder.reports.html import render
 from autograder.store.journal import Journal
 
-_N_RUNS = 3  # the fastest counts: what else a machine does only ever makes an answer slower
-_LEAST_COUNTED = 0.5  # of the time on the clock, for a run to count
+_N_RUNS = 3  # of a timed answer; what else a machine does only ever makes it slower
 _MOST_LETTERS = 24
 _CHOSEN = re.compile(r"""^PSEUDONYM[ \t]*=[ \t]*(["'])([^"'\n]{0,96})\1""", re.MULTILINE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")  # one script: letters of others look like these
@@ -41,23 +49,32 @@ class Entry:
 
     Attributes:
         student: empty for the answer that is to be beaten.
-        cpu_seconds: None if it is not ranked.
+        score: None if it is not ranked.
+        shown: the score as the challenge writes it.
+        rank: shared by those whose scores are shown alike; 0 for the answer that is to be beaten.
         problem: why it is not ranked, for the instructor.
     """
 
     student: str
     pseudonym: str
-    cpu_seconds: float | None = None
+    score: float | None = None
+    shown: str = ""
+    rank: int = 0
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard: the ranked entries, fastest first, and those that are not ranked."""
+    """A leaderboard: the ranked entries, best first, and those that are not ranked."""
 
+    challenge: Challenge
     ranked: tuple[Entry, ...]
     unranked: tuple[Entry, ...]
     page: Path
+
+
+class NotRankedError(Exception):
+    """An answer earns no rank; says why, for the instructor."""
 
 
 def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
@@ -65,21 +82,30 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
 
     Raises:
         GraderError: if it is not switched on, the set has no challenge that can be measured, nobody
-            has been graded, or the solution's own answer fails; says what to do.
+            has been graded, the page cannot be written, or the solution's own answer fails; says
+            what to do.
     """
     challenge, names = _challenge(released), released.course.leaderboard()[1]
     journal = Journal(settings.out, released.name)
     students = journal.students()
     if not students:
         raise GraderError(f"no grades for {released.name} in {settings.out}: grade a class first")
-    with Grader(released, settings.hiding(settings.out).confinement) as grader:
+    page = settings.out / "leaderboard" / released.name / "index.html"
+    with _writing(page):  # before minutes of work, not after them
+        page.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(page.parent, os.W_OK):
+            raise PermissionError(None, "Permission denied", str(page.parent))
+    seconds = released.policy.seconds + challenge.check.seconds
+    limits = Limits(submission_seconds=seconds, keeps_children=True)
+    confinement = replace(settings.hiding(settings.out).confinement, limits=limits)
+    with Grader(released, confinement) as grader:
         seed = submission_seed(
             journal.salt(), "", released.name
         )  # nobody's own: all are asked alike
         solved = repair(as_text(released.notebooks.solution).encode(), released)
         cells = list(_challenge_cells(solved, challenge.check.target))
         to_beat = _measured(grader, challenge, solved, cells, seed, Entry("", challenge.to_beat))
-        if to_beat.cpu_seconds is None:
+        if to_beat.score is None:
             raise GraderError(f"{released.name}: the solution's own answer: {to_beat.problem}")
         target = challenge.check.target
         answers = {
@@ -106,23 +132,48 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
             repaired, cells = answers[student]
             entry = Entry(student, pseudonym)
             entries.append(_measured(grader, challenge, repaired, cells, seed, entry))
-    ranked = tuple(sorted(filter(_is_ranked, entries), key=_order))
-    page = settings.out / "leaderboard" / released.name / "index.html"
-    text = render(
-        "leaderboard.html", title=released.problem_set.title, challenge=challenge, ranked=ranked
+    unranked = tuple(entry for entry in entries if entry.score is None)
+    board = Board(challenge, _in_order(challenge, entries), unranked, page)
+    with _writing(page):
+        write_atomically(page, render_board(board, released.problem_set.title).encode())
+    return board
+
+
+def render_board(board: Board, title: str) -> str:
+    """Return the page, which says of those who are not ranked only how many they are."""
+    places = [entry.student for entry in board.ranked]
+    return render(
+        "leaderboard.html",
+        title=title,
+        board=board,
+        n_ranked=len(places) - 1,
+        n_better=places.index(""),
+        highest=max(entry.score or 0.0 for entry in board.ranked),
     )
-    write_atomically(page, text.encode())
-    return Board(ranked, tuple(entry for entry in entries if not _is_ranked(entry)), page)
+
+
+@contextlib.contextmanager
+def _writing(page: Path) -> Iterator[None]:
+    """Turn what the disk refuses into something that an instructor can fix."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraderError(f"{error.filename or page} cannot be written: {reason}") from error
 
 
 def _challenge(released: ReleasedSet) -> Challenge:
     name, course = released.name, released.course
     challenge = released.problem_set.challenge
-    if challenge is None:
-        sets = (other for other in course.sets() if course.problem_set(other).challenge)
+    if not isinstance(challenge, Challenge):
+        sets = [
+            other
+            for other in course.sets()
+            if isinstance(course.problem_set(other).challenge, Challenge)
+        ]
         raise GraderError(
-            f"{name} has no challenge that the grader can measure; these sets have one: "
-            f"{', '.join(sets) or 'none'}"
+            f"the challenge of {name} is not ranked: {challenge or 'there is none'}. "
+            f"These sets have a leaderboard: {', '.join(sets) or 'none'}"
         )
     if name not in course.leaderboard()[0]:
         raise GraderError(
@@ -172,42 +223,73 @@ def _measured(
     seed: int,
     entry: Entry,
 ) -> Entry:
-    """Ask an answer some times over; it must be right each time, and the fastest run counts."""
-    check, counted = challenge.check, []
-    cells = (*repaired.cells, *own)
-    for _ in range(_N_RUNS):
-        run, (verdict,) = grader.judge(
-            replace(repaired, cells=cells), seed, [check], counts_cpu=True
-        )
-        if verdict.fault:
-            raise GraderError(f"the check of the challenge is faulty: {verdict.fault}")
-        if run.tampered:
-            return replace(entry, problem=f"tampering: {'; '.join(run.problems)}")
-        if wrong := [part for part in verdict.parts if not part.passed]:
-            return replace(entry, problem=f"{wrong[0].part}: {wrong[0].message}")
-        if _is_counted(run):
-            counted.append(round(run.probe_cpu_seconds, 2))  # the kernel counts no finer
-    if not counted:
-        return replace(
-            entry,
-            problem="less than half of the time that passed was counted: this machine is too busy "
-            "to measure on, or the answer computes in processes that it hides",
-        )
-    return replace(entry, cpu_seconds=min(counted))
+    """Score an answer once, or time it some times over, where the fastest run counts."""
+    repaired = replace(repaired, cells=(*repaired.cells, *own))
+    n_runs = _N_RUNS if challenge.score is None else 1
+    try:
+        score = min(_score(grader, challenge, repaired, seed) for _ in range(n_runs))
+    except NotRankedError as reason:
+        return replace(entry, problem=str(reason))
+    return replace(entry, score=score, shown=challenge.shown.format(score))
 
 
-def _is_counted(run: Run) -> bool:
-    on_the_clock = sum(seen.seconds for seen in run.observations)
-    return run.probe_cpu_seconds >= _LEAST_COUNTED * on_the_clock
+def _score(grader: Grader, challenge: Challenge, repaired: RepairedNotebook, seed: int) -> float:
+    """Ask an answer once.
+
+    Raises:
+        NotRankedError: if it is wrong, or takes too long.
+    """
+    check = challenge.check
+    run, (verdict,) = grader.judge(repaired, seed, [check], counts_cpu=True)
+    if verdict.fault:
+        raise GraderError(f"the check of the challenge is faulty: {verdict.fault}")
+    if run.tampered:
+        raise NotRankedError(f"tampering: {'; '.join(run.problems)}")
+    if wrong := [part for part in verdict.parts if not part.passed]:
+        raise NotRankedError(f"{wrong[0].part}: {wrong[0].message}")
+    used = run.probe_cpu_seconds
+    values = [seen.value for seen in run.observations]
+    if challenge.score is None:
+        return round(used, 2)  # the kernel counts no finer
+    if used > check.seconds:  # the limit inside the sandbox could be taken off
+        limit = f"at most {check.seconds:g} are allowed"
+        raise NotRankedError(f"it took {used:.1f} seconds of CPU time; {limit}")
+    if challenge.then is not None:
+        return _score(grader, challenge.then(values), repaired, seed)
+    try:
+        return challenge.score(values, _withheld(check, seed))
+    except ValueError as reason:
+        raise NotRankedError(str(reason)) from None
 
 
-def _is_ranked(entry: Entry) -> bool:
-    return entry.cpu_seconds is not None
+def _withheld(check: Check, seed: int) -> list[object]:
+    """Draw the cases of a check once more, for what they keep from the sandbox."""
+    return [
+        case.withheld
+        for part in check.parts
+        for case in part.inputs(np.random.default_rng(part_seed(seed, check.item, part.name)))
+    ]
 
 
-def _order(entry: Entry) -> tuple[float, str]:
-    assert entry.cpu_seconds is not None
-    return entry.cpu_seconds, entry.pseudonym
+def _in_order(challenge: Challenge, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Sort and rank the entries that have a score; what reads alike shares a rank.
+
+    Among equals the answer that is to be beaten stands first: nobody beats it by a tie.
+    """
+    sign = -1 if challenge.higher_is_better else 1
+    best: dict[str, float] = {}
+    for entry in entries:
+        if entry.score is not None:
+            best[entry.shown] = min(best.get(entry.shown, math.inf), sign * entry.score)
+    scored = [entry for entry in entries if entry.score is not None]
+    scored.sort(key=lambda entry: (best[entry.shown], bool(entry.student), entry.pseudonym))
+    of_students = [best[entry.shown] for entry in scored if entry.student]
+    return tuple(
+        replace(entry, rank=1 + bisect.bisect_left(of_students, best[entry.shown]))
+        if entry.student
+        else entry
+        for entry in scored
+    )
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -243,11 +325,12 @@ def _pseudonym(chosen: str, taken: Container[str], salt: str, student: str) -> s
 def plain_board(board: Board) -> Mapping[str, object]:
     """Return a leaderboard as JSON writes it, with the students' names: for the instructor."""
     rows = [
-        {"student": e.student, "pseudonym": e.pseudonym, "cpu_seconds": e.cpu_seconds}
+        {"rank": e.rank, "student": e.student, "pseudonym": e.pseudonym, "score": e.score}
         for e in board.ranked
     ]
     others = [
         {"student": e.student, "pseudonym": e.pseudonym, "problem": e.problem}
         for e in board.unranked
     ]
-    return {"ranked": rows, "not_ranked": others, "page": str(board.page)}
+    unit = board.challenge.unit
+    return {"unit": unit, "ranked": rows, "not_ranked": others, "page": str(board.page)}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     '  autograder leaderboard ps2    with sets = ["ps2"] below [leaderboard] in course.toml\n'
     "\n"
     "Students take part by changing the cell of the challenge; the page leaves out all others. "
-    "PSEUDONYM in that cell is their name on the page: letters, at most 24. Without one, or where "
-    "it is taken, a name is drawn that nobody can trace. [leaderboard.names] in course.toml "
+    "PSEUDONYM in that cell is their name on the page: Latin letters, at most 24. Without one, or "
+    "where it is taken, a name is drawn that nobody can trace. [leaderboard.names] in course.toml "
     "overrules both."
 )
 @click.argument("name", metavar="SET")
@@ -32,10 +32,12 @@ def leaderboard(folder: Path | None, name: str, out: Path, as_json: bool) -> Non
     """Rank a class in a set's open challenge, under pseudonyms.
 
     Off until course.toml switches it on. Runs what students have written for the challenge once
-    more, from the graded copies, in the sandbox and within its limits: each answer is asked three
-    times on inputs that are hidden and the same for all, must be right, and is ranked by the CPU
-    time that the kernel counts for it. Nothing that a notebook says of itself is shown. Do it on a
-    quiet machine. OUT/leaderboard/SET/index.html may be published; what is printed says who is who.
+    more, from the graded copies, in the sandbox, on one core and within a limit of CPU time, on
+    inputs that are hidden and the same for all. Ranked are right answers: by the CPU time that the
+    kernel counts, the fastest of three runs, or by a score that the grader computes from what came
+    back and from what it has kept to itself. Nothing that a notebook says of itself is shown. Do it
+    on a quiet machine. OUT/leaderboard/SET/index.html may be published; what is printed says who is
+    who. A set whose challenge cannot be ranked fairly says why.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.leaderboard import make_leaderboard, plain_board
@@ -54,11 +56,14 @@ def _print(board: "Board") -> None:
     from autograder.cli.output import new_console
 
     console = new_console()
-    table = Table("student", "on the page", "CPU seconds", box=None, pad_edge=False)
-    table.columns[2].justify = "right"
+    unit = board.challenge.unit
+    table = Table("rank", "student", "on the page", unit, box=None, pad_edge=False)
+    for column in (0, 3):
+        table.columns[column].justify = "right"
     for entry in board.ranked:
         student = printable(entry.student or "to beat")
-        table.add_row(student, printable(entry.pseudonym), f"{entry.cpu_seconds:.2f}")
+        rank = str(entry.rank or "")
+        table.add_row(rank, student, printable(entry.pseudonym), entry.shown)
     console.print(table)
     for entry in board.unranked:
         console.print(printable(f"not ranked: {entry.student}: {entry.problem}"))

@@ -21,7 +21,7 @@ A course, from its first day to its last:
   autograder explain ps1 ada ps1_perplexity
   autograder formgrader                written answers, graded by hand
   autograder similarity ps1            whose answers are alike?
-  autograder leaderboard ps2           who solved its challenge fastest?
+  autograder leaderboard ps2           who is best in its challenge?
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b

@@ -39,7 +39,7 @@ ENDLESS_CPU_SECONDS = 2.0
 LONGEST_CPU_SECONDS = 300
 """For anything else that the course wrote: no machine is so busy that it would be reached."""
 _N_DRAWS = 8
-_SEEDS_KEPT = 2
+_CHECKS_KEPT = 32  # pairs of a check and a seed: more than two seeds of the largest set need
 _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
 
 
@@ -91,7 +91,7 @@ def part_seed(seed: int, item: str, part: str) -> int:
 
 
 class ItemJudge:
-    """Asks and judges; keeps what follows from the last `_SEEDS_KEPT` seeds.
+    """Asks and judges; keeps what follows from a seed for the checks that were asked last.
 
     Args:
         references: packages from which an answer may not be imported.
@@ -99,7 +99,7 @@ class ItemJudge:
 
     def __init__(self, references: Iterable[str] = ()) -> None:
         self._references = tuple(sorted(references))
-        self._kept: OrderedDict[int, dict[int, tuple[Check, list[_Drawn]]]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], tuple[Check, list[_Drawn]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
         """List what to ask of a submission, smallest case of each part first.
@@ -182,13 +182,13 @@ class ItemJudge:
 
     def _cases(self, check: Check, seed: int) -> list[_Drawn]:
         """Draw all cases, or return those drawn before: students of one seed come in a row."""
-        of_seed = self._kept.setdefault(seed, {})
-        self._kept.move_to_end(seed)
-        if len(self._kept) > _SEEDS_KEPT:
+        key = seed, id(check)  # an id stands for one check as long as the check is kept, too
+        if key not in self._kept:
+            self._kept[key] = check, _draw(check, seed, self._references)
+        self._kept.move_to_end(key)
+        if len(self._kept) > _CHECKS_KEPT:
             self._kept.popitem(last=False)
-        if id(check) not in of_seed:  # an id stands for one check as long as the check is kept, too
-            of_seed[id(check)] = check, _draw(check, seed, self._references)
-        return of_seed[id(check)][1]
+        return self._kept[key][1]
 
 
 def _digest(*words: str) -> int:

@@ -121,7 +121,7 @@ class PerSubmission:
         process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
         process_limits.set_limits(self.limits)
         os.chdir(process_limits.HOME)
-        _restrict()
+        _restrict(self.limits)
 
     def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Add up what every process in the sandbox uses that is not the grader's."""
@@ -153,7 +153,7 @@ class Namespaces(PerSubmission):
         """Mount an empty folder over every writable one, then do as in bubblewrap alone."""
         process_limits.set_limits(self.limits)
         process_limits.mount_empty_folders(self.limits)
-        _restrict()
+        _restrict(self.limits)
 
     def kill_all(self, session: int) -> int:
         """Kill the session; the kernel kills the other processes of its namespace."""
@@ -223,7 +223,8 @@ class UserOrLandlock:
         process_limits.drop_capabilities()
         if rules is not None:
             landlock.enter(rules)
-        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
+        calls = seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES
+        seccomp.deny(calls, self.limits.keeps_children)
 
     def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Look at time and memory, at the work folder, and at what is left on its disk."""
@@ -288,12 +289,12 @@ def _exceeded(inside: Collection[int], limits: Limits) -> int:
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 
-def _restrict() -> None:
+def _restrict(limits: Limits) -> None:
     """Give up rights, files and system calls inside bubblewrap, which has a network of its own."""
     process_limits.drop_capabilities()
     if landlock.version():
         landlock.enter(landlock.make_ruleset(["/"], [*WRITABLE, "/dev"], network=True))
-    seccomp.deny(seccomp.UNNEEDED)
+    seccomp.deny(seccomp.UNNEEDED, limits.keeps_children)
 
 
 def _second_layer() -> str:

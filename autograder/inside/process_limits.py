@@ -43,6 +43,8 @@ class Limits:
         memory_bytes: for each process beyond what torch and numpy need, and for all together.
         disk_bytes: for each of the folders that can be written.
         output_bytes: what is kept of one cell's output.
+        keeps_children: no process may end without a trace, so that all CPU time is counted; data
+            loaders with worker processes then fail.
     """
 
     cell_seconds: float = 30.0
@@ -53,6 +55,7 @@ class Limits:
     disk_bytes: int = 64 << 20
     open_files: int = 256
     output_bytes: int = 1 << 20
+    keeps_children: bool = False
 
 
 def _check(result: int, what: str) -> None:

@@ -6,8 +6,9 @@ whatever else isolates.
 
 import ctypes
 import os
+import signal
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -105,13 +106,18 @@ _NEW_NAMESPACES = 0x7E020000
 # Sockets of other families reach the hypervisor or rarely used parts of the kernel.
 _FAMILIES = (1, 2, 10)  # UNIX, INET, INET6
 # Allowed only where the argument of this index, under this mask, has one of these values.
-_ONLY_WITH = (
+_Condition = tuple[tuple[int, int], int, int, tuple[int, ...]]
+_ONLY_WITH: tuple[_Condition, ...] = (
     ((56, 220), 0, _NEW_NAMESPACES, (0,)),  # clone
     ((302, 261), 0, 0xFFFFFFFF, (0,)),  # prlimit64: of itself
     ((41, 198), 0, 0xFFFFFFFF, _FAMILIES),  # socket
     ((53, 199), 0, 0xFFFFFFFF, (1,)),  # socketpair
     ((53, 199), 1, 0xF, (1,)),  # socketpair: streams, which cannot be connected to anything else
 )
+# A child that ends waits as a zombie, with its time, unless its parent ignores SIGCHLD; so what
+# happens on that signal stays as it is. Data loaders with worker processes want to change it.
+_SIGNALS_BUT_SIGCHLD = tuple({*range(1, 65)} - {signal.SIGCHLD})
+_KEEPS_CHILDREN: _Condition = ((13, 134), 0, 0xFFFFFFFF, _SIGNALS_BUT_SIGCHLD)  # rt_sigaction
 _CLONE3 = 435  # its flags cannot be looked at; libraries use `clone` where it does not exist
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _GIVE = 0x20, 0x15, 0x35, 0x54, 0x06
@@ -126,16 +132,20 @@ def architecture_is_known() -> bool:
     return os.uname().machine in _ARCHITECTURES
 
 
-def deny(calls: _Numbers) -> None:
+def deny(calls: _Numbers, keeps_children: bool = False) -> None:
     """Answer these calls with EPERM, in this process and its children, for good.
 
     On other machines than the two whose numbers are known nothing is denied.
+
+    Args:
+        keeps_children: let no child end without a trace, so that all CPU time is counted.
     """
     if not architecture_is_known():
         return
     column = list(_ARCHITECTURES).index(os.uname().machine)
     numbers = [number for pair in calls.values() if (number := pair[column]) is not None]
-    program = _program(_ARCHITECTURES[os.uname().machine], column, numbers)
+    conditions = (*_ONLY_WITH, _KEEPS_CHILDREN) if keeps_children else _ONLY_WITH
+    program = _program(_ARCHITECTURES[os.uname().machine], column, numbers, conditions)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
@@ -145,7 +155,9 @@ def deny(calls: _Numbers) -> None:
         raise OSError(number, f"seccomp: {os.strerror(number)}")
 
 
-def _program(architecture: int, column: int, numbers: Collection[int]) -> _Program:
+def _program(
+    architecture: int, column: int, numbers: Collection[int], conditions: Iterable[_Condition]
+) -> _Program:
     """Return BPF instructions: (code, jump if true, jump if false, value)."""
     program: _Program = [
         (_LOAD, 0, 0, _MACHINE_AT),
@@ -157,7 +169,7 @@ def _program(architecture: int, column: int, numbers: Collection[int]) -> _Progr
         (_EQUAL, 0, 1, _CLONE3),
         (_GIVE, 0, 0, _DOES_NOT_EXIST),
     ]
-    for pair, argument, mask, values in _ONLY_WITH:
+    for pair, argument, mask, values in conditions:
         program += [
             (_EQUAL, 0, len(values) + 4, pair[column]),
             (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),

@@ -55,6 +55,7 @@ _WATCH_SECONDS = 0.1
 def serve(control_fd: int) -> NoReturn:
     """Warm up, then fork a supervisor for each submission until the grader closes the socket."""
     control = socket.socket(fileno=control_fd)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the grader may have inherited another
     settings = framing.read(control, _forever())
     limits = Limits(**settings["limits"])
     if settings["become"] is not None and settings["tier"] != "B":

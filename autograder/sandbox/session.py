@@ -322,15 +322,17 @@ class Progress:
         that it costs is taken from nobody else's points.
         """
         while group := self._next_group():
+            batch = {"requests": [_encoded(request) for _, request in group]}
+            # Student code may compute while it takes the questions, so the sending counts, too.
             used = self._cpu_clock()
             try:
-                batch = {"requests": [_encoded(request) for _, request in group]}
                 session.send(batch, self._within(0))
                 self._receive_item(session, group)
             except DiedError as death:
                 self._look_at(death)
                 return
-            self._probe_cpu_seconds += self._cpu_clock() - used
+            finally:
+                self._probe_cpu_seconds += max(0.0, self._cpu_clock() - used)
 
     def _next_group(self) -> list[tuple[int, ProbeRequest]]:
         """Return the open requests of one item, with their places; none if all is done.

@@ -31,6 +31,22 @@ PROBLEM_SET = replace(
     ),
 )
 """
+SCORED = """
+
+PROBLEM_SET = replace(
+    PROBLEM_SET,
+    challenge=replace(
+        PROBLEM_SET.challenge,
+        score=lambda values, withheld: float(len(withheld)),
+        unit="cases",
+        shown="{:.0f}",
+    ),
+)
+"""
+REASON = """
+
+PROBLEM_SET = replace(PROBLEM_SET, challenge="its text is known")
+"""
 RIGHT = "def fast(numbers):\n    return [n + n for n in numbers]\n"
 CLAIMS = "cpu_seconds = seconds = 0.001\nprint('0.001 CPU seconds')\n"
 
@@ -45,17 +61,18 @@ def board(toy_course, hand_in, toys, tmp_path, without_sandbox, monkeypatch):
     source.write_text(f'{source.read_text()}\n# %% tags=["workshop"]\n{CELL}\n')
     checks = source.with_name("problem_set.py")
     checks.write_text(checks.read_text() + CHALLENGE)
+    (tmp_path / "out").mkdir()
 
     class Timed(grader.Sandbox):
         def run(self, cells, requests, known=None, counts_cpu=False):
             run = super().run(cells, requests, known)
             times = cells[-1].partition("# takes ")[2].split() or ["0.5"]
-            seen = tuple(replace(one, seconds=0.1) for one in run.observations)
             self.n_runs = getattr(self, "n_runs", -1) + 1
             used = float(times[self.n_runs % len(times)])
-            return replace(run, observations=seen, probe_cpu_seconds=used)
+            return replace(run, probe_cpu_seconds=used)
 
-    def make(settings='sets = ["toy"]', **cells):
+    def make(settings='sets = ["toy"]', challenge="", **cells):
+        checks.write_text(checks.read_text() + challenge)
         (toy_course.folder / "course.toml").write_text(f"[leaderboard]\n{settings}\n")
         for student, text in cells.items():
             notebook = toys.answer(toy_course, double=toys.double)
@@ -74,11 +91,36 @@ def test_right_answers_are_ranked_by_the_fastest_of_three_runs(board, read_page)
     made = board(
         ada=f"{RIGHT}# takes 1.5 1.25 1.75", bo=f'{RIGHT}PSEUDONYM = "Ben"\n# takes 1', cy=""
     )
-    rows = [(entry.student, entry.cpu_seconds) for entry in made.ranked]
+    rows = [(entry.student, entry.score) for entry in made.ranked]
     assert rows == [("", 0.5), ("bo", 1.0), ("ada", 1.25)]  # cy has not changed the cell
     words = read_page(made.page.read_text()).words
     assert "Double many numbers." in words and "1 Ben 1.00 2" in words and "1.25" in words
     assert "ada" not in words and "to beat: the plain way 0.50" in words
+
+
+def test_equal_numbers_share_a_rank_and_do_not_beat_the_one_to_beat(board, read_page):
+    took = {"ada": 0.504, "bo": 0.5, "cy": 0.2, "di": 0.9}
+    made = board(**{who: f"{RIGHT}# takes {seconds}" for who, seconds in took.items()})
+    ranks = {entry.student: entry.rank for entry in made.ranked}
+    assert ranks == {"cy": 1, "": 0, "ada": 2, "bo": 2, "di": 4}
+    assert list(ranks)[1] == ""
+    assert "1 of 4 on the board beats the number to beat" in read_page(made.page.read_text()).words
+
+
+def test_score_is_computed_by_the_grader_within_the_limit_of_time(board, read_page):
+    cells = {"ada": f"{RIGHT}# takes 9.5", "bo": f"{RIGHT}# takes 10.5", "cy": "fast = None"}
+    made = board(challenge=SCORED, **cells)
+    shown = {entry.student: entry.shown for entry in made.ranked}
+    assert shown == {"": "4", "ada": "4"}
+    problems = {entry.student: entry.problem for entry in made.unranked}
+    assert problems["bo"] == "it took 10.5 seconds of CPU time; at most 10 are allowed"
+    words = read_page(made.page.read_text()).words
+    assert "2 more answers are not ranked" in words and "Cases" in words
+
+
+def test_page_without_anybody_says_so(board, read_page):
+    words = read_page(board(ada="").page.read_text()).words
+    assert "Nobody is on the board yet" in words and "to beat: the plain way 0.50" in words
 
 
 def test_number_that_an_answer_claims_is_nowhere(board, read_page):
@@ -91,12 +133,10 @@ def test_wrong_or_uncounted_answer_is_not_ranked(board):
         ada="def fast(numbers):\n    return numbers",
         bo="def fast(numbers):\n    return 1 / 0",
         cy="fast = None",
-        di=f"{RIGHT}# takes 0.02",
     )
     assert [entry.student for entry in made.ranked] == [""]
     problems = {entry.student: entry.problem for entry in made.unranked}
     assert all(problems[student].startswith("values: ") for student in ("ada", "bo", "cy"))
-    assert problems["di"].startswith("less than half of the time that passed was counted")
 
 
 def test_name_that_is_no_name_is_replaced_by_one_that_the_salt_draws(board):
@@ -152,5 +192,19 @@ def test_name_that_an_instructor_may_not_choose_is_refused(board):
 
 
 def test_set_without_a_challenge_is_refused(toy_course, tmp_path):
-    with pytest.raises(GraderError, match=r"toy has no challenge .* sets have one: none"):
+    with pytest.raises(
+        GraderError,
+        match=r"challenge of toy is not ranked: there is none.*have a leaderboard: none",
+    ):
         make_leaderboard(ReleasedSet(toy_course, "toy"), Settings(tmp_path))
+
+
+def test_challenge_that_cannot_be_ranked_says_why(board):
+    with pytest.raises(GraderError, match=r"of toy is not ranked: its text is known\. These sets"):
+        board(challenge=REASON)
+
+
+def test_page_that_cannot_be_written_is_one_line_before_anything_runs(board, tmp_path):
+    (tmp_path / "out" / "leaderboard").write_text("in the way")
+    with pytest.raises(GraderError, match=r"out/leaderboard\S* cannot be written: Not a dir"):
+        board(ada=RIGHT)

@@ -190,7 +190,7 @@ def test_numbers_of_system_calls_match_the_kernels_headers(column):
     text = HEADERS[column].read_text()
     published = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
     named = seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES
-    by_argument = ("clone", "prlimit64", "socket", "socketpair", "socketpair")
+    by_argument = ("clone", "prlimit64", "socket", "socketpair", "socketpair", "rt_sigaction")
     named |= dict(zip(by_argument, _conditional(), strict=True))
     named["clone3"] = (seccomp._CLONE3,) * 2
     known = {name for name, pair in named.items() if name in published and pair[column]}
@@ -201,7 +201,7 @@ def test_numbers_of_system_calls_match_the_kernels_headers(column):
 
 
 def _conditional():
-    return [numbers for numbers, *_ in seccomp._ONLY_WITH]
+    return [numbers for numbers, *_ in (*seccomp._ONLY_WITH, seccomp._KEEPS_CHILDREN)]
 
 
 @needs_numbers
@@ -241,10 +241,24 @@ def test_clone3_seems_not_to_exist_so_that_libraries_do_without():
 
 
 @needs_numbers
-def test_threads_and_programs_start_in_spite_of_the_filter():
+def test_sigchld_keeps_its_action_only_where_children_must_be_counted():
+    def act(keeps_children):
+        process_limits.drop_capabilities()
+        seccomp.deny({}, keeps_children)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        return "done"
+
+    assert in_child(lambda: act(False)) == "done"
+    assert in_child(lambda: act(True)) == "EPERM"
+
+
+@needs_numbers
+@pytest.mark.parametrize("keeps_children", [False, True])
+def test_threads_and_programs_start_in_spite_of_the_filter(keeps_children):
     def act():
         process_limits.drop_capabilities()
-        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES)
+        seccomp.deny(seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES, keeps_children)
         thread = threading.Thread(target=int)
         thread.start()
         thread.join()

@@ -1,0 +1,174 @@
+"""Stories that nobody has seen, for the challenges that learn from text.
+
+An answer is given stories to learn from, and how other stories begin: one place of each. The words
+that come there never enter the sandbox, so that nothing can be read off; and words are ids,
+numbered anew for each class, so that little of what was learned elsewhere fits.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autograder.authoring.checks import Case, Challenge, Check, Inputs, Part
+from course_pkg.text.stories.grammar import StoryGrammar
+
+Generator = np.random.Generator
+_GRAMMAR = StoryGrammar()
+_WORDS = _GRAMMAR.vocabulary()
+_N_STORIES, N_ASKED = 2_000, 2_000
+_MOST_NUMBERS = 1_000_000
+_TOLERANCE = 1e-4  # of a sum of probabilities in float32; nobody gains more by it
+
+
+def draw_stories(rng: Generator) -> tuple[Inputs, list[list[int]]]:
+    """Draw stories to learn from, with their numbering, and as many others, whole."""
+    numbers = rng.permutation(len(_WORDS) + 1).tolist()
+    ids = dict(zip(_WORDS, numbers[1:], strict=True))
+    seed = int(rng.integers(2**62))
+    told = [[ids[w] for w in s.words] for s in _GRAMMAR.sample(_N_STORIES + N_ASKED, seed=seed)]
+    given = {"vocab_size": len(numbers), "eos_id": numbers[0]}
+    return {"stories": told[:_N_STORIES], **given}, told[_N_STORIES:]
+
+
+def draw_beginnings(rng: Generator) -> tuple[Inputs, NDArray[np.int64]]:
+    """Draw stories to learn from and how others begin; return also what comes next in each."""
+    inputs, unseen = draw_stories(rng)
+    ends = [int(rng.integers(len(story) + 1)) for story in unseen]
+    inputs["contexts"] = [story[:end] for story, end in zip(unseen, ends, strict=True)]
+    following = [[*story, inputs["eos_id"]][end] for story, end in zip(unseen, ends, strict=True)]
+    return inputs, np.array(following)
+
+
+def _draw_both(rng: Generator) -> list[Case]:
+    inputs, following = draw_beginnings(rng)
+    return [Case(f"{N_ASKED:,} stories that begin", inputs, withheld=following)]
+
+
+def log_probs(implementation, inputs):
+    """Return the logarithms as an array, from whatever holds them."""
+    import numpy
+
+    rows = implementation(**inputs)
+    rows = rows.detach() if hasattr(rows, "detach") else rows
+    return numpy.asarray(rows, dtype=numpy.float64)
+
+
+def guess_evenly(
+    contexts: Sequence[Sequence[int]], vocab_size: int, **unused: Any
+) -> NDArray[np.float64]:
+    """Give every token the same probability: nobody's score, but of the right form."""
+    return np.full((len(contexts), vocab_size), -math.log(vocab_size))
+
+
+def are_distributions(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    """Judge whether each row holds the logarithms of probabilities that sum to 1."""
+    if type(observed) is not np.ndarray or observed.shape != expected.shape:
+        return "the result is no array with a row for each context and a number for each token"
+    if np.isnan(observed).any():
+        return "the result holds nan"
+    # Of a wrong answer a number may be huge: its exponential is then infinite, which is no 1.
+    with np.errstate(over="ignore"):
+        sums = np.exp(observed).sum(axis=1)
+    if not (np.abs(sums - 1) <= _TOLERANCE).all():
+        return "what a row holds are not the logarithms of probabilities that sum to one"
+    return None
+
+
+def nats_per_token(values: Sequence[Any], withheld: Sequence[Any]) -> float:
+    """Return how surprised an answer is by what comes next, in the mean, in nats.
+
+    Raises:
+        ValueError: if it holds something for impossible that has come.
+    """
+    (rows,), (following,) = values, withheld
+    nats = float(-rows[np.arange(len(following)), following].mean())
+    if not math.isfinite(nats):
+        raise ValueError("a token that came had been given the probability 0")
+    return nats
+
+
+def prediction_check(item: str, seconds: float, target: str = "predict_next") -> Check:
+    """Make the check of a function that learns from stories and says how others go on."""
+    requirement = "Each row holds the natural logarithms of probabilities that sum to one."
+    part = Part("stories", requirement, _draw_both, log_probs, judge=are_distributions)
+    return Check(f"{item}_challenge", 1.0, target, guess_evenly, (part,), seconds=seconds)
+
+
+# -- the smallest model that is good enough --------------------------------------------------------
+
+
+def smallest_model(item: str, task: str, to_beat: str, goal: float, seconds: float) -> Challenge:
+    """Make the challenge of two functions, between which nothing passes but numbers.
+
+    `train_small` learns and returns numbers. They are counted here, and rounded to 16 bits, so that
+    none hides two; in a fresh process `predict_small` is given them, and how other stories begin.
+
+    Args:
+        goal: the highest perplexity on those that is good enough.
+    """
+
+    def draw(rng: Generator) -> list[Case]:
+        return [Case(f"{_N_STORIES:,} stories", draw_stories(rng)[0])]
+
+    requirement = "The result is a list of arrays of finite numbers."
+    part = Part("stories", requirement, draw, arrays, judge=_are_numbers)
+    check = Check(f"{item}_challenge", 1.0, "train_small", no_numbers, (part,), seconds=seconds)
+    shown = {"unit": "parameters", "shown": "{:,.0f}"}
+
+    def then(values: Sequence[Any]) -> Challenge:
+        (learned,) = values
+        return Challenge(task, _use_of(learned, item, seconds), to_beat, _size(learned, goal))
+
+    return Challenge(task, check, to_beat, then=then, score=_size([], goal), **shown)
+
+
+def arrays(implementation, inputs):
+    """Return what was learned as arrays of 16-bit numbers."""
+    import numpy
+
+    learned = [x.detach() if hasattr(x, "detach") else x for x in implementation(**inputs)]
+    return [numpy.asarray(x, dtype=numpy.float16) for x in learned]
+
+
+def no_numbers(**unused: Any) -> list[Any]:
+    """Learn nothing."""
+    return []
+
+
+def _are_numbers(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    if type(observed) is not list or any(
+        type(array) is not np.ndarray or array.dtype != np.float16 for array in observed
+    ):
+        return "the result is no list of arrays"
+    if any(array.size == 0 for array in observed):
+        return "an array is empty"  # its shape would say something that is not counted
+    if sum(array.size for array in observed) > _MOST_NUMBERS:
+        return "there are more numbers than a small model has"
+    return None if all(np.isfinite(a).all() for a in observed) else "a number is not finite"
+
+
+def _use_of(learned: list[Any], item: str, seconds: float) -> Check:
+    """Make the check that asks what was learned how stories go on: the same stories."""
+
+    def draw(rng: Generator) -> list[Case]:
+        (case,) = _draw_both(rng)
+        inputs = {name: value for name, value in case.inputs.items() if name != "stories"}
+        return [Case(case.label, {"numbers": learned, **inputs}, case.withheld)]
+
+    check = prediction_check(item, seconds, "predict_small")
+    requirement = check.parts[0].requirement
+    part = Part("stories", requirement, draw, log_probs, judge=are_distributions)
+    return Check(check.item, 1.0, "predict_small", guess_evenly, (part,), seconds=seconds)
+
+
+def _size(learned: Sequence[Any], goal: float) -> Callable[[Sequence[Any], Sequence[Any]], float]:
+    def count(values: Sequence[Any], withheld: Sequence[Any]) -> float:
+        perplexity = math.exp(nats_per_token(values, withheld))
+        if perplexity > goal:
+            raise ValueError(f"the perplexity is {perplexity:.3f}; it may be at most {goal:.2f}")
+        return float(sum(array.size for array in learned))
+
+    return count

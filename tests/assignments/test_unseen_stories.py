@@ -1,0 +1,89 @@
+"""The challenges on unseen stories: what is withheld, and what no answer can gain."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assignments import unseen_stories
+from autograder.authoring.checks import Case
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """What one class is asked, and what comes next in each story."""
+    return unseen_stories.draw_beginnings(np.random.default_rng(3))
+
+
+def rows_for(drawn, prob):
+    """Give what comes next this probability, and the rest to all others alike."""
+    inputs, following = drawn
+    rows = np.full((len(following), inputs["vocab_size"]), (1 - prob) / (inputs["vocab_size"] - 1))
+    rows[np.arange(len(rows)), following] = prob
+    with np.errstate(divide="ignore"):
+        return np.log(rows)
+
+
+def test_what_comes_next_is_not_among_what_the_sandbox_is_sent(drawn):
+    inputs, following = drawn
+    check = unseen_stories.prediction_check("ps0", 1.0)
+    (case,) = check.parts[0].inputs(np.random.default_rng(3))
+    assert case.inputs == inputs and (case.withheld == following).all()
+    assert set(case.inputs) == {"stories", "contexts", "vocab_size", "eos_id"}
+    assert Case("", {}).withheld is None
+    known = {tuple(story) for story in inputs["stories"]}
+    beginnings = [context for context in inputs["contexts"] if len(context) > 25]
+    whole = sum(tuple(context) in known for context in inputs["contexts"])
+    assert len(beginnings) > 500 and whole < 0.1 * len(following)
+
+
+def test_words_are_numbered_anew_for_each_class(drawn):
+    other, _ = unseen_stories.draw_beginnings(np.random.default_rng(4))
+    counts = [
+        np.bincount([i for s in d["stories"] for i in s], minlength=d["vocab_size"])
+        for d in (drawn[0], other)
+    ]
+    assert (counts[0].argsort()[-9:] != counts[1].argsort()[-9:]).any()
+    assert all(d["eos_id"] not in s for d in (drawn[0], other) for s in d["stories"])
+
+
+@pytest.mark.parametrize("prob", [0.5, 1 / 127, 1.0])
+def test_score_is_the_mean_surprise(drawn, prob):
+    rows = rows_for(drawn, prob)
+    assert unseen_stories.are_distributions(rows, rows, drawn[0]) is None
+    found = unseen_stories.nats_per_token([rows], [drawn[1]])
+    assert found == pytest.approx(-math.log(prob), abs=1e-12)
+
+
+def test_impossible_token_that_has_come_earns_no_rank(drawn):
+    with pytest.raises(ValueError, match="had been given the probability 0"):
+        unseen_stories.nats_per_token([rows_for(drawn, 0.0)], [drawn[1]])
+
+
+def test_rows_that_are_no_distributions_are_refused(drawn):
+    right = rows_for(drawn, 0.5)
+    for wrong in (right + 0.001, np.zeros_like(right), right * np.nan, right + 1e6):
+        assert unseen_stories.are_distributions(wrong, right, drawn[0])
+    for wrong in (None, right[:-1], right[:, :-1], right.tolist()):
+        assert "no array" in unseen_stories.are_distributions(wrong, right, drawn[0])
+
+
+def test_numbers_between_two_functions_are_counted_and_the_rest_is_left_behind(drawn):
+    challenge = unseen_stories.smallest_model("ps0", "task", "the rest", goal=3.0, seconds=1.0)
+    (part,) = challenge.check.parts
+    (case,) = part.inputs(np.random.default_rng(3))
+    assert case.inputs == {k: v for k, v in drawn[0].items() if k != "contexts"}
+    learned = part.probe(lambda **_: [np.ones((3, 4)), np.float64(1 / 3)], case.inputs)
+    assert learned[1] == np.float16(1 / 3) and part.judge(learned, [], {}) is None
+    for wrong in (3, [3.0], [np.ones(3)], [np.zeros((0, 9), np.float16)]):
+        assert part.judge(wrong, [], {}) is not None
+    for wrong in ([np.full(2, np.inf, np.float16)], [np.zeros(1_000_001, np.float16)]):
+        assert part.judge(wrong, [], {}) is not None
+
+    then = challenge.then([learned])
+    (case,) = then.check.parts[0].inputs(np.random.default_rng(3))
+    assert set(case.inputs) == {"numbers", "contexts", "vocab_size", "eos_id"}
+    assert (case.withheld == drawn[1]).all()
+    assert then.score([rows_for(drawn, 0.5)], [case.withheld]) == 13
+    with pytest.raises(ValueError, match=r"the perplexity is 4\.000; it may be at most 3\.00"):
+        then.score([rows_for(drawn, 0.25)], [case.withheld])

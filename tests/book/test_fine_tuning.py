@@ -92,6 +92,7 @@ def test_rule_of_the_page_sees_each_wrong_fact():
     names = {"lexicon": lexicon}
     exec(cell[cell.index("def facts") :], names)
     by_rule = names_of("def rouge_1", facts=names["facts"])["by_rule"]
+    names |= names_of("def tasks_of", facts=names["facts"])
     ((_, summary), (context, reply)) = names["tasks_of"](story)
     found = names["facts"](story)
     assert context.startswith(story.text) and found["object"] in reply

@@ -40,7 +40,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
 SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))
-.PHONY: course book release wheel sample-class
+.PHONY: course book pdf epub release wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
 	@echo
@@ -53,6 +53,12 @@ course: setup  ## Student notebooks and a graded sample class, then the book: th
 
 book: $(STAMP)  ## Build the book with its cells executed, into _build/html
 	@$(BIN)/python book/build.py
+
+pdf: book  ## The whole book as one PDF, to print
+epub: book  ## The whole book as one EPUB, for an e-reader
+pdf epub:
+	@.ci/system-packages chromium chromium-driver
+	@$(BIN)/python book/editions.py $@
 
 release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all

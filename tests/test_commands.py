@@ -44,7 +44,18 @@ def test_builders_of_the_book_stay_on_one_worker(request):
 
 def test_make_help_lists_the_commands_that_matter():
     listed = make("help")
-    for target in ("course", "test", "serve", "lab", "lint", "types", "test-gpu", "bench", "clean"):
+    for target in (
+        "course",
+        "test",
+        "serve",
+        "lab",
+        "lint",
+        "types",
+        "test-gpu",
+        "bench",
+        "clean",
+        "pdf",
+    ):
         assert re.search(rf"^  make {target} ", listed, flags=re.MULTILINE), target
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -272,3 +273,74 @@ def test_weights_are_written_for_the_elements_that_ask_and_only_when_they_change
     assets.EXPORTER.touch()
     assets.load_elements(app, "page", "page.html", {"body": body}, None)
     assert script.stat().st_mtime_ns > written
+
+
+WEB = {
+    "address": "https://host/book",
+    "repository": "https://github.com/us/course",
+    "notebooks_branch": "gh-pages",
+    "jupyterhub": "https://hub.host/",
+}
+
+
+def settings_of(extension, folder, table):
+    """What the extension reads from a `course.toml` with this table of the book."""
+    file = folder / "course.toml"
+    file.write_text("\n".join(["[book]", *(f"{k} = {json.dumps(v)}" for k, v in table.items())]))
+    return extension("settings").read_settings(file)
+
+
+def test_book_links_to_where_the_course_says(extension, tmp_path):
+    web = settings_of(extension, tmp_path, WEB)
+    assert web.notebook_links("ngrams") == {
+        "Open in Colab": "https://colab.research.google.com/github/us/course/blob/gh-pages/"
+        "notebooks/ngrams.ipynb",
+        "Open in JupyterHub": "https://hub.host/hub/user-redirect/git-pull?"
+        "repo=https%3A%2F%2Fgithub.com%2Fus%2Fcourse&branch=gh-pages"
+        "&urlpath=lab%2Ftree%2Fcourse%2Fnotebooks%2Fngrams.ipynb",
+    }
+    config = SettableConfig(coursebook_web=vars(web), html_theme_options={})
+    extension("settings").apply_settings(None, config)
+    assert config["html_baseurl"] == "https://host/book/"
+    assert config["notfound_urls_prefix"] == "/book/"
+    assert config["html_theme_options"]["repository_url"] == "https://github.com/us/course"
+    page = ["git clone <the repository>"]
+    extension("settings").name_repository(SimpleNamespace(config=config), "index", page)
+    assert page == ["git clone https://github.com/us/course"]
+
+
+def test_book_links_nowhere_when_the_course_says_nothing(extension, tmp_path):
+    read = extension("settings").read_settings
+    for web in (settings_of(extension, tmp_path, {}), read(tmp_path / "no such file")):
+        assert not web.notebook_links("ngrams")
+        config = SettableConfig(coursebook_web=vars(web), html_theme_options={})
+        extension("settings").apply_settings(None, config)
+        assert config == {"coursebook_web": vars(web), "html_theme_options": {}}
+    elsewhere = settings_of(
+        extension, tmp_path, WEB | {"repository": "https://git.host/a", "jupyterhub": ""}
+    )
+    assert not elsewhere.notebook_links("ngrams")  # Colab opens what is on GitHub
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"address": "host/book"}, r"book\.address is 'host/book/'; it must begin with https://"),
+        ({"adress": "https://host/"}, r"book\.adress is not known; known: address, repository"),
+        ({"repository": 7}, r"book\.repository is 7; it must be a text"),
+        ({"jupyterhub": "https://hub.host"}, r"book\.repository is empty"),
+        (
+            {"repository": "https://git.host/a", "jupyterhub": "https://hub.host"},
+            r"book\.notebooks_branch is empty",
+        ),
+    ],
+)
+def test_book_rejects_addresses_that_would_be_broken(extension, tmp_path, table, message):
+    with pytest.raises(ValueError, match=message):
+        settings_of(extension, tmp_path, table)
+
+
+class SettableConfig(dict):
+    """Sphinx's configuration as far as the settings use it."""
+
+    __getattr__ = dict.__getitem__

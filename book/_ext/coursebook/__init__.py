@@ -9,8 +9,10 @@ mistakes    the `{mistakes}` directive: what the checks of a problem set know
 chapters    the table of the chapters and the glossary, from the front matter of each
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
+settings    where the book and its source are on the web, as the course states it
 page_fixes  repairs to the finished pages that the theme gives no option for
 execution   what `book/build.py` does first: cells of several pages run side by side
+one_page    what `book/editions.py` prints and cuts: all pages as one, without scripts
 """
 
 from sphinx.application import Sphinx
@@ -26,12 +28,13 @@ from . import (
     notebooks,
     page_fixes,
     quiz,
+    settings,
 )
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
     own = (quiz, mistakes, chapters)
-    for part in (assets, cache, api, docstrings, *own, code_links, notebooks, page_fixes):
+    for part in (settings, assets, cache, api, docstrings, *own, code_links, notebooks, page_fixes):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

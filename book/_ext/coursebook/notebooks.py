@@ -6,6 +6,7 @@ installs the companion package where it is missing, so it runs in a hosted noteb
 
 import json
 import tomllib
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import nbformat
 from sphinx.application import Sphinx
 
 from .plain_markdown import reduce_to_markdown
+from .settings import SETTINGS, WebSettings
 
-SETTINGS = Path(__file__).resolve().parents[3] / "assignments" / "course.toml"
 INSTALL = """\
 # Installs the course's package where it is missing, as in a hosted notebook: from its file beside
 # this notebook, else from the course's address.
@@ -94,16 +95,17 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
 def add_link(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Put the download link under the page's title."""
+    """Put the notebook under the page's title: to download, or to open where the course says."""
     source = Path(app.env.doc2path(pagename)) if pagename in app.env.found_docs else None
     if source is None or not has_code(source):
         return
     url = context["pathto"](f"notebooks/{source.stem}.ipynb", 1)
-    link = (
-        f'<p class="lm-actions"><a href="{url}" download="{source.stem}.ipynb">'
-        "Download this page as a notebook</a></p>"
-    )
-    context["body"] = context["body"].replace("</h1>", f"</h1>\n{link}", 1)
+    links = [f'<a href="{url}" download="{source.stem}.ipynb">Download this page as a notebook</a>']
+    web = WebSettings(**app.config.coursebook_web)
+    for label, address in web.notebook_links(source.stem).items():
+        links.append(f'<a href="{escape(address)}">{label}</a>')
+    actions = f'<p class="lm-actions">{" ".join(links)}</p>'
+    context["body"] = context["body"].replace("</h1>", f"</h1>\n{actions}", 1)
 
 
 def setup(app: Sphinx) -> None:

@@ -9,7 +9,10 @@ An assertion that is not simple stands in the check's file as a comment, and is 
 
 import ast
 import copy
+import keyword
+import os
 import re
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +22,22 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.assertions import Claim, read_claims
-from autograder.authoring.course import Course, NbgraderCourse
-from autograder.authoring.locked_tests import DEFINITIONS, as_python, bound, needed
+from autograder.authoring.course import Course
+from autograder.authoring.locked_tests import (
+    DEFINITIONS,
+    as_python,
+    bound,
+    names_read,
+    needed,
+    with_usual_marks,
+)
+from autograder.authoring.nbgrader_settings import unusual_marks
 from autograder.authoring.notebooks import grading, is_answer, is_autograded
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
+_OWN_FILES = {"notebook", "problem_set", "conftest"}
 _OWN_NAMES = {"Case", "Check", "Part", "close", "equals", "ask", "PARTS", "CHECK"}
 _HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*\n?", re.DOTALL | re.M)
 
@@ -70,8 +82,10 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
             why, and then nothing is written.
     """
     name = re.sub(r"\W", "_", released.name).lower()
-    name = name if name[:1].isalpha() else f"set_{name}"
-    source = released.notebooks.source
+    name = name if name[:1].isalpha() and not keyword.iskeyword(name) else f"set_{name}"
+    source = copy.deepcopy(released.notebooks.source)
+    for cell in source.cells:
+        cell.source = with_usual_marks(cell.source, unusual_marks(released.course.folder))
     tests = [cell for cell in source.cells if is_autograded(cell)]
     known = [cell.id for cell in tests]
     for unknown in sorted(set(only) - set(known)):
@@ -81,9 +95,7 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
         raise GraderError(f"{folder} exists already; move it away first")
     tasks: dict[str, _Task] = {}
     left: list[str] = []
-    broken = {}
-    if isinstance(released.course, NbgraderCourse):
-        broken = released.course.left_to_people(released.name)
+    broken = released.left_to_people
     for cell in tests:
         if only and cell.id not in only:
             continue
@@ -91,6 +103,8 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
             if cell.id in broken:
                 raise ValueError(broken[cell.id])
             task = _task(cell, source.cells, {other.answer for other in tasks.values()})
+            if task.item in {other.item for other in tasks.values()}:
+                raise ValueError(f"its name becomes {task.item}, as that of another test cell does")
         except ValueError as error:
             left.append(f"{cell.id}: {error}")
             continue
@@ -98,12 +112,29 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
         left += [f"{cell.id}, {other}" for other in task.others]
     if not tasks:
         raise GraderError(f"nothing of {released.name} can be adopted: {'; '.join(left)}")
-    for task in tasks.values():
-        write_atomically(folder / f"{task.item}.py", _check_file(task, released.name).encode())
-    write_atomically(folder / "problem_set.py", _set_file(name, list(tasks.values())).encode())
-    text = jupytext.writes(_renamed(source, tasks), fmt="py:percent")
-    write_atomically(folder / "notebook.py", text.encode())
+    written = {f"{task.item}.py": _check_file(task, released.name) for task in tasks.values()}
+    points = sum(grading(cell).get("points", 0) for cell in source.cells)
+    written["problem_set.py"] = _set_file(name, list(tasks.values()), points)
+    written["notebook.py"] = jupytext.writes(_renamed(source, tasks), fmt="py:percent")
+    _write_folder(folder, written)
     return Adopted(folder, {cell: len(task.claims) for cell, task in tasks.items()}, tuple(left))
+
+
+def _write_folder(folder: Path, written: Mapping[str, str]) -> None:
+    """Write a folder of files that is whole or absent.
+
+    Raises:
+        GraderError: if it cannot be written; says why.
+    """
+    scratch = folder.with_name(f".{folder.name}-{os.getpid()}")
+    try:
+        for name, text in written.items():
+            write_atomically(scratch / name, text.encode())
+        scratch.rename(folder)
+    except OSError as error:
+        raise GraderError(f"{folder} cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _task(test: NotebookNode, cells: Sequence[NotebookNode], taken: Collection[str]) -> _Task:
@@ -128,7 +159,7 @@ def _task(test: NotebookNode, cells: Sequence[NotebookNode], taken: Collection[s
     item = re.sub(r"\W", "_", test.id)
     return _Task(
         test.id,
-        item if item[:1].isalpha() else f"task_{item}",
+        item if item[:1].isalpha() and not _is_reserved(item) else f"task_{item}",
         float(grading(test)["points"]),
         target,
         answers[target],
@@ -137,6 +168,11 @@ def _task(test: NotebookNode, cells: Sequence[NotebookNode], taken: Collection[s
         tuple(f"line {line}: {why}" for line, why in others)
         + tuple(f"it also calls {name}" for name in dict.fromkeys(strangers)),
     )
+
+
+def _is_reserved(item: str) -> bool:
+    """Whether a file of this name could not hold a check: Python, a set or pytest reads it."""
+    return keyword.iskeyword(item) or item in _OWN_FILES or item.startswith("test_")
 
 
 def _definitions(cells: Sequence[NotebookNode]) -> tuple[list[ast.stmt], dict[str, str]]:
@@ -210,7 +246,7 @@ def _check_file(task: _Task, name: str) -> str:
     )
 
 
-def _set_file(name: str, tasks: Sequence[_Task]) -> str:
+def _set_file(name: str, tasks: Sequence[_Task], points: float) -> str:
     items = ", ".join(sorted(task.item for task in tasks))
     checks = "".join(f"        {task.item}.CHECK,\n" for task in tasks)
     return (
@@ -218,6 +254,7 @@ def _set_file(name: str, tasks: Sequence[_Task]) -> str:
         "from autograder.authoring.checks import ProblemSet\n\n"
         f"from . import {items}\n\n"
         f'PROBLEM_SET = ProblemSet(\n    name="{name}",\n    title="{name}",\n'
+        f"    points={points:g},\n"
         f"    checks=(\n{checks}    ),\n)\n"
     )
 
@@ -226,10 +263,17 @@ def _renamed(source: NotebookNode, tasks: Mapping[str, _Task]) -> NotebookNode:
     """Name test and answer cells as a set does; hidden tests that stand in a check are left out."""
     notebook = copy.deepcopy(source)
     answers = {task.answer: f"{task.item}_answer" for task in tasks.values()}
+    before: list[ast.stmt] = []
     for cell in notebook.cells:
         meta = grading(cell)
         if cell.id in tasks:
+            body = ast.parse(as_python(cell.source)).body
             cell.source = _HIDDEN.sub("", cell.source).rstrip("\n")
+            # A set's test cells do not see one another, as those in nbgrader's one kernel do.
+            shared = needed(before, names_read(ast.parse(as_python(cell.source))))
+            if shared:
+                cell.source = f"{ast.unparse(ast.Module(shared, []))}\n{cell.source}"
+            before += [statement for statement in body if isinstance(statement, DEFINITIONS)]
             meta["grade_id"] = tasks[cell.id].item
         elif meta:
             meta["grade_id"] = answers.get(cell.id, re.sub(r"\W", "_", cell.id))

@@ -189,12 +189,14 @@ class ProblemSet:
 
     Attributes:
         challenge: None if there is none; a text if it cannot be ranked fairly: why.
+        points: of the whole set, hand-graded questions included.
     """
 
     name: str
     title: str
     checks: tuple[Check, ...]
     challenge: Challenge | str | None = None
+    points: float = 100
 
     def check(self, item: str) -> Check:
         """Return the check of a graded item.

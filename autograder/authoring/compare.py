@@ -51,6 +51,8 @@ def equals(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
 def close(rtol: float, atol: float) -> Agreement:
     """Make a judge that accepts what `numpy.allclose` does, as an assertion would: 2 for 2.0.
 
+    Only that an empty answer, which `allclose` finds close to any number, is none.
+
     Args:
         rtol: largest relative difference, of the expected value.
         atol: largest absolute difference, added to the relative one.
@@ -59,7 +61,8 @@ def close(rtol: float, atol: float) -> Agreement:
     def judge(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
         with contextlib.suppress(TypeError, ValueError):
             left, right = (np.asarray(side, dtype=np.float64) for side in (observed, expected))
-            if np.allclose(left, right, rtol=rtol, atol=atol):
+            same = (left.size == 0) == (right.size == 0)
+            if same and np.allclose(left, right, rtol=rtol, atol=atol):
                 return None
         return "the result is not close enough to the right one"
 

@@ -104,6 +104,10 @@ class Course:
         files -= set(self.outside(name).rglob("*.py"))
         return tuple(sorted(path for path in files if not path.name.startswith("test_")))
 
+    def folders(self) -> tuple[Path, ...]:
+        """Folders that student code must not see."""
+        return (self.folder,)
+
     def outside(self, name: str) -> Path:
         """Folder of the answers to a set that are not by the author of its checks."""
         return self.folder / name / "outside"
@@ -142,8 +146,7 @@ class Course:
         return name
 
 
-_MOVES_THINGS = re.compile(r"^[ \t]*c\.(\w+\.(?:db_url|\w*_deli\w+|\w+_directory))\b", re.MULTILINE)
-"""Settings of nbgrader's that say where the gradebook and the folders are, and what is hidden."""
+_STEPS = ("source", "source_with_tests", "submitted", "autograded", "feedback", "solution")
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,7 @@ class NbgraderCourse(Course):
     """A course as nbgrader keeps it: `source/<assignment>/<notebook>.ipynb`, and no checks.
 
     A set is one notebook, named as `autograder.authoring.notebooks.assignment_and_notebook` says.
+    Folders are named as the course's own `nbgrader_config.py` says.
 
     Attributes:
         by_hand: of the test cells those that are left to people, as (set, cell, why).
@@ -172,12 +176,15 @@ class NbgraderCourse(Course):
         found = tuple(name for name in of if assignment in (name, of[name]))
         if not found:
             known = ", ".join(dict.fromkeys(of.values()))
-            source = self.folder / "source"
+            source = self.place("source")
             raise GraderError(f"no assignment {assignment!r} in {source}; it has: {known}")
         return found
 
     def source(self, name: str) -> Path:
         """Path of a set's source notebook.
+
+        Where nbgrader itself has to make the tests of it (`AUTOTEST` lines), that is the notebook
+        that `nbgrader generate_source_with_tests` has made, if it is not older.
 
         Raises:
             GraderError: if the course has no such notebook; the message lists those it has.
@@ -185,20 +192,35 @@ class NbgraderCourse(Course):
         sources = self._sources()
         if name not in sources:
             known = ", ".join(sorted(sources))
-            raise GraderError(f"no notebook {name!r} in {self.folder / 'source'}; it has: {known}")
-        return sources[name]
+            raise GraderError(f"no notebook {name!r} in {self.place('source')}; it has: {known}")
+        path = sources[name]
+        made = self.place("source_with_tests") / path.parent.name / path.name
+        if made.is_file() and made.stat().st_mtime >= path.stat().st_mtime:
+            from autograder.authoring.nbgrader_settings import autotest_mark
 
-    def left_to_people(self, name: str) -> dict[str, str]:
-        """Return, of a set's test cells, those that only a person can grade, and why."""
-        return {cell: why for own, cell, why in self.by_hand if own == name}
+            if autotest_mark(self.folder) in path.read_text(encoding="utf-8", errors="replace"):
+                return made
+        return path
+
+    def place(self, step: str) -> Path:
+        """Folder of what nbgrader calls a step: "source", "submitted", "autograded", "feedback"."""
+        # nbgrader takes long to import, and only such a course needs it here.
+        from autograder.authoring.nbgrader_settings import course_directory
+
+        name: str = getattr(course_directory(self.folder), f"{step}_directory")
+        return self.folder / name
 
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Return no files: the tests stand in the source notebook."""
         return ()
 
+    def folders(self) -> tuple[Path, ...]:
+        """Return the course's folder, and those of its steps, which may lie elsewhere."""
+        return (self.folder, *(self.place(step) for step in _STEPS))
+
     def _sources(self) -> dict[str, Path]:
         found = {}
-        for path in self.folder.glob("source/*/*.ipynb"):
+        for path in self.place("source").glob("*/*.ipynb"):
             assignment, notebook = path.parent.name, path.stem
             if not assignment.startswith(".") and not notebook.startswith("."):
                 same = assignment == notebook
@@ -214,15 +236,8 @@ def nbgrader_course_in(folder: Path) -> NbgraderCourse:
     """
     course = NbgraderCourse(folder.resolve())
     if not course.sets():
-        source = "source/<assignment>/<notebook>.ipynb"
-        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {source}")
-    settings = course.folder / "nbgrader_config.py"
-    text = settings.read_text(encoding="utf-8", errors="replace") if settings.is_file() else ""
-    if match := _MOVES_THINGS.search(text):
-        raise GraderError(
-            f"{settings} sets {match[1]}: only nbgrader's own gradebook, folders and marks of "
-            "solutions and tests are understood here, so hidden tests might be shown"
-        )
+        missing = f"{course.place('source').name}/<assignment>/<notebook>.ipynb"
+        raise GraderError(f"{course.folder} is no course for nbgrader: it has no {missing}")
     return course
 
 

@@ -8,7 +8,7 @@ values and could forge what comes out, though it can harm neither the machine no
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from nbformat import NotebookNode
 from autograder.authoring.checks import Case, Check, Inputs, Part
 from autograder.authoring.notebooks import grading, is_autograded
 
-_SECONDS = 30.0  # nbgrader's own limit for a cell
 _HIDDEN = ("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
@@ -57,8 +56,14 @@ def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str,
         return line, type(error).__name__, None
 
 
-def locked_tests(recorded: NotebookNode) -> tuple[tuple[Check, ...], dict[str, str]]:
+def locked_tests(
+    recorded: NotebookNode, marks: Mapping[str, str], seconds: float
+) -> tuple[tuple[Check, ...], dict[str, str]]:
     """Make a check of every test cell of a notebook, hidden tests included.
+
+    Args:
+        marks: for each mark of hidden tests that is not nbgrader's own, that one.
+        seconds: how long a cell may run.
 
     Returns:
         The checks; and of each cell that only a person can grade, why.
@@ -68,19 +73,40 @@ def locked_tests(recorded: NotebookNode) -> tuple[tuple[Check, ...], dict[str, s
     for cell in filter(is_autograded, recorded.cells):
         item = grading(cell)["grade_id"]
         try:
-            tests = as_python(cell.source)
+            tests = as_python(with_usual_marks(cell.source, marks))
         except ValueError as error:
             refused[item] = str(error)
             continue
         tree = ast.parse(tests)
-        shared = ast.unparse(ast.Module(needed(before, _read(tree)), []))
-        shows = not tests.rstrip().endswith(";")
-        case = Case("the tests", {"tests": tests, "shared": shared, "shows": shows})
+        shared = ast.unparse(ast.Module(needed(before, names_read(tree)), []))
+        inputs = {"tests": tests, "shared": shared, "shows": ends_with_value(tests)}
+        case = Case("the tests", inputs)
         part = Part("tests", "The tests of this task pass.", _always(case), run_tests)
         points = float(grading(cell)["points"])
-        checks.append(Check(item, points, "", None, (part,), seconds=_SECONDS))
+        checks.append(Check(item, points, "", None, (part,), seconds=seconds))
         before += [statement for statement in tree.body if isinstance(statement, DEFINITIONS)]
     return tuple(checks), refused
+
+
+def ends_with_value(tests: str) -> bool:
+    """Whether a test cell ends with an expression that Jupyter shows: it may be partial credit."""
+    last = ast.parse(tests).body[-1:]
+    return isinstance(next(iter(last), None), ast.Expr) and not tests.rstrip().endswith(";")
+
+
+def with_usual_marks(source: str, marks: Mapping[str, str]) -> str:
+    """Write a course's own marks as nbgrader does where nothing else is said.
+
+    Args:
+        marks: nbgrader's mark for each; a line that contains one is a mark and nothing else.
+    """
+    lines = source.split("\n")
+    for own, usual in marks.items():
+        for number, line in enumerate(lines):
+            if own in line:
+                indent = line[: len(line) - len(line.lstrip())]
+                lines[number] = f"{indent}### {usual}"
+    return "\n".join(lines)
 
 
 def message_at(tests: str, line: int) -> str:
@@ -129,7 +155,7 @@ def needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
     for statement in reversed(before):
         if bound(statement) & read:
             chosen.append(statement)
-            read |= _read(statement)
+            read |= names_read(statement)
     return chosen[::-1]
 
 
@@ -143,7 +169,7 @@ def bound(statement: ast.stmt) -> set[str]:
     return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
-def _read(tree: ast.AST) -> set[str]:
-    """Name what code reads; any name may come from `import *`, which binds "*" here."""
+def names_read(tree: ast.AST) -> set[str]:
+    """Return the names that code reads; any may come from `import *`, which binds "*" here."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     return {"*"} | {node.id for node in nodes if isinstance(node.ctx, ast.Load)}

@@ -26,8 +26,11 @@ for name, data in files.items():
 ''', {"files": FILES})"""
 
 
-def read_nbgrader_source(path: Path) -> NotebookNode:
+def read_nbgrader_source(path: Path, autotest: str) -> NotebookNode:
     """Read a notebook of `source/`, also one of an older format, and name its cells by grade id.
+
+    Args:
+        autotest: what marks a comment of which nbgrader makes tests.
 
     Raises:
         GraderError: if it is no notebook in Python, or breaks nbgrader's rules; says which.
@@ -48,10 +51,12 @@ def read_nbgrader_source(path: Path) -> NotebookNode:
         if grading(cell) and not any(grading(cell).get(flag) for flag in _FLAGS):
             del cell.metadata["nbgrader"]  # an ordinary cell, to nbgrader too
         cell.id = grading(cell).get("grade_id") or cell.get("id") or f"cell-{index:03d}"
-        if re.search(r"^\s*#+ *(HASHED )?AUTOTEST\b", cell.source, re.MULTILINE):
+        marked = re.search(rf"^\s*#.*{re.escape(autotest)}", cell.source, re.MULTILINE)
+        if cell.cell_type == "code" and marked:
+            command = f"nbgrader generate_source_with_tests {path.parent.name}"
             raise GraderError(
-                f"{path}: the cell {cell.id} has AUTOTEST lines, which only nbgrader turns into "
-                "tests; take them over from the notebook in release/"
+                f"{path}: only nbgrader makes tests of the {autotest} lines in the cell {cell.id}: "
+                f"run `{command}` in the course's folder, after each change too; that is read then"
             )
     return notebook
 
@@ -71,14 +76,17 @@ def handed_out_files(folder: Path) -> tuple[str, ...]:
         if path.is_file() and not path.is_symlink() and path.suffix not in _LEFT_OUT
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    n_bytes = sum(path.stat().st_size for path in paths)
-    if n_bytes > _MOST_BYTES:
-        raise GraderError(
-            f"the files beside the notebooks in {folder} have {n_bytes} bytes; at most "
-            f"{_MOST_BYTES} can be sent into the sandbox"
-        )
-    found = {
-        path.relative_to(folder).as_posix(): base64.b64encode(path.read_bytes()).decode()
-        for path in paths
-    }
+    try:
+        n_bytes = sum(path.stat().st_size for path in paths)
+        if n_bytes > _MOST_BYTES:
+            raise GraderError(
+                f"the files beside the notebooks in {folder} have {n_bytes} bytes; at most "
+                f"{_MOST_BYTES} can be sent into the sandbox"
+            )
+        found = {
+            path.relative_to(folder).as_posix(): base64.b64encode(path.read_bytes()).decode()
+            for path in paths
+        }
+    except OSError as error:
+        raise GraderError(f"{error.filename} cannot be read: {error.strerror}") from None
     return (_WRITE.replace("FILES", repr(found)),) if found else ()

@@ -34,11 +34,18 @@ from nbgrader.preprocessors import (
     ComputeChecksums,
     LockCells,
 )
+from traitlets.config import Config
 
-from autograder.authoring.checks import ProblemSet
+from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.late_policy import Policy, read_policy
 from autograder.authoring.locked_tests import locked_tests
+from autograder.authoring.nbgrader_settings import (
+    autotest_mark,
+    cell_seconds,
+    read_config,
+    unusual_marks,
+)
 from autograder.authoring.nbgrader_source import handed_out_files, read_nbgrader_source
 from autograder.authoring.notebooks import (
     as_text,
@@ -96,9 +103,8 @@ class ReleasedSet:
         """The checks; of a notebook written for nbgrader, its test cells as they are."""
         if not isinstance(self.course, NbgraderCourse):
             return self.course.problem_set(self.name)
-        left = self.course.left_to_people(self.name)
-        checks, _ = locked_tests(self.notebooks.recorded)
-        graded = tuple(check for check in checks if check.item not in left)
+        checks, _ = self.locked_tests
+        graded = tuple(check for check in checks if check.item not in self.left_to_people)
         return ProblemSet(self.name, self.name, graded)
 
     @cached_property
@@ -110,8 +116,23 @@ class ReleasedSet:
         """
         source = self.course.source(self.name)
         if isinstance(self.course, NbgraderCourse):
-            return versions(read_nbgrader_source(source), source, self.name)
+            config = read_config(self.course.folder)
+            notebook = read_nbgrader_source(source, autotest_mark(self.course.folder))
+            return versions(notebook, source, self.name, config)
         return build(source)
+
+    @cached_property
+    def locked_tests(self) -> tuple[tuple[Check, ...], dict[str, str]]:
+        """Checks that run the test cells of a notebook for nbgrader; of other cells, why not."""
+        folder, recorded = self.course.folder, self.notebooks.recorded
+        return locked_tests(recorded, unusual_marks(folder), cell_seconds(folder))
+
+    @property
+    def left_to_people(self) -> dict[str, str]:
+        """Of a notebook for nbgrader, the test cells that only a person can grade, and why."""
+        if not isinstance(self.course, NbgraderCourse):
+            return {}
+        return {cell: why for name, cell, why in self.course.by_hand if name == self.name}
 
     @cached_property
     def outline(self) -> Outline:
@@ -173,25 +194,31 @@ def build(path: Path) -> Release:
     return versions(source, path, name)
 
 
-def versions(source: NotebookNode, path: Path, name: str) -> Release:
+def versions(source: NotebookNode, path: Path, name: str, config: Config | None = None) -> Release:
     """Make all versions of an nbgrader source notebook.
 
     Args:
         path: where it was read.
+        config: the course's settings of nbgrader's preprocessors.
 
     Raises:
         GraderError: if nbgrader refuses it; says why.
     """
     try:
-        locked = _run([LockCells], source)
-        recorded = _run([ClearSolutions, ClearOutput, CheckCellMetadata, ComputeChecksums], locked)
-        cleared = [ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata]
-        student = _run(cleared, recorded)
-        solution = _run([ClearOutput, ClearHiddenTests, ClearMarkScheme, ComputeChecksums], locked)
+        locked = _run([LockCells], source, config)
+        clear = [ClearSolutions, ClearOutput, CheckCellMetadata, ComputeChecksums]
+        recorded = _run(clear, locked, config)
+        clear = [ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata]
+        student = _run(clear, recorded, config)
+        clear = [ClearOutput, ClearHiddenTests, ClearMarkScheme, ComputeChecksums]
+        solution = _run(clear, locked, config)
     except Exception as error:
         raise GraderError(f"{path}: {type(error).__name__}: {error}") from error
+    marks = ClearSolutions(config=config)
     for cell in solution.cells:
-        cell.source = _without_markers(cell.source)
+        lines = cell.source.split("\n")
+        own = (marks.begin_solution_delimeter, marks.end_solution_delimeter)
+        cell.source = "\n".join(line for line in lines if not any(mark in line for mark in own))
     return Release(name, source, recorded, student, solution)
 
 
@@ -216,14 +243,10 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def lint(release: Release, problem_set: ProblemSet, total: float = 100) -> tuple[str, ...]:
-    """Say what a release and its checks disagree on, in one line each; nothing if all is well.
-
-    Args:
-        total: points of the whole set, hand-graded questions included.
-    """
+def lint(release: Release, problem_set: ProblemSet) -> tuple[str, ...]:
+    """Say what a release and its checks disagree on, in one line each; nothing if all is well."""
     return (
-        *_lint_points(release.source.cells, total),
+        *_lint_points(release.source.cells, problem_set.points),
         *_lint_items(release, problem_set),
         *leaks(release),
     )
@@ -255,17 +278,14 @@ def leaks(release: Release) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _run(preprocessors: Iterable[type], notebook: NotebookNode) -> NotebookNode:
+def _run(
+    preprocessors: Iterable[type], notebook: NotebookNode, config: Config | None
+) -> NotebookNode:
     notebook = copy.deepcopy(notebook)
     resources: dict[str, Any] = {}
     for preprocessor in preprocessors:
-        notebook, resources = preprocessor().preprocess(notebook, resources)
+        notebook, resources = preprocessor(config=config).preprocess(notebook, resources)
     return notebook
-
-
-def _without_markers(source: str) -> str:
-    lines = source.split("\n")
-    return "\n".join(line for line in lines if not any(mark in line for mark in _MARKERS[:2]))
 
 
 def _split_secret(source: str) -> tuple[list[str], list[str]]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from autograder.authoring.course import NbgraderCourse
-from autograder.authoring.locked_tests import locked_tests
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.grader import Confinement, Grader, Task
@@ -19,7 +18,7 @@ def with_working_tests(course: NbgraderCourse, name: str, confinement: Confineme
         GraderError: if it cannot be graded at all; says why.
     """
     released = ReleasedSet(course, name)
-    _, left = locked_tests(released.notebooks.recorded)
+    left = dict(released.locked_tests[1])
     notebook = as_text(released.notebooks.solution).encode()
     with Grader(released, confinement) as grader:
         grade = grader.grade(Task(Submission(_WHO, name, notebook, ""), "", 0)).grade

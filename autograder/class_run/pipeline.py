@@ -14,7 +14,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.cluster import grade_on_cluster
-from autograder.class_run.plan import Received, receive
+from autograder.class_run.plan import Received, receive, with_points_of_nbgrader
 from autograder.class_run.settings import Settings
 from autograder.class_run.workers import Job, grade_all
 from autograder.files import write_atomically, write_if_new
@@ -34,8 +34,9 @@ from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, GraderError, State
 from autograder.reports import instructor_pages, student_feedback
 from autograder.reports.instructor_pages import HandGrades
+from autograder.store.formgrader_notebook import formgrader_notebook
 from autograder.store.grade_changes import Change, change_between
-from autograder.store.gradebook import Gradebook, formgrader_notebook
+from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal, Record
 
 _MOST_NAMES = 20
@@ -104,6 +105,13 @@ def grade_class(
         watcher.found(delivery)
         received = receive(released, delivery, journal, settings, held)
         watcher.received(len(received))
+        theirs = with_points_of_nbgrader(released, received, settings)
+        if theirs and not settings.replace:
+            raise GraderError(
+                f"nbgrader itself has graded {released.name} for {_listed(list(theirs))}; with "
+                "--replace this run's points take the place of its own (what people gave stays), "
+                "with --db they go into another gradebook"
+            )
         ledger = _Ledger(journal)
         graded = _grade(released, received, settings, ledger, watcher)
         with contextlib.closing(graded):  # an error in what is written ends the processes, too
@@ -117,7 +125,11 @@ def grade_class(
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
         seconds=time.monotonic() - started,
         page=outputs.page,
-        notices=(*_notices(released, received), *_missing(outputs, received)),
+        notices=(
+            *_notices(released, received),
+            *_missing(outputs, received),
+            *_replaced(theirs, ledger.grades),
+        ),
     )
 
 
@@ -217,7 +229,8 @@ def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Se
                 grades.append(answer.grade)
                 yield answer.grade, pages.write(answer)
 
-        book.record(released.name, written())
+        keeps_times = isinstance(released.course, NbgraderCourse)
+        book.record(released.name, written(), keeps_times)
         by_hand, known = book.hand_grades(released.name), book.students()
     grades.sort(key=lambda grade: grade.student)
     # Apart from the students' pages, whose folder may be published as it is.
@@ -250,12 +263,21 @@ class _StudentPages:
         place = Path(grade.student, assignment)
         given = self._by_hand.get(grade.student, {})
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
-        write_if_new(self._out / "feedback" / place / f"{name}.html", html.encode())
+        write_if_new(self._step("feedback") / place / f"{name}.html", html.encode())
         if repaired is None:
             return frozenset()
         notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        write_if_new(self._out / "autograded" / place / f"{name}.ipynb", notebook.encode())
+        write_if_new(self._step("autograded") / place / f"{name}.ipynb", notebook.encode())
         return repaired.blank
+
+    def _step(self, name: str) -> Path:
+        """Folder of what nbgrader calls a step, under the name that its course gives it."""
+        course = self._released.course
+        if not isinstance(course, NbgraderCourse):
+            return self._out / name
+        place = course.place(name)  # elsewhere, if the course's settings say so
+        inside = place.is_relative_to(course.folder)
+        return self._out / place.relative_to(course.folder) if inside else place
 
     def _repaired(self, graded: Graded) -> RepairedNotebook | None:
         """Return the notebook that was graded; None where there never was a readable one."""
@@ -296,10 +318,9 @@ class _Ledger:
 def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
     """What is to be said about tests and due dates, once for the whole class."""
     here = {arrival.task.submission.student for arrival in received}
-    name, course = released.name, released.course
-    if isinstance(course, NbgraderCourse):
-        for cell, why in course.left_to_people(name).items():
-            yield f"{cell} is left for people to grade: {why}"
+    name = released.name
+    for cell, why in released.left_to_people.items():
+        yield f"{cell} is left for people to grade: {why}"
     for student in released.policy.extensions:
         if student not in here:
             yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
@@ -315,8 +336,27 @@ def _missing(outputs: _Outputs, received: Sequence[Received]) -> Iterator[str]:
     """Name who is in the gradebook and not in this delivery."""
     missing = sorted(outputs.known - {arrival.task.submission.student for arrival in received})
     if missing:
-        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
         yield (
             f"{len(missing)} in the gradebook handed in nothing here; what was recorded of them "
-            f"stays: {', '.join(missing[:_MOST_NAMES])}{more}"
+            f"stays: {_listed(missing)}"
         )
+
+
+def _replaced(theirs: Mapping[str, float], grades: Iterable[Grade]) -> Iterator[str]:
+    """Name whose points are others than those that nbgrader gave."""
+    now = {grade.student: grade.points for grade in grades}
+    changed = [
+        f"{student} {points:g} → {now[student]:g}"
+        for student, points in theirs.items()
+        if points != now[student]
+    ]
+    if theirs:
+        yield (
+            f"of {len(theirs)} that nbgrader had graded, {len(changed)} have other points now"
+            + (f": {_listed(changed)}" if changed else "")
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

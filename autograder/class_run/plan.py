@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.settings import Settings
@@ -16,6 +17,7 @@ from autograder.intake.collection import Delivery, collect, read_notebook
 from autograder.intake.repair import repair
 from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
 from autograder.store.grade_changes import PART
+from autograder.store.gradebook import Gradebook
 from autograder.store.input_digests import input_digests, part_digests
 from autograder.store.journal import Journal, Record
 
@@ -100,6 +102,18 @@ def look_at(
         yield Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
 
 
+def with_points_of_nbgrader(
+    released: ReleasedSet, received: Iterable[Received], settings: Settings
+) -> dict[str, float]:
+    """Return the points of those whom nbgrader itself has graded: no earlier run here did."""
+    new = sorted(one.task.submission.student for one in received if one.earlier is None)
+    if not new or not isinstance(released.course, NbgraderCourse) or settings.has_no_gradebook:
+        return {}
+    with Gradebook(settings.url) as book:
+        points = book.machine_points(released.name)
+    return {student: points[student] for student in new if student in points}
+
+
 def _why(arrival: Received, resume: bool) -> str:
     """Say why a submission is graded though something is recorded for its student."""
     if arrival.earlier is None:
@@ -139,7 +153,9 @@ def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[
     journal = Journal(settings.out, released.name)
     planned = []
     delivery = collect(submissions, released.name, settings.layout)
-    for arrival in look_at(released, delivery, journal, settings):
+    arrivals = list(look_at(released, delivery, journal, settings))
+    theirs = with_points_of_nbgrader(released, arrivals, settings)
+    for arrival in arrivals:
         task, refusal = arrival.task, arrival.task.refusal
         if not refusal:
             try:
@@ -152,5 +168,8 @@ def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[
         elif refusal:
             planned.append(Planned(student, "refuse", refusal, timing))
         else:
-            planned.append(Planned(student, "grade", _why(arrival, settings.resume), timing))
+            why = _why(arrival, settings.resume)
+            if student in theirs:
+                why += f"; nbgrader gave {theirs[student]:g} points: write over them with --replace"
+            planned.append(Planned(student, "grade", why, timing))
     return tuple(planned)

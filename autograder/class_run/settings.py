@@ -20,6 +20,7 @@ class Settings:
         jobs: processes that grade at the same time.
         resume: take over records that were made from the same things.
         layout: how the submissions are named; recognised by their names if None.
+        replace: write over points that nbgrader itself has given; what people gave always stays.
         scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
     """
 
@@ -30,11 +31,18 @@ class Settings:
     confinement: Confinement = field(default_factory=Confinement)
     layout: Layout | None = None
     scheduler: str = ""
+    replace: bool = False
 
     @property
     def url(self) -> str:
         """Address of the gradebook."""
         return self.database or f"{_SQLITE}{(self.out / 'gradebook.db').resolve()}"
+
+    @property
+    def has_no_gradebook(self) -> bool:
+        """Whether the gradebook is a file that is still to be made."""
+        path = self.url.removeprefix(_SQLITE)
+        return path != self.url and not Path(path).exists()
 
     def hiding(self, submissions: Path) -> Self:
         """Hide what this run reads and writes from student code, wherever it lies."""

@@ -1,6 +1,7 @@
 """Commands about a class: grade it, watch a folder, explain a point, look at all of it."""
 
 import json
+import os
 import sys
 import time
 from dataclasses import asdict, replace
@@ -15,7 +16,15 @@ from autograder.authoring.course import (
     find_course_with_checks,
     nbgrader_course_in,
 )
-from autograder.cli.options import FINDINGS, json_option, note, out_option, printable, report_errors
+from autograder.cli.options import (
+    FINDINGS,
+    json_option,
+    note,
+    out_option,
+    printable,
+    report_errors,
+    results_of,
+)
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError, State
 
@@ -85,9 +94,17 @@ _trusting = click.option(
     help="Take over what was graded under the same conditions, or grade all of it again.",
 )
 @_trusting
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="With --nbgrader: write over points that nbgrader itself has given. Points, extra credit "
+    "and comments of people stay, and so do times and late penalties unless course.toml sets them.",
+)
 @click.option("--watch", is_flag=True, help="Go on grading what arrives, until Ctrl-C.")
 @click.option(
-    "--dry-run", is_flag=True, help="Say what would be graded and why; run and write nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Say what would be graded and why; run no student code and write nothing.",
 )
 @json_option
 @click.pass_obj
@@ -112,13 +129,14 @@ def grade(
     Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
     Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
-    differs from the one recorded before, it says whose and why. With --json, --watch prints one
-    document on one line for each round.
+    differs from the one recorded before, it says whose and why. With --json, an assignment of
+    several notebooks is a list of them, and --watch prints one line for each round.
     """
     if chosen["jobs"] > 1 and not chosen["scheduler"] and not dry_run:
         from autograder.class_run import fork_server
 
         fork_server.prepare()  # it loads while this process does
+    from autograder.authoring.nbgrader_settings import course_directory
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.own_solution import with_working_tests
     from autograder.class_run.settings import Settings
@@ -126,8 +144,10 @@ def grade(
 
     course = nbgrader_course_in(nbgrader_course) if nbgrader_course else find_course(folder)
     if isinstance(course, NbgraderCourse):
-        submissions = submissions or course.folder / "submitted"
-        chosen["out"] = course.folder if _is_default("out") else chosen["out"]
+        submissions = submissions or course.place("submitted")
+        if course_directory(course.folder).groupshared:
+            os.umask(0o002)  # as nbgrader has it: what is written belongs to the group
+    chosen["out"], chosen["database"] = results_of(course, chosen["out"], chosen["database"])
     if submissions is None:
         raise click.UsageError("say where the notebooks are: --submissions")
     settings = Settings(confinement=Confinement(trusted=no_sandbox), **chosen)
@@ -136,28 +156,30 @@ def grade(
     names = course.of_assignment(name) if isinstance(course, NbgraderCourse) else (name,)
     if watch and len(names) > 1:
         raise click.UsageError(f"--watch grades one notebook; name one of {', '.join(names)}")
-    codes = set()
+    codes, plain = set(), []
     try:
         for one in names:
             released = ReleasedSet(course, one)
             if isinstance(course, NbgraderCourse):
                 hiding = settings.hiding(submissions)
                 released = with_working_tests(course, one, hiding.confinement)
-            run = _show_plan if dry_run else _watch if watch else _grade_once
-            codes.add(run(released, submissions, settings, as_json))
+            if watch:
+                sys.exit(_watch(released, submissions, settings, as_json))
+            run = _show_plan if dry_run else _grade_once
+            code, shown = run(released, submissions, settings, as_json)
+            codes.add(code)
+            plain.append(shown)
     except KeyboardInterrupt:
         raise GraderError("stopped by Ctrl-C before all was graded") from None
+    if as_json:
+        click.echo(json.dumps(plain if len(names) > 1 else plain[0], indent=1))
     sys.exit(max(codes))
-
-
-def _is_default(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is click.core.ParameterSource.DEFAULT
 
 
 def _grade_once(
     released: Any, submissions: Path, settings: Any, as_json: bool, held: Any = ()
-) -> int:
+) -> tuple[int, Any]:
+    """Grade; return the exit code, and what --json prints."""
     from autograder.class_run.pipeline import grade_class
     from autograder.cli import output
 
@@ -178,24 +200,24 @@ def _grade_once(
             kept = f"{line.completed:.0f} of {line.total or 0:.0f} grades are recorded and kept"
             note([f"{kept}; the same command goes on from there"])
             raise
-    if as_json:
-        click.echo(json.dumps(output.plain_result(result), indent=None if held else 1))
-    else:
+    if not as_json:
         output.print_result(console, result, settings)
     without = result.states[State.GRADER_FAULT] + result.states[State.REFUSED]
-    return FINDINGS if without else 0
+    return FINDINGS if without else 0, output.plain_result(result)
 
 
-def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
+def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -> tuple[int, Any]:
+    """Say what would be done; return the exit code, and what --json prints."""
     from autograder.class_run.plan import plan
     from autograder.cli import output
 
     planned = plan(released, submissions, settings)
-    if as_json:
-        click.echo(json.dumps(output.plain_plan(planned), indent=1))
-    else:
+    if isinstance(released.course, NbgraderCourse):
+        note(["the course's own solution was run in the sandbox, to see which tests work here"])
+    if not as_json:
         output.print_plan(output.new_console(), planned)
-    return FINDINGS if any(one.action == "refuse" for one in planned) else 0
+    refused = any(one.action == "refuse" for one in planned)
+    return FINDINGS if refused else 0, output.plain_plan(planned)
 
 
 def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
@@ -215,7 +237,10 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
             today = replace(released)  # with nothing made yet: due dates may have changed
             if input_digests(today) != loaded:  # checks are loaded once in a process
                 raise GraderError("the set or its checks have changed: start --watch again")
-            codes.add(_grade_once(today, submissions, settings, as_json, held))
+            code, plain = _grade_once(today, submissions, settings, as_json, held)
+            codes.add(code)
+            if as_json:
+                click.echo(json.dumps(plain))
     except KeyboardInterrupt:
         note(["stopped"])
     return max(codes)
@@ -252,7 +277,9 @@ def explain(
     from autograder.grading.grader import Confinement, Grader
     from autograder.store.journal import Journal
 
-    released, journal = ReleasedSet(find_course(folder), name), Journal(out, name)
+    course = find_course(folder)
+    out, _ = results_of(course, out, "")
+    released, journal = ReleasedSet(course, name), Journal(out, name)
     checks = {check.item: check for check in released.problem_set.checks}
     if item not in checks:
         raise GraderError(f"no item {item!r} in {name}; it has: {', '.join(checks)}")
@@ -305,7 +332,7 @@ def dashboard(
     for name in chosen:
         course.source(name)
     sets = [ReleasedSet(course, name) for name in chosen]
-    page = write_pages(sets, Settings(out, database)).resolve()
+    page = write_pages(sets, Settings(*results_of(course, out, database))).resolve()
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import click
 
 from autograder.authoring.course import find_course, find_course_with_checks
-from autograder.cli.options import FINDINGS, json_option, note, out_option, report_errors
+from autograder.cli.options import (
+    FINDINGS,
+    json_option,
+    note,
+    out_option,
+    report_errors,
+    results_of,
+)
 from autograder.lms.export import ExportRequest, export_formats
 from autograder.lms.gradescope_package import VISIBILITIES
 from autograder.records import GraderError
@@ -85,7 +92,9 @@ def export(
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
 
-    outline = ReleasedSet(find_course(folder), name).outline
+    course = find_course(folder)
+    outline = ReleasedSet(course, name).outline
+    out, db = results_of(course, out, db)
     if not db and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     table = read_table(roster) if roster is not None else None

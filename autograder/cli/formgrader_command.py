@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograder.authoring.course import find_course
-from autograder.cli.options import out_option, report_errors
+from autograder.cli.options import out_option, report_errors, results_of
 from autograder.records import GraderError
 
 _CONFIG = (
@@ -37,7 +37,8 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
     from autograder.authoring.release import ReleasedSet, write
     from autograder.class_run.settings import Settings
 
-    course, out = find_course(folder), out.resolve()
+    course = find_course(folder)
+    out, database = results_of(course, out.resolve(), database)
     if not database and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     url = Settings(out, database).url

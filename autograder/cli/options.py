@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.text import Text
 
+from autograder.authoring.course import Course, NbgraderCourse
 from autograder.records import GraderError, SandboxUnavailable
 from autograder.untrusted import as_line
 
@@ -27,7 +29,7 @@ out_option = click.option(
     type=click.Path(path_type=Path),
     default=Path("_build/course"),
     show_default=True,
-    help="Output folder.",
+    help="Output folder; of a course for nbgrader, its own folder if nothing is said.",
 )
 
 json_option = click.option(
@@ -48,6 +50,20 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(NO_SANDBOX if isinstance(error, SandboxUnavailable) else ERROR)
 
     return run
+
+
+def results_of(course: Course, out: Path, database: str) -> tuple[Path, str]:
+    """Return output folder and gradebook of a course: one for nbgrader has its own.
+
+    Args:
+        out: as the option `--out` has it; if it was given, it counts.
+    """
+    source = click.get_current_context().get_parameter_source("out")
+    if not isinstance(course, NbgraderCourse) or source is not ParameterSource.DEFAULT:
+        return out, database
+    from autograder.authoring.nbgrader_settings import gradebook_address
+
+    return course.folder, database or gradebook_address(course.folder)
 
 
 def printable(text: str) -> Text:

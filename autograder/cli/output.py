@@ -181,7 +181,7 @@ def print_plan(console: Console, planned: Sequence[Planned]) -> None:
     console.print(table)
     counts = [sum(one.action == action for one in planned) for action in _ACTIONS]
     words = " + ".join(f"{n} to {action}" for n, action in zip(counts, _ACTIONS, strict=True))
-    console.print(f"\n{len(planned)} received = {words}; nothing was run or written")
+    console.print(f"\n{len(planned)} received = {words}; no student code run, nothing written")
 
 
 _ACTIONS = ("grade", "take over", "refuse")

@@ -101,7 +101,7 @@ class Grader:
         self._sandbox = Sandbox(
             libraries=libraries_for(released.problem_set, student),
             private=(
-                repository(course.folder),
+                *map(repository, course.folders()),
                 *private_packages(course.check_files(released.name), student),
                 *confinement.private,
             ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.authoring.checks import Check
-from autograder.authoring.locked_tests import message_at
+from autograder.authoring.locked_tests import ends_with_value, message_at
 from autograder.grading.judge import ItemJudge
 from autograder.grading.wording import describe_failure, known_exception, shorten
 from autograder.inside.messages import Failure
@@ -48,7 +48,7 @@ def _judge(check: Check, tests: str, seen: object) -> tuple[float, str]:
     line, name, number = seen
     if line == 0 and number is None:
         return check.points, ""
-    if line == 0 and type(number) is float and math.isfinite(number):
+    if line == 0 and type(number) is float and math.isfinite(number) and ends_with_value(tests):
         points = min(max(number, 0.0), check.points)
         return points, "" if points == check.points else "they give only a part of the points"
     if name == "AssertionError":

@@ -148,7 +148,7 @@ def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
 def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
     """Put a grade into the form of results.json."""
     from autograder.records import State
-    from autograder.store.gradebook import describe_verdict
+    from autograder.store.formgrader_notebook import describe_verdict
 
     if grade.state is State.GRADER_FAULT and not grade.verdicts:
         print("\n".join(grade.reasons))

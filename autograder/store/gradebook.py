@@ -17,14 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import nbformat
 from nbformat import NotebookNode
 from nbgrader import api, dbutil
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import contains_eager, selectinload
 
-from autograder.authoring.notebooks import assignment_and_notebook, grading, is_answer
+from autograder.authoring.notebooks import assignment_and_notebook, grading
 from autograder.records import (
     FinalScore,
     Grade,
@@ -35,6 +34,7 @@ from autograder.records import (
     Timing,
     Verdict,
 )
+from autograder.store.formgrader_notebook import describe_verdict
 from autograder.untrusted import as_markdown
 
 _BATCH_SIZE = 100
@@ -61,6 +61,8 @@ class Gradebook:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
                 scratch = f"{path}.new-{os.getpid()}"
                 api.Gradebook(f"sqlite:///{scratch}").close()
+                os.umask(mask := os.umask(0))
+                os.chmod(scratch, 0o666 & ~mask)  # SQLite's own would keep a group out
                 os.replace(scratch, path)
             self._book = api.Gradebook(self.url)
         return self
@@ -103,31 +105,43 @@ class Gradebook:
             self._remove_others(name, kept)
             self._complete_submissions(name)
 
-    def record(self, name: str, marked: Iterable[tuple[Grade, frozenset[str]]]) -> None:
+    def record(
+        self,
+        name: str,
+        marked: Iterable[tuple[Grade, frozenset[str]]],
+        keeps_times: bool = False,
+    ) -> None:
         """Write the scores of submissions to a set, leaving those of people alone.
 
         Args:
             marked: for each student at most one grade, with the items and hand-graded questions
                 that were left as they were released. Asked for a hundred at a time.
+            keeps_times: leave the times and penalties that stand there where a grade has none.
         """
         self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
         while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
             with _report_errors(self.url):
                 with self._book.db.no_autoflush:
-                    self._record_some(name, some)
+                    self._record_some(name, some, keeps_times)
                 self._book.db.commit()
                 self._book.db.expunge_all()  # or memory would grow with the class
 
-    def _record_some(self, name: str, marked: Mapping[str, tuple[Grade, frozenset[str]]]) -> None:
+    def _record_some(
+        self,
+        name: str,
+        marked: Mapping[str, tuple[Grade, frozenset[str]]],
+        keeps_times: bool,
+    ) -> None:
         notebook = self._find(name)
         cells = {cell.id: cell.name for cell in _cells(notebook)}
         rows = self._submitted(notebook, marked)
         for student, (grade, blank) in marked.items():
             row = rows[student]
             verdicts = {verdict.item: verdict for verdict in grade.verdicts}
-            _time(row.assignment, notebook.assignment, grade.timing)
-            row.late_submission_penalty = grade.timing.penalty
+            _time(row.assignment, notebook.assignment, grade.timing, keeps_times)
+            if grade.timing.due or not keeps_times or row.late_submission_penalty is None:
+                row.late_submission_penalty = grade.timing.penalty
             for score in row.grades:
                 item = cells[score.cell_id]
                 _score(score, verdicts.get(item), grade.state, item in blank)
@@ -160,6 +174,15 @@ class Gradebook:
                 rows[student] = _new_submission(notebook, student, with_others.get(student))
                 db.add(rows[student])
         return rows
+
+    def machine_points(self, problem_set: str) -> dict[str, float]:
+        """Return what a machine, nbgrader's or this one, has given each student in all."""
+        found: dict[str, float] = {}
+        with _report_errors(self.url):
+            for student, _, points in self._rows_of(problem_set, api.Grade, "auto_score"):
+                if points is not None:
+                    found[student] = found.get(student, 0.0) + points
+        return found
 
     def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
         """Return, for each student, what people gave for each cell they may or must grade."""
@@ -273,38 +296,6 @@ def _new_submission(notebook: Any, student: str, submission: Any) -> Any:
     )
 
 
-def formgrader_notebook(notebook: NotebookNode, grade: Grade) -> NotebookNode:
-    """Return a repaired submission as formgrader shows it: points and reasons as its only outputs.
-
-    What the student wrote outside code is made harmless first: formgrader would render it.
-    Changes `notebook` in place.
-    """
-    verdicts = {verdict.item: verdict for verdict in grade.verdicts}
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            own = is_answer(cell) or not grading(cell)
-            cell.source = as_markdown(cell.source) if own else cell.source
-            continue
-        verdict = verdicts.get(grading(cell).get("grade_id", ""))
-        cell.outputs = []
-        if verdict is not None:
-            shown = {"output_type": "stream", "name": "stdout", "text": describe_verdict(verdict)}
-            cell.outputs = [nbformat.from_dict(shown)]  # type: ignore[no-untyped-call]
-    return notebook
-
-
-def describe_verdict(verdict: Verdict) -> str:
-    """Return a verdict as plain text for the instructor's eyes and the student's."""
-    lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
-    for part in verdict.parts:
-        lines.append(f"{'+' if part.passed else '-'} {part.part}: {part.message or 'passed'}")
-    if verdict.misconception is not None:
-        lines.append(f"Hint: {verdict.misconception.hint}")
-    if verdict.fault:
-        lines.append("The check itself failed; your instructor has been told.")
-    return "\n".join(lines) + "\n"
-
-
 def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
     """Which of nbgrader's tables a released cell stands in, and with which values."""
     meta = grading(cell)
@@ -348,11 +339,12 @@ def _score(row: Any, verdict: Verdict | None, state: State, blank: bool) -> None
         row.needs_manual_grade = score is None or state is State.GRADER_FAULT
 
 
-def _time(submission: Any, assignment: Any, timing: Timing) -> None:
+def _time(submission: Any, assignment: Any, timing: Timing, keeps_times: bool) -> None:
     """Write when a submission came, and by how much its own due date is later than the set's."""
-    submission.timestamp = (
-        _naive(datetime.fromisoformat(timing.submitted)) if timing.submitted else None
-    )
+    if timing.submitted:
+        submission.timestamp = _naive(datetime.fromisoformat(timing.submitted))
+    elif not keeps_times:
+        submission.timestamp = None
     due = assignment.duedate
     if timing.extended and due is not None:
         submission.extension = _naive(datetime.fromisoformat(timing.due)) - due
@@ -425,6 +417,8 @@ _ADVICE = {
     "this again",
     r"readonly|read-only|unable to open|permission denied": ". Make the file and its folder "
     "writable for you, or name another gradebook with --db",
+    r"no such (table|column)|has no column|column .* does not exist": ". It is of an older "
+    "nbgrader: keep a copy, run `nbgrader db upgrade` in the course's folder, then this again",
     r"disk is full|no space left|quota": ". Make room on that disk and run this again",
     r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
     "machine reach it? Check the address given with --db",

@@ -21,6 +21,7 @@ from typing import Any
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.course import NbgraderCourse
+from autograder.authoring.nbgrader_settings import SETTINGS
 from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]
@@ -36,9 +37,10 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
     libraries = [f"{library} {found}" for library, found in _versions(("numpy", "torch"))]
     handed_out = {}
     if isinstance(course, NbgraderCourse):
-        left = repr(sorted(course.left_to_people(name)))
+        left = repr(sorted(released.left_to_people))
         handed_out = {
             "files handed out": hashlib.sha256(repr(released.setup).encode()).hexdigest(),
+            "nbgrader's settings": _digest(filter(Path.is_file, [course.folder / SETTINGS])),
             "tests left to people": hashlib.sha256(left.encode()).hexdigest(),
         }
     return handed_out | {

@@ -1,10 +1,13 @@
 """Making a set with checks of a notebook that was written for nbgrader."""
 
+import errno
 import json
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 
+from autograder.authoring import adopt as adopt_module
 from autograder.authoring.adopt import adopt
 from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.release import ReleasedSet, lint
@@ -65,7 +68,7 @@ def test_checks_ask_what_the_assertions_asked_hidden_ones_too(released, own):
 def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, own):
     adopt(released, own)
     adopted = ReleasedSet(own, "hw1")
-    complaints = lint(adopted.notebooks, adopted.problem_set, total=15)
+    complaints = lint(adopted.notebooks, adopted.problem_set)
     assert complaints == ("share: the notebook grades it, but there is no check",)
     cells = {cell.id: cell.source for cell in adopted.notebooks.student.cells}
     assert "squares(3)" in cells["squares"] and "squares(0)" not in cells["squares"]
@@ -117,3 +120,66 @@ def test_assertion_that_the_solution_does_not_meet_is_no_case(tmp_path, own, wit
     course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
     left = adopt(with_working_tests(course, "hw1", Confinement()), own).left
     assert any(line.startswith("wrong: the course's own solution gets 0 of 1") for line in left)
+
+
+def test_adopted_set_is_checked_released_and_graded(own, tmp_path, without_sandbox):
+    """The way that the guide describes, from the first command to the last."""
+    cells = [cell for cell in nb.CELLS if cell[0] != "share"]  # that one has no call to adopt
+    theirs = nb.make_course(tmp_path / "for nbgrader", cells=cells)
+
+    def run(*arguments):
+        return CliRunner().invoke(main, ["--course", str(own.folder), *map(str, arguments)])
+
+    assert run("adopt", "hw1", "--nbgrader", theirs).exit_code == 4  # one assertion is left
+    checked = run("check", "hw1", "--no-mutants", "--json")
+    assert checked.exit_code == 4
+    (report,) = json.loads(checked.stdout)
+    assert [problem.split(";")[0] for problem in report["problems"]] == [
+        f"{item}: 0 {lacks}"
+        for item in ("squares", "mean_tests")
+        for lacks in ("mistakes", "alternatives")
+    ]
+    released = run("release", "hw1", "--out", tmp_path / "out")
+    assert released.exit_code == 0, released.output
+    handed_out = nbformat.read(tmp_path / "out/release/hw1/hw1.ipynb", as_version=4)
+    answers = {"ada": nb.SQUARES, "bo": "def squares(n):\n    return [0, 1, 4]"}
+    for student, answer in answers.items():
+        for cell in handed_out.cells:
+            cell.source = answer if cell.id == "squares_answer" else cell.source
+        nb.write(tmp_path / f"class/{student}.ipynb", handed_out)
+    place = ("--submissions", tmp_path / "class", "--out", tmp_path / "out")
+    done = run("grade", "hw1", *place, "--json")
+    assert done.exit_code == 0, done.output
+    points = {one["student"]: one["items"] for one in json.loads(done.stdout)["grades"]}
+    assert points["ada"] == {"squares": 4, "mean_tests": 0}
+    assert points["bo"] == {"squares": 0, "mean_tests": 0}
+
+
+def test_names_that_files_of_a_set_have_are_not_given_to_checks(tmp_path, own):
+    cells = [
+        ("f_answer", nb.ANSWER, "def f(n):\n    return n"),
+        ("problem_set", nb.tests(1), "assert f(3) == 3"),
+        ("g_answer", nb.ANSWER, "def g(n):\n    return n"),
+        ("class", nb.tests(1), "assert g(3) == 3"),
+        ("h_answer", nb.ANSWER, "def h(n):\n    return n"),
+        ("task-class", nb.tests(1), "assert h(3) == 3"),
+    ]
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    left = adopt(ReleasedSet(course, "hw1"), own).left
+    assert left == ("task-class: its name becomes task_class, as that of another test cell does",)
+    checks = ReleasedSet(own, "hw1").problem_set.checks
+    assert [check.item for check in checks] == ["task_problem_set", "task_class"]
+
+
+def test_set_that_cannot_be_written_leaves_nothing(released, own, monkeypatch):
+    write = adopt_module.write_atomically
+
+    def full(path, data):
+        if path.name == "notebook.py":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(adopt_module, "write_atomically", full)
+    with pytest.raises(GraderError, match=r"own/hw1 cannot be written: No space left on device"):
+        adopt(released, own)
+    assert list(own.folder.iterdir()) == []

@@ -1,8 +1,10 @@
 """An ordinary nbgrader course, with assertions in locked cells and no checks."""
 
+import errno
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,15 +13,14 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.utils import determine_grade, is_grade
 
-from autograder.authoring import locked_tests as locked_test_cells
-from autograder.authoring.course import Course, NbgraderCourse, find_course, nbgrader_course_in
-from autograder.authoring.locked_tests import locked_tests
+from autograder.authoring.course import Course, NbgraderCourse, find_course
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.own_solution import with_working_tests
 from autograder.cli.main import main
 from autograder.grading.grader import Confinement, Grader, Task
+from autograder.grading.locked_judge import LockedJudge
 from autograder.intake.repair import repair
-from autograder.records import GraderError, State, Submission
+from autograder.records import GraderError, Observation, State, Submission
 from tests.autograder import nbgrader_course as nb
 
 MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
@@ -131,11 +132,6 @@ def test_notebooks_of_an_assignment_are_sets(course):
     [
         ([nb.CELLS[3], nb.CELLS[3]], {}, "Duplicate grade id: squares"),
         (
-            [("squares", nb.tests(1), "### AUTOTEST squares(2)")],
-            {},
-            "the cell squares has AUTOTEST lines",
-        ),
-        (
             nb.CELLS,
             {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}},
             "a notebook in R; this grader runs Python",
@@ -160,19 +156,6 @@ def test_source_that_is_no_notebook_is_refused(course):
         ReleasedSet(NbgraderCourse(course), "hw1").notebooks.student  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    "setting",
-    ["ClearHiddenTests.begin_test_delimeter", "CourseDirectory.db_url", "Course.source_directory"],
-)
-def test_course_whose_settings_move_things_is_refused(course, setting):
-    settings = course / "nbgrader_config.py"
-    settings.write_text(f"c = get_config()\nc.CourseDirectory.course_id = 'x'\n# c.{setting} = 1\n")
-    assert nbgrader_course_in(course).sets()
-    settings.write_text(f"c = get_config()\n  c.{setting} = 'other'\n")
-    with pytest.raises(GraderError, match=f"nbgrader_config.py sets {setting}: only nbgrader's"):
-        nbgrader_course_in(course)
-
-
 def test_source_of_an_older_format_is_read(course, without_sandbox):
     path = course / "source/hw1/hw1.ipynb"
     plain = json.loads(path.read_text()) | {"nbformat_minor": 2}
@@ -194,7 +177,7 @@ def test_cells_that_are_no_python_are_left_to_people(tmp_path):
         ("listed", nb.tests(1), "files = !ls\nassert files == []"),
     ]
     course = NbgraderCourse(nb.make_course(tmp_path, cells=cells))
-    checks, refused = locked_tests(ReleasedSet(course, "hw1").notebooks.recorded)
+    checks, refused = ReleasedSet(course, "hw1").locked_tests
     assert [check.item for check in checks] == ["timed", "listed"]
     assert "begins with %%bash" in refused["shell"] and "not Python" in refused["broken"]
 
@@ -208,7 +191,7 @@ def test_tests_that_the_courses_own_solution_fails_are_left_to_people(tmp_path, 
         "mean-tests",
         "share",
     ]
-    (why,) = released.course.left_to_people("hw1").values()
+    (why,) = released.left_to_people.values()
     assert "own solution gets 0 of 3 points here" in why and "ModuleNotFoundError" in why
 
 
@@ -222,6 +205,17 @@ def test_files_beside_the_notebook_are_there(tmp_path, without_sandbox, monkeypa
     assert points(graded(course, "hw1", path)) == {"file": 1}
 
 
+def test_file_that_cannot_be_read_is_named(course, monkeypatch):
+    (course / "source/hw1/data.csv").write_text("1,2")
+
+    def denied(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", denied)  # root may read everything
+    with pytest.raises(GraderError, match=r"data.csv cannot be read: Permission denied"):
+        ReleasedSet(NbgraderCourse(course), "hw1").setup  # noqa: B018
+
+
 def test_files_that_are_too_large_are_refused(course):
     with open(course / "source/hw1/data.bin", "wb") as file:
         file.truncate((16 << 20) + 1)
@@ -231,9 +225,9 @@ def test_files_that_are_too_large_are_refused(course):
 
 # ------------------------------------------------------------------ a class
 @pytest.mark.sandbox
-def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course, monkeypatch):
+def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course):
     """Both notebooks of the assignment, as a command; then once more, where nothing is new."""
-    monkeypatch.setattr(locked_test_cells, "_SECONDS", 1.0)  # for the one that never ends
+    (course / "nbgrader_config.py").write_text("get_config().Execute.timeout = 1")
     nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
     hidden = f"import pathlib\nassert not any(pathlib.Path({str(course)!r}).rglob('*'))\n{MEAN}"
     for student, mean in (("ada", hidden), ("bo", "import os\nos._exit(0)")):
@@ -241,7 +235,7 @@ def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course,
     nb.hand_in(course, "ada", name="extra", mean__answer="def mean(numbers):\n    while True: pass")
     done = grade(course, "--json")
     assert done.exit_code == 4, done.output  # bo's second notebook is missing
-    first, second = map(json.loads, done.stdout.replace("}\n{", "}\0{").split("\0"))
+    first, second = json.loads(done.stdout)
     assert {one["student"]: one["points"] for one in first["grades"]} == {"ada": 10, "bo": 8}
     states = {one["student"]: (one["state"], one["reasons"]) for one in second["grades"]}
     assert states["ada"] == (State.GRADED, [])
@@ -269,6 +263,58 @@ def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course,
         assert (course / f"feedback/ada/hw1/{notebook}.html").is_file()
     again = grade(course)
     assert "2 taken over" in again.output
+
+
+def test_points_that_nbgrader_gave_are_replaced_only_when_told(course, without_sandbox, tmp_path):
+    """What people gave stays in any case, and so do times and penalties that nbgrader wrote."""
+    nb.hand_in(course, "ada", mean__answer=MEAN)
+    address = f"sqlite:///{course}/gradebook.db"
+    assert grade(course, "--out", str(tmp_path / "out"), "--db", address).exit_code == 0
+    with sqlite3.connect(course / "gradebook.db") as book:  # as if nbgrader had filled it
+        book.execute("update grade set auto_score = 1 where auto_score = 4")
+        book.execute("update grade set manual_score = 2, extra_credit = 1 where auto_score = 2")
+        book.execute("update submitted_notebook set late_submission_penalty = 3")
+        book.execute("update submitted_assignment set timestamp = '2026-01-02 03:04:05.000000'")
+    before = list(book.iterdump())
+    refused = grade(course)
+    assert refused.exit_code == 1
+    assert "nbgrader itself has graded hw1 for ada; with --replace" in refused.stderr
+    planned = json.loads(grade(course, "--dry-run", "--json").stdout)
+    assert "nbgrader gave 4 points: write over them with --replace" in planned[0]["reason"]
+    assert list(book.iterdump()) == before
+    done = json.loads(grade(course, "--replace", "--json").stdout)
+    assert "of 1 that nbgrader had graded, 1 have other points now: ada 4 → 10" in done["notices"]
+    given = "select auto_score, manual_score, extra_credit from grade order by auto_score"
+    assert list(book.execute(given)) == [
+        (0, None, None),
+        (2, 2, 1),
+        (4, None, None),
+        (4, None, None),
+    ]
+    assert list(book.execute("select late_submission_penalty from submitted_notebook")) == [(3,)]
+    kept = book.execute("select timestamp from submitted_assignment").fetchone()
+    assert kept == ("2026-01-02 03:04:05.000000",)
+    assert "1 taken over" in grade(course).output  # it is ours now
+
+
+def test_gradebook_of_an_older_nbgrader_is_refused_in_one_line(course, without_sandbox):
+    nb.hand_in(course, "ada")
+    assert grade(course).exit_code == 0
+    with sqlite3.connect(course / "gradebook.db") as book:
+        book.execute("alter table grade drop column extra_credit")
+    done = grade(course)
+    assert done.exit_code == 1 and "run `nbgrader db upgrade` in the course's folder" in done.stderr
+
+
+@pytest.mark.parametrize(("ending", "worth"), [("2", 2), ("2;", 4), ("assert True", 4)])
+def test_number_counts_only_where_the_cell_ends_with_one(tmp_path, ending, worth):
+    course = nb.make_course(tmp_path, cells=[("only", nb.tests(4), f"x = 1\n{ending}")])
+    (check,) = ReleasedSet(NbgraderCourse(course), "hw1").problem_set.checks
+    judge = LockedJudge()
+    seen = Observation("only", "tests", 0, (0, "", 2.0 if worth == 2 else None))
+    assert judge.verdict(check, 0, [seen]).points == worth
+    forged = replace(seen, value=(0, "", 3.0))
+    assert judge.verdict(check, 0, [forged]).points == (3 if worth == 2 else 0)
 
 
 @pytest.mark.slow

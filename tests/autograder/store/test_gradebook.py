@@ -24,7 +24,8 @@ from autograder.records import (
     State,
     Verdict,
 )
-from autograder.store.gradebook import _BATCH_SIZE, Gradebook, describe_verdict, formgrader_notebook
+from autograder.store.formgrader_notebook import describe_verdict, formgrader_notebook
+from autograder.store.gradebook import _BATCH_SIZE, Gradebook
 
 DOUBLE = Verdict(
     "toy_double",

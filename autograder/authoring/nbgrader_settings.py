@@ -1,0 +1,87 @@
+"""An nbgrader course's own settings: its `nbgrader_config.py`, run as nbgrader runs it.
+
+It is the instructor's own program, like the source notebooks beside it, and as trusted.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions, Execute, InstantiateTests
+from traitlets import TraitError
+from traitlets.config import Config, PyFileConfigLoader
+
+from autograder.records import GraderError
+
+SETTINGS = "nbgrader_config.py"
+_MARKS = (
+    (ClearSolutions, "begin_solution_delimeter", "end_solution_delimeter"),
+    (ClearHiddenTests, "begin_test_delimeter", "end_test_delimeter"),
+)
+
+
+def read_config(folder: Path) -> Config:
+    """Run a course's `nbgrader_config.py`; without one, all is as nbgrader has it.
+
+    Raises:
+        GraderError: if it fails; says how.
+    """
+    path = folder / SETTINGS
+    return _run(path, path.stat().st_mtime_ns) if path.is_file() else Config()
+
+
+@lru_cache(maxsize=8)
+def _run(path: Path, changed_at: int) -> Config:
+    try:
+        return PyFileConfigLoader(path.name, str(path.parent)).load_config()
+    except (Exception, SystemExit) as error:
+        raise GraderError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+
+
+def course_directory(folder: Path) -> CourseDirectory:
+    """Return where a course keeps what, its root being the folder, whatever its settings say.
+
+    Raises:
+        GraderError: if its settings cannot be read, or name another structure of folders.
+    """
+    config = read_config(folder)
+    try:
+        found = CourseDirectory(config=config, root=str(folder))
+    except TraitError as error:
+        raise GraderError(f"{folder / SETTINGS}: {error}") from None
+    usual = CourseDirectory.class_traits()["directory_structure"].default_value
+    if found.directory_structure != usual:
+        raise GraderError(
+            f"{folder / SETTINGS}: CourseDirectory.directory_structure is "
+            f"{found.directory_structure!r}; only {usual!r} is understood here"
+        )
+    return found
+
+
+def gradebook_address(folder: Path) -> str:
+    """Return the address of a course's gradebook; a file's path is absolute."""
+    address = str(course_directory(folder).db_url)
+    path = address.removeprefix("sqlite:///")
+    return address if path == address else f"sqlite:///{folder / path}"
+
+
+def unusual_marks(folder: Path) -> dict[str, str]:
+    """For each mark of solutions and hidden tests that a course has changed, return nbgrader's."""
+    config, changed = read_config(folder), {}
+    for kind, *names in _MARKS:
+        for name in names:
+            own, usual = getattr(kind(config=config), name), getattr(kind(), name)
+            if own != usual:
+                changed[own] = usual
+    return changed
+
+
+def autotest_mark(folder: Path) -> str:
+    """Return what marks a line of which nbgrader makes tests."""
+    return str(InstantiateTests(config=read_config(folder)).autotest_delimiter)
+
+
+def cell_seconds(folder: Path) -> float:
+    """Return how long nbgrader lets a cell run; its default where the course sets no limit."""
+    seconds = Execute(config=read_config(folder)).timeout
+    return float(seconds if seconds and seconds > 0 else Execute().timeout)

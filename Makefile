@@ -125,6 +125,7 @@ bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds t
 	@$(if $(DATA),COURSE_DATA=$(DATA)) $(BIN)/python -m benchmarks.peers --record benchmarks/results/peers.json
 	@$(BIN)/python benchmarks/ladder.py
 	@$(BIN)/python benchmarks/grading_throughput.py --jobs 2 --record benchmarks/results/grading_throughput.json
+	@$(BIN)/python benchmarks/grading_throughput.py --plain 200 --peers 5 --jobs 2 --record benchmarks/results/grading_plain.json
 	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
 		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
 	@$(BIN)/python -m benchmarks.measured_page

@@ -17,6 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
+from nbgrader.preprocessors import ClearHiddenTests
+
 from autograder.authoring.course import COURSE_VARIABLE, Course
 from autograder.authoring.notebooks import grading, is_autograded
 from autograder.authoring.release import ReleasedSet, write
@@ -135,13 +138,33 @@ def grade_ours(course: Course, name: str, folder: Path, out: Path, n: int, jobs:
     return _timed([command], ROOT, n, course)
 
 
-def grade_with_nbgrader(course: Course, name: str, files: Sequence[Path], place: Path) -> Timed:
-    """Autograde submissions by nbgrader's own command."""
-    write(ReleasedSet(course, name).notebooks, place)
+def grade_plain_course(course: Course, name: str, folder: Path, place: Path, jobs: int) -> Timed:
+    """Grade a class, and a set of which only the assertions are left, as nbgrader's own course."""
+    files = sorted(folder.iterdir())
+    _write_course(course, name, files, place, without_checks=True)
+    command = [sys.executable, "-m", "autograder", "grade", name, f"--nbgrader={place}"]
+    return _timed([[*command, f"--jobs={jobs}"]], ROOT, len(files), course)
+
+
+def _write_course(
+    course: Course, name: str, files: Sequence[Path], place: Path, without_checks: bool
+) -> None:
+    """Write a course for nbgrader, with what was handed in."""
+    source = write(ReleasedSet(course, name).notebooks, place)["source"]
+    if without_checks:  # the hidden lines that call them
+        notebook, _ = ClearHiddenTests().preprocess(nbformat.read(source, as_version=4), {})
+        nbformat.write(notebook, source)
     for path in files:
         target = place / "submitted" / path.stem / name / f"{name}.ipynb"
         target.parent.mkdir(parents=True)
         target.write_bytes(path.read_bytes())
+
+
+def grade_with_nbgrader(
+    course: Course, name: str, files: Sequence[Path], place: Path, without_checks: bool = False
+) -> Timed:
+    """Autograde submissions by nbgrader's own command."""
+    _write_course(course, name, files, place, without_checks)
     generate, autograde = (
         [str(_PROGRAMS / "nbgrader"), step, name, f"--course-dir={place}", "--force"]
         for step in ("generate_assignment", "autograde")

@@ -2,10 +2,14 @@
 
     python benchmarks/grading_throughput.py [--n 200] [--peers 10] [--record FILE]
     python benchmarks/grading_throughput.py --soak 1000 [--record FILE]
+    python benchmarks/grading_throughput.py --plain 200 --peers 5 [--record FILE]
 
 Both graders get the same submissions, made from the recorded right and wrong answers of a set, on
 the same cores, one after the other in one run; nbgrader a first few of them, as it takes seconds
 for each, and otter-grader, where it is installed, the same few.
+
+With --plain the set is a course for nbgrader alone: its assertions are the tests, and ours runs
+them in the sandbox by `grade --nbgrader`.
 
 Ours is the command as it is: sandbox, judge, records, gradebook, feedback, with its start. CPU is
 what this machine's kernel charges, so it counts when neighbours are busy; wall time does not.
@@ -53,6 +57,7 @@ from autograder.store.journal import Journal  # noqa: E402
 from benchmarks.grading_commands import (  # noqa: E402
     Timed,
     grade_ours,
+    grade_plain_course,
     grade_with_nbgrader,
     grade_with_otter,
     has_otter,
@@ -257,6 +262,30 @@ def _peers(
     return found
 
 
+def compare_plain(n: int, n_peers: int, jobs: int, scratch: Path) -> dict[str, Any]:
+    """Grade the small set without its checks, by its assertions alone, as nbgrader would."""
+    name, course, folder = "attention", SETS["attention"], scratch / "class"
+    write_class(course, name, folder, n)
+    files = [path for path in sorted(folder.iterdir()) if path.stat().st_size > _DAMAGED_BYTES]
+    ours = grade_plain_course(course, name, folder, scratch / "ours", jobs)
+    theirs = grade_with_nbgrader(course, name, files[:n_peers], scratch / "theirs", True)
+    found = {
+        "submissions": n,
+        "processes": jobs,
+        "wall_seconds": ours.wall_seconds,
+        "submissions_per_minute": ours.per_minute,
+        "submissions of nbgrader": theirs.n,
+        "submissions_per_minute of nbgrader": theirs.per_minute,
+        "ratio": ours.per_minute / theirs.per_minute,
+    }
+    print(
+        f"a plain course: {n} submissions, {ours.per_minute:.0f} a minute; nbgrader autograde "
+        f"{theirs.per_minute:.1f}; ours {found['ratio']:.1f} times as many",
+        flush=True,
+    )
+    return found
+
+
 def soak(name: str, n: int, jobs: int, scratch: Path) -> dict[str, Any]:
     """Grade classes of growing size; every submission ends in exactly one state."""
     result: dict[str, Any] = {"set": name, "processes": jobs, "runs": []}
@@ -303,6 +332,8 @@ def _command(options: argparse.Namespace) -> str:
     what = f"--n {options.n} --peers {options.peers}"
     if options.soak:
         what = f"--soak {options.soak} --set {options.set}"
+    if options.plain:
+        what = f"--plain {options.plain} --peers {options.peers}"
     return f"python benchmarks/grading_throughput.py {what} --jobs {options.jobs}"
 
 
@@ -321,12 +352,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         type=int,
         help="grade so many, and a part of them, and check that none is lost and memory stays flat",
     )
+    parser.add_argument(
+        "--plain", type=int, help="grade so many by assertions alone, as a course for nbgrader"
+    )
     parser.add_argument("--set", default="ps1", choices=SETS, help="the set to soak")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
     options = parser.parse_args(arguments)
 
     with tempfile.TemporaryDirectory(prefix="grading-") as scratch:
-        if options.soak:
+        if options.plain:
+            result = compare_plain(options.plain, options.peers, options.jobs, Path(scratch))
+        elif options.soak:
             result = soak(options.set, options.soak, options.jobs, Path(scratch))
         else:
             result = compare(options.n, options.peers, options.jobs, Path(scratch))

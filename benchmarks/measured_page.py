@@ -63,7 +63,14 @@ _REMARKS = {
 """What a reader should not miss in a table."""
 _BEFORE_TALES = {"movie_reviews", "adaptation", "assistant", "written_text", "decoding"}
 """Records made with the weights that `gpt-small` had after its first run: remove one made anew."""
-_OTHERS = {"peers", "peers_gpu", "training_faults", "grading_throughput", "grading_faults"}
+_OTHERS = {
+    "peers",
+    "peers_gpu",
+    "training_faults",
+    "grading_throughput",
+    "grading_plain",
+    "grading_faults",
+}
 _OTHERS |= {"grading_soak", "grading_soak_small", "five_steps"}  # a chapter shows the last
 
 _HEAD = """\
@@ -222,6 +229,14 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     )
     yield _table(["grader", "submissions a minute", "CPU each", "ours is faster by"], rows)
     yield _provenance(record)
+    if plain := records.get("grading_plain"):
+        yield (
+            "The same set as a course for nbgrader alone, without checks: its assertions run in "
+            f"the sandbox, {plain['submissions_per_minute']:.0f} submissions a minute beside "
+            f"nbgrader's {plain['submissions_per_minute of nbgrader']:.1f} in the same run, "
+            f"{plain['ratio']:.0f} times as many; the machine: {plain['machine']}. "
+            f"{_provenance(plain)}"
+        )
     for name, what in (
         ("grading_soak_small", "the same small set"),
         ("grading_soak", "the first problem set"),

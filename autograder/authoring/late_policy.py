@@ -69,7 +69,9 @@ class _Reader:
         self._zone: tzinfo = UTC
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
-        self._only(loaded, {"time_zone", "package", "leaderboard", "defaults", "sets"}, "")
+        tables = {"package", "book", "leaderboard", "defaults", "sets"}
+        self._only(loaded, {"time_zone"} | tables, "")
+        self._table(loaded, "book", "")  # is read, and its keys checked, where the book is built
         self._only(self._table(loaded, "package", ""), {"address"}, "package.")
         self._only(self._table(loaded, "leaderboard", ""), {"sets", "names"}, "leaderboard.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))

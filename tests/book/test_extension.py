@@ -12,6 +12,7 @@ import pytest
 from docutils import nodes
 
 from autograder.authoring.course import find_course
+from autograder.authoring.late_policy import read_policy
 from course_pkg.results import Result
 
 ROOT = Path(__file__).parents[2]
@@ -344,3 +345,7 @@ class SettableConfig(dict):
     """Sphinx's configuration as far as the settings use it."""
 
     __getattr__ = dict.__getitem__
+
+
+def test_grader_reads_the_settings_of_the_book_beside_its_own():
+    read_policy(find_course(ROOT / "assignments"), "ps1")

@@ -93,11 +93,21 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 # ---------------------------------------------------------------- checks
 # Two workers; a group of tests shares one, and the groups begin in the order of conftest.py.
 WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
-.PHONY: test coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
+PARTS   := package grader sets book
+.PHONY: test $(PARTS:%=test-%) coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
 	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=15
+
+# The parts of `make test`, as conftest.py marks them: each test is in one of them.
+test-package:  ## Its part about the package and the benchmarks: after a change in course_pkg/
+test-grader:  ## Its part about the grader, attacks included: after a change in autograder/
+test-sets:  ## Its part about the problem sets, mutants included: after a change in assignments/
+test-book:  ## Its part about the book in a browser and `make course`: after a change in book/
+$(PARTS:%=test-%): setup
+	@.ci/system-packages chromium chromium-driver postgresql
+	@$(BIN)/python -m pytest -m "not gpu and $(@:test-%=%)" $(WORKERS) --durations=15
 
 coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)
 	@$(BIN)/python -m pytest -m "not gpu and not browser" $(WORKERS) \

@@ -34,23 +34,36 @@ settings.register_profile("course", deadline=None, derandomize=True)
 settings.load_profile("course")
 
 
+# What a path names -> the part of the suite, a mark, that its tests belong to; all others are the
+# package's. So each test has exactly one, and `make test-<part>` for all parts is `make test`.
+PARTS = {"book": "book", "test_commands.py": "book", "autograder": "grader", "assignments": "sets"}
+
+
+def part_of(item: pytest.Item) -> str:
+    """The part of the suite that a test belongs to."""
+    names = item.path.relative_to(ROOT).parts
+    return next((part for name, part in PARTS.items() if name in names), "package")
+
+
 def uses_site(item: pytest.Item) -> bool:
     """Whether a test builds the book or opens it."""
     names = getattr(item, "fixturenames", ())
-    return item.path.name == "test_commands.py" or not {"site", "specimen", "browser"}.isdisjoint(
-        names
+    return part_of(item) == "book" and (
+        item.path.name == "test_commands.py"
+        or not {"site", "specimen", "browser"}.isdisjoint(names)
     )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """On several workers, keep a file's tests together, and all that build or open the book."""
+    """Mark a test's part; on several workers, keep a file together, and all that need the book."""
+    item.add_marker(part_of(item))
     group = "book" if uses_site(item) else str(item.path.relative_to(ROOT))
     item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest group, that of the book: the other worker does all the rest."""
-    items.sort(key=lambda item: not uses_site(item))
+    """Begin with the longest groups, the book's and the sets': the short ones fill up the end."""
+    items.sort(key=lambda item: (not uses_site(item), part_of(item) != "sets"))
 
 
 @pytest.fixture(scope="session", autouse=True)

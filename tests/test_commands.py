@@ -42,7 +42,7 @@ def test_builders_of_the_book_stay_on_one_worker(request):
     assert request.node.nodeid.endswith("@book")
 
 
-def test_make_help_lists_the_commands_that_matter():
+def test_make_help_lists_the_commands_that_matter(request):
     listed = make("help")
     for target in (
         "course",
@@ -57,6 +57,9 @@ def test_make_help_lists_the_commands_that_matter():
         "pdf",
     ):
         assert re.search(rf"^  make {target} ", listed, flags=re.MULTILINE), target
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    parts = {"package", *conftest.PARTS.values()}
+    assert set(re.findall(r"^  make test-(\w+) +Its part ", listed, flags=re.MULTILINE)) == parts
 
 
 @pytest.mark.slow

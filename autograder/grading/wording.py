@@ -1,6 +1,7 @@
 """What a verdict says in words: to the student in a closed vocabulary, to staff in full."""
 
 import builtins
+import math
 import re
 import reprlib
 from typing import Any
@@ -64,7 +65,20 @@ def explain_fault(check: Check, part: Part, doing: str, error: Exception) -> str
     return f"the check {check.item}, part {part.name!r}, broke while {doing}: {what}"
 
 
-_repr = reprlib.Repr()
+_MOST_NUMBERS = 1000
+
+
+class _Repr(reprlib.Repr):
+    def repr_ndarray(self, array: Any, level: int) -> str:
+        """Show the first numbers: NumPy and torch format all, which takes longer than judging."""
+        if math.prod(array.shape) > _MOST_NUMBERS:  # of these they leave out most themselves
+            return self.repr_instance(array, level)
+        return f"{self.repr1(array.tolist(), level)} {array.dtype} of shape {(*array.shape,)}"
+
+    repr_Tensor = repr_ndarray  # noqa: N815 (called by the name of the type)
+
+
+_repr = _Repr()
 _repr.maxlevel = 8
 _repr.maxdict = _repr.maxlist = _repr.maxtuple = _repr.maxset = 12
 _repr.maxstring = _repr.maxother = _repr.maxlong = 400

@@ -254,9 +254,11 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
         judged = dataclasses.replace(check, mistakes=kept)
     start = 0
     for seed, batch in zip(seeds, asked, strict=True):
-        for place, _, observed, verdicts in tried:
+        for place, candidate, observed, verdicts in tried:
             part = observed.observations[start : start + len(batch)]
             verdicts.append(judge.verdict(judged, seed, part))
+            if candidate.mistake is None or place in telling:
+                continue
             wrong = [(seen.value, judge.what_is_wrong(judged, seed, seen)) for seen in part]
             if is_telling(wrong):
                 telling.add(place)

@@ -16,8 +16,8 @@ from autograder.authoring.notebooks import is_ungraded_work
 from autograder.grading.judge import ItemJudge
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.inside.probe import probe_or_failure
 from autograder.records import Observation, Verdict
+from autograder.validation.plain_process import probe_once
 
 JUDGE = ItemJudge()
 _UNNAMED: dict[int, tuple[Check, Check]] = {}  # an id stands for a check as long as it is kept, too
@@ -56,8 +56,7 @@ def ask(request: ProbeRequest, answer: Any) -> Any:
 
     What comes back has been on the wire, unless it is a Failure.
     """
-    own = dataclasses.replace(request, inputs=wire.normal_form(request.inputs))
-    value = probe_or_failure(own, {request.target: answer})
+    value = probe_once(request, {request.target: answer})
     return value if isinstance(value, Failure) else wire.normal_form(value)
 
 

@@ -1,10 +1,10 @@
 """Every answer that the course knows earns what it earned when it was recorded.
 
-For each item and two seeds (one in the later sets, whose answers take longer) `recorded_class.json`
-holds what every known answer earns: its points, a 1 for each part that it passes and a 0 for each
-that it fails, and the misconception that is named if it is not the answer's own. `python -m
-tests.assignments.test_recorded_class` writes it anew: do so only after an item asks for something
-else or an answer was added, and read the difference.
+For each item, `recorded_class.json` holds what every known answer earns in one draw: its points,
+a 1 for each part that it passes and a 0 for each that it fails, and the misconception that is
+named if it is not the answer's own. That other draws cost the same is proved in test_sets.py and
+test_same_grade.py. `python -m tests.assignments.test_recorded_class` writes it anew: do so only
+after an item asks for something else or an answer was added, and read the difference.
 """
 
 import importlib
@@ -26,8 +26,8 @@ from tests.assignments.notebooks import ask, grade, run_cells
 
 COURSE = find_course(Path(__file__).parents[2] / "assignments")
 RECORD = Path(__file__).with_name("recorded_class.json")
-SALTS = ("first", "second")
-LATER = ("ps6", "ps7", "ps8")  # some half a minute each: asked once, and among the slow tests
+SALT = "first"
+LATER = ("ps6", "ps7", "ps8")  # some half a minute each: among the slow tests
 FEWEST = {"ps1": (8, 4), "ps2": (10, 3), "ps3": (11, 4)}  # mistakes, alternatives; else 10 and 6
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))  # a set made later need not be in it
 CHECKS = {c.item: c for name in COURSE.sets() for c in COURSE.problem_set(name).checks}
@@ -38,10 +38,6 @@ CPU_SECONDS = 1.0  # that one question may take; all but endless answers take mi
 def optimizers():
     """The first optimizer of a process imports torch's compiler, for longer than an answer has."""
     importlib.import_module("torch._dynamo")
-
-
-def is_later(item: str) -> bool:
-    return item.partition("_")[0] in LATER
 
 
 @cache
@@ -70,9 +66,8 @@ def earned(check: Check, answer: Any, seed: int, name: str) -> str:
 
 
 def test_every_item_of_a_recorded_set_is_recorded():
-    recorded = set(RECORDED[SALTS[0]])
-    sets = {item.partition("_")[0] for item in recorded}
-    assert {item for item in CHECKS if item.partition("_")[0] in sets} == recorded
+    sets = {item.partition("_")[0] for item in RECORDED}
+    assert {item for item in CHECKS if item.partition("_")[0] in sets} == RECORDED.keys()
 
 
 @pytest.mark.parametrize("item", CHECKS)
@@ -97,30 +92,23 @@ def _within_limit(request: Any, answer: Any) -> Any:
     return Failure("timeout", "") if is_late else value
 
 
-def grade_item(check: Check, release: Release, salt: str) -> dict[str, str]:
+def grade_item(check: Check, release: Release) -> dict[str, str]:
     """Judge every known answer to an item, by the name that it has in the record."""
-    seed = submission_seed(salt, "ada", release.name)
+    seed = submission_seed(SALT, "ada", release.name)
     return {
         name: earned(check, answer, seed, name) for name, answer in known_answers(check, release)
     }
 
 
 @pytest.mark.parametrize(
-    ("salt", "item"),
-    [
-        pytest.param(salt, item, marks=[pytest.mark.slow] * (salt != SALTS[0] or is_later(item)))
-        for salt in SALTS
-        for item in RECORDED[salt]
-    ],
+    "item",
+    [pytest.param(item, marks=[pytest.mark.slow] * item.startswith(LATER)) for item in RECORDED],
 )
-def test_known_answers_earn_what_they_earned(item, salt):
-    assert grade_item(CHECKS[item], released(item), salt) == RECORDED[salt][item]
+def test_known_answers_earn_what_they_earned(item):
+    assert grade_item(CHECKS[item], released(item)) == RECORDED[item]
 
 
 if __name__ == "__main__":
     importlib.import_module("torch._dynamo")
-    found: dict[str, dict[str, dict[str, str]]] = {salt: {} for salt in SALTS}
-    for known, its_check in CHECKS.items():
-        for its_salt in SALTS[:1] if is_later(known) else SALTS:
-            found[its_salt][known] = grade_item(its_check, released(known), its_salt)
+    found = {item: grade_item(check, released(item)) for item, check in CHECKS.items()}
     RECORD.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -22,14 +22,19 @@ READY = "return window.MathJax?.startup?.promise?.then(() => true) ?? true"
 
 def look(browser, page: Path, theme: str = "light", width: int = 1280) -> None:
     """Open a page as a reader with this theme and this screen does, and wait for its formulas."""
-    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     show_in(browser, theme)
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    resize(browser, width)
     for log in ("browser", "performance"):
         browser.get_log(log)
     browser.get(page.as_uri())
     browser.set_script_timeout(60)
     browser.execute_script(READY)
+
+
+def resize(browser, width: int) -> None:
+    """Give the screen this width; an open page follows when it is drawn next."""
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
 
 
 def show_in(browser, theme: str) -> None:
@@ -68,31 +73,35 @@ def violations(browser, *rules: str) -> list[str]:
     ]
 
 
-def overflow(browser) -> int:
-    """By how many pixels the page is wider than the screen."""
-    return browser.execute_script(
+def too_wide(browser) -> list[str]:
+    """Complain of a page that is wider than the screen."""
+    excess = browser.execute_script(
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
+    return [f"{excess} pixels too wide"] if excess > 0 else []
 
 
-def inspect(browser, page: Path, width: int, *rules: str) -> list[str]:
-    """Whatever is wrong with a page on a screen of this width, by all rules or by those named.
+def inspect(browser, page: Path, width: int) -> list[str]:
+    """Whatever is wrong with a page that is opened on a screen of this width.
 
-    By all rules, one page load serves both themes: a theme changes colours, so the rules about
-    those are asked again.
+    One page load serves both themes: a theme changes colours, so the rules about those are asked
+    again.
     """
     look(browser, page, "light", width)
-    found = violations(browser, *rules)
-    if overflow(browser) > 0:
-        found.append(f"{overflow(browser)} pixels too wide")
-    if not rules:
-        show_in(browser, "dark")
-        try:  # the page hears of it when it is drawn next
-            WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
-        except TimeoutException:
-            found.append("the page does not follow the reader's theme")
-        found += [f"dark: {what}" for what in violations(browser, *COLOUR_RULES)]
+    found = violations(browser) + too_wide(browser)
+    show_in(browser, "dark")
+    try:  # the page hears of it when it is drawn next
+        WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
+    except TimeoutException:
+        found.append("the page does not follow the reader's theme")
+    found += [f"dark: {what}" for what in violations(browser, *COLOUR_RULES)]
     return found + complaints(browser)
+
+
+def inspect_resized(browser, width: int) -> list[str]:
+    """What is wrong with the page that is open, once its window has this width."""
+    resize(browser, width)
+    return violations(browser, *WIDTH_RULES) + too_wide(browser) + complaints(browser)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -120,8 +129,9 @@ def test_figures_are_readable_in_both_themes(browser, specimen):
 def test_every_page_is_accessible_silent_and_fits(browser, site):
     """Reference pages share one template: of those, the first and the longest stand for all.
 
-    All pages share one frame: how that looks on a narrow screen is asked of the specimen and the
-    welcome page by all rules; elsewhere, by those whose answer depends on the width.
+    All pages share one frame: how that looks when it is opened on a narrow screen is asked of the
+    specimen and the welcome page by all rules; the others are made narrow when they are open, and
+    asked by the rules whose answer depends on the width.
     """
     pages = [page for page in site.rglob("*.html") if not {"_static", "_modules"} & set(page.parts)]
     reference = sorted(page for page in pages if page.name.startswith("course_pkg"))
@@ -129,9 +139,10 @@ def test_every_page_is_accessible_silent_and_fits(browser, site):
     others = [page for page in pages if page not in reference and page.name != "404.html"]
     problems: dict[str, str] = {}  # what is wrong -> where it was seen first
     for page in [*others, reference[0], longest]:
-        narrow = () if page == site / "index.html" else WIDTH_RULES
-        for width, rules in zip(WIDTHS, ((), narrow), strict=True):
-            for problem in inspect(browser, page, width, *rules):
+        for width in WIDTHS:
+            opens = width == WIDTHS[0] or page == site / "index.html"
+            found = inspect(browser, page, width) if opens else inspect_resized(browser, width)
+            for problem in found:
                 problems.setdefault(problem, f"{page.relative_to(site)} {width}")
     assert not problems, "\n".join(f"{where}: {what}" for what, where in problems.items())
 

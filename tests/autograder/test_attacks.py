@@ -20,7 +20,6 @@ from tests.autograder.attacks.searches import LEAKS, SEARCHES
 from tests.autograder.attacks.toy import CHECK, RIGHT, WRONG, complete, grade
 
 JUDGE = ItemJudge()
-HARMFUL = {cell for variants in HARM.values() for cell in variants.values()}
 
 pytestmark = pytest.mark.sandbox
 
@@ -41,14 +40,14 @@ def limits(wall_factor):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    """For all that computes: only its CPU time counts, so that a busy machine changes nothing."""
+    """For what must come out: only its CPU time counts, so that a busy machine changes nothing."""
     with Sandbox(limits=limits(wall_factor=60)) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def clocked():
-    """For what sleeps until the clock ends it; what is graded next takes milliseconds of 4.5 s."""
+    """For attacks: some wait for the clock. What comes next takes milliseconds of its 4.5 s."""
     with Sandbox(limits=limits(wall_factor=3)) as sandbox:
         yield sandbox
 
@@ -63,16 +62,15 @@ def assert_next_is_unharmed(sandbox):
 
 
 @pytest.mark.parametrize("cell", cases(CHEATS) + cases(HARM))
-def test_attack_earns_nothing_and_harms_nobody(request, cell):
-    sandbox = request.getfixturevalue("clocked" if cell in HARMFUL else "sandbox")
-    server = sandbox._process
-    verdict, run = grade(sandbox, complete(cell))
+def test_attack_earns_nothing_and_harms_nobody(clocked, cell):
+    server = clocked._process
+    verdict, run = grade(clocked, complete(cell))
     assert verdict.points == 0.0, run
     assert verdict.fault == ""
     assert "x @ x.T" not in "".join(part.message for part in verdict.parts)
-    if sandbox._reusable:
-        assert sandbox._process is server
-    assert_next_is_unharmed(sandbox)
+    if clocked._reusable:
+        assert clocked._process is server
+    assert_next_is_unharmed(clocked)
 
 
 @pytest.mark.parametrize("cell", cases(SEARCHES))

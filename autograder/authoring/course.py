@@ -184,7 +184,7 @@ class NbgraderCourse(Course):
         """Path of a set's source notebook.
 
         Where nbgrader itself has to make the tests of it (`AUTOTEST` lines), that is the notebook
-        that `nbgrader generate_source_with_tests` has made, if it is not older.
+        that `nbgrader generate_assignment --source_with_tests` made, if it is not older.
 
         Raises:
             GraderError: if the course has no such notebook; the message lists those it has.

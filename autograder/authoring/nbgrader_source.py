@@ -53,7 +53,7 @@ def read_nbgrader_source(path: Path, autotest: str) -> NotebookNode:
         cell.id = grading(cell).get("grade_id") or cell.get("id") or f"cell-{index:03d}"
         marked = re.search(rf"^\s*#.*{re.escape(autotest)}", cell.source, re.MULTILINE)
         if cell.cell_type == "code" and marked:
-            command = f"nbgrader generate_source_with_tests {path.parent.name}"
+            command = f"nbgrader generate_assignment {path.parent.name} --source_with_tests"
             raise GraderError(
                 f"{path}: only nbgrader makes tests of the {autotest} lines in the cell {cell.id}: "
                 f"run `{command}` in the course's folder, after each change too; that is read then"

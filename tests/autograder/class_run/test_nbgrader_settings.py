@@ -137,7 +137,8 @@ def test_tests_that_nbgrader_makes_are_read_from_what_it_has_made(tmp_path):
     marked = ("squares", nb.tests(4), "### AUTOTEST squares(2)")
     course = nb.make_course(tmp_path, cells=[*nb.CELLS[:3], marked])
     source = course / "source/hw1/hw1.ipynb"
-    advice = "AUTOTEST lines in the cell squares: run `nbgrader generate_source_with_tests hw1`"
+    command = "nbgrader generate_assignment hw1 --source_with_tests"
+    advice = f"AUTOTEST lines in the cell squares: run `{command}`"
     with pytest.raises(GraderError, match=advice):
         ReleasedSet(NbgraderCourse(course), "hw1").notebooks  # noqa: B018
     made = nb.write(course / "source_with_tests/hw1/hw1.ipynb", nb.notebook(nb.CELLS[:4]))

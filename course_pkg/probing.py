@@ -54,7 +54,7 @@ def layer_vectors(
 
     Args:
         texts: ids, laid out as in pretraining.
-        places: of each text, the positions that are asked for.
+        places: of each text, the positions that are asked for; -1 is the last.
 
     Raises:
         ValueError: as many lists of places as texts are needed, and places inside the texts.
@@ -63,7 +63,7 @@ def layer_vectors(
     if len(texts) != len(places):
         raise ValueError(f"there are {len(texts)} texts and {len(places)} places; pair them")
     for number, (text, asked) in enumerate(zip(texts, places, strict=True)):
-        _require_places(asked, len(text), f"text {number}")
+        _require_places(asked, len(text), f"text {number}", first=-len(text))
     found: list[Tensor] = [torch.empty(0)] * len(texts)
     by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     for _, same in groupby(by_length, key=lambda number: len(texts[number])):
@@ -77,10 +77,10 @@ def layer_vectors(
     return torch.cat(found, dim=1).cpu()
 
 
-def _require_places(places: Iterable[int], n: int, where: str) -> None:
+def _require_places(places: Iterable[int], n: int, where: str, *, first: int = 0) -> None:
     for place in places:
-        if not 0 <= place < n:
-            raise ValueError(f"place is {place}; {where} has {n} tokens, 0 to {n - 1}")
+        if not first <= place < n:
+            raise ValueError(f"place is {place}; {where} has {n} tokens, {first} to {n - 1}")
 
 
 def control_labels(

@@ -561,7 +561,7 @@ CASES = {
                 "vectors of tokens",
                 "beyond the text",
                 lambda: layer_vectors(gpt(), [[1, 2]], [[5]]),
-                "place is 5; text 0 has 2 tokens, 0 to 1",
+                "place is 5; text 0 has 2 tokens, -2 to 1",
             ),
             (
                 "heads",

@@ -205,7 +205,8 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         ("sets = 3", r"course\.toml: sets is 3; it must be a table"),
         (
             "[set.toy]",
-            r"set is \{'toy': \{\}\}; known here: defaults, leaderboard, package, sets, time_zone",
+            r"set is \{'toy': \{\}\}; "
+            "known here: book, defaults, leaderboard, package, sets, time_zone",
         ),
         ("[leaderboard]\nset = []", r"leaderboard\.set is \[\]; known here: names, sets"),
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),

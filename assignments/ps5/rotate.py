@@ -112,6 +112,7 @@ def draw_distances(rng: Generator) -> list[Case]:
         (4, 2, [1, 3], "float64"),
         (5, 6, [2, 9], "float64"),
         (3, 10, [5, 40], "float32"),
+        (4, 34, [7, 333], "float32"),
     ]:
         inputs = {
             "query": normal(rng, dtype, n, width),

@@ -70,7 +70,8 @@ def draw_batches(rng: Generator) -> list[Case]:
     return [
         _case(rng, "special ids 0 to 3 of 12", [3, 0, 1, 2], 12),
         _case(rng, "special ids anywhere among 20", [7, 19, 0, 11], 20),
-        _case(rng, "two ordinary ids", [1, 0, 4], 5),
+        # Many positions: that special ids are put in shows here each time, and not by luck.
+        _case(rng, "two ordinary ids", [1, 0, 4], 5, shape=(300, 600)),
     ]
 
 
@@ -99,6 +100,8 @@ def draw_small(rng: Generator) -> list[Case]:
         _case(rng, "one row of one id", [0, 1], 3, shape=(1, 1)),
         _case(rng, "nothing but special tokens", [4, 0, 2], 9, shape=(3, 5), text=[4, 0, 2]),
         _case(rng, "many ids", [103, 0, 101, 102], 3_000, shape=(3, 40), text=[7, 2_999]),
+        # As many random ids as it takes for a special one to be among them, if any may be.
+        _case(rng, "two ordinary ids", [1, 0, 4], 5, shape=(12, 30)),
     ]
 
 

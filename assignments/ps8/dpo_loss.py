@@ -30,18 +30,20 @@ def _case(
     dtype: str = "float64",
     *,
     base: tuple[float, float] = (-20.0, -30.0),
+    moved: float = 0.0,
     what: str = "",
 ) -> Case:
     """Draw log probabilities with these margins, which are those of the rewards without beta.
 
-    `base` are the least and the largest log probability of a chosen reply. Everything is a
-    multiple of 1/8, so that nothing is rounded, and a margin of 0 is one.
+    `base` are the least and the largest log probability of a chosen reply, and by `moved` both
+    replies have become likelier. Everything is a multiple of 1/8, so that nothing is rounded, and a
+    margin of 0 is one.
     """
     n = len(margins)
     eighths = rng.integers(0, 9, (3, n)) / 8
     low, high = sorted(base)
     reference = low + (high - low) * eighths[0], low - 4 - 8 * eighths[1]
-    change = 2 * eighths[2] - 1
+    change = 2 * eighths[2] - 1 + moved
     policy = reference[0] + change + np.array(margins), reference[1] + change
     kind = getattr(torch, dtype)
     numbers = [torch.as_tensor(part).to(kind) for part in (*policy, *reference)]
@@ -62,6 +64,7 @@ def draw_values(rng: Generator) -> list[Case]:
         _case(
             rng, [12.0, -9.0, 3.0, 1.0], 0.25, "float32", what=", unlike replies", base=(-90, -5)
         ),
+        _case(rng, [1.5, -2.0, 2.5], 0.5, moved=-8.0, what=", both replies less likely"),
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parent
@@ -30,7 +30,9 @@ def check_shapes() -> None:
 check_shapes()
 
 # The same examples on every run, however busy the machine is.
-settings.register_profile("course", deadline=None, derandomize=True)
+settings.register_profile(
+    "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("course")
 
 

@@ -20,6 +20,7 @@ _GRAMMAR = StoryGrammar()
 _WORDS = _GRAMMAR.vocabulary()
 _N_STORIES, N_ASKED = 2_000, 2_000
 _MOST_NUMBERS = 1_000_000
+_MOST_ARRAYS, _MOST_AXES = 1_000, 4  # what lies in their shapes is not counted
 _TOLERANCE = 1e-4  # of a sum of probabilities in float32; nobody gains more by it
 
 
@@ -65,7 +66,10 @@ def guess_evenly(
 
 def are_distributions(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     """Judge whether each row holds the logarithms of probabilities that sum to 1."""
-    if type(observed) is not np.ndarray or observed.shape != expected.shape:
+    # Of complex numbers the phases could cancel, and what is left be anything.
+    if type(observed) is not np.ndarray or observed.dtype != np.float64:
+        return "the result is no array of float64"
+    if observed.shape != expected.shape:
         return "the result is no array with a row for each context and a number for each token"
     if np.isnan(observed).any():
         return "the result holds nan"
@@ -143,6 +147,8 @@ def _are_numbers(observed: Any, expected: Any, inputs: Inputs) -> str | None:
         type(array) is not np.ndarray or array.dtype != np.float16 for array in observed
     ):
         return "the result is no list of arrays"
+    if len(observed) > _MOST_ARRAYS or any(array.ndim > _MOST_AXES for array in observed):
+        return "there are more arrays, or axes, than a small model has"
     if any(array.size == 0 for array in observed):
         return "an array is empty"  # its shape would say something that is not counted
     if sum(array.size for array in observed) > _MOST_NUMBERS:
@@ -166,7 +172,7 @@ def _use_of(learned: list[Any], item: str, seconds: float) -> Check:
 
 def _size(learned: Sequence[Any], goal: float) -> Callable[[Sequence[Any], Sequence[Any]], float]:
     def count(values: Sequence[Any], withheld: Sequence[Any]) -> float:
-        perplexity = math.exp(nats_per_token(values, withheld))
+        perplexity = math.exp(min(nats_per_token(values, withheld), 700.0))  # 710 overflow
         if perplexity > goal:
             raise ValueError(f"the perplexity is {perplexity:.3f}; it may be at most {goal:.2f}")
         return float(sum(array.size for array in learned))

@@ -35,7 +35,14 @@ TITLE = "Language Models by Hand"
 SUBTITLE = "From n-grams to GPT and BERT"
 NAME = "language-models-by-hand"
 STYLES = ("pygments.css", "coursebook.css", "editions.css")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-dev-shm-usage",
+)
 PATIENCE_SECONDS = 1800
 CHUNK = 1 << 20
 
@@ -321,8 +328,8 @@ def navigation(pages: list[Page]) -> str:
     return XHTML.format(title="Contents", styles="", body=body)
 
 
-def make_epub(page: Path, pages: list[Page], target: Path) -> None:
-    """Cut the page into the files of an EPUB 3, and pack them."""
+def make_epub(page: Path, pages: list[Page], site: Path, target: Path) -> None:
+    """Cut the page into the files of an EPUB 3, with the styles of the site, and pack them."""
     with opened(page) as browser:
         cut = browser.execute_script(CUT)
     cut = [leaf for leaf in cut if leaf[0] != "contents"]  # an e-reader has its own
@@ -341,7 +348,7 @@ def make_epub(page: Path, pages: list[Page], target: Path) -> None:
         '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
     )
     files["nav.xhtml"] = navigation(pages).encode()
-    static = page.parent.parent / "html" / "_static"
+    static = site / "_static"
     for name in STYLES:
         files[name] = (static / name).read_bytes()
         manifest.append(f'<item id="{name}" href="{name}" media-type="text/css"/>')
@@ -380,7 +387,7 @@ def main() -> int:
         if kind == "pdf":
             make_pdf(page, target)
         else:
-            make_epub(page, pages, target)
+            make_epub(page, pages, site, target)
         print(f"the book as {kind.upper()}: {target}")
     return 0
 

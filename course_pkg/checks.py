@@ -3,8 +3,8 @@
 Without these, torch would refuse too, but deep inside and by another name; or broadcast.
 """
 
+import operator
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 from torch import Tensor
@@ -17,8 +17,11 @@ def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
         ValueError: naming the number.
     """
     for name, number in numbers.items():
-        if not isinstance(number, Integral):
-            raise ValueError(f"{name} is {number!r}; it must be a whole number, {at_least} or more")
+        try:
+            operator.index(number)  # also of an array or a tensor without axes
+        except TypeError:
+            rule = f"it must be a whole number, {at_least} or more"
+            raise ValueError(f"{name} is {number!r}; {rule}") from None
         if number < at_least:
             raise ValueError(f"{name} is {number}; it must be at least {at_least}")
 

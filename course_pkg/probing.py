@@ -60,6 +60,7 @@ def layer_vectors(
         ValueError: as many lists of places as texts are needed, and places inside the texts.
     """
     documents_of_ids(texts, "text")
+    places = [list(asked) for asked in places]
     if len(texts) != len(places):
         raise ValueError(f"there are {len(texts)} texts and {len(places)} places; pair them")
     for number, (text, asked) in enumerate(zip(texts, places, strict=True)):
@@ -223,9 +224,10 @@ def heads_that_follow(
         weights = torch.cat(list(layers)).clone()  # (L, H, T, T)
         weights.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         strongest = weights.argmax(dim=-1)  # (L, H, T)
-        for place, right in pairs:
+        for place, targets in pairs:
+            right = list(targets)
             _require_places([place, *right], strongest.shape[-1], "the text")
-            hits = hits + torch.isin(strongest[:, :, place], torch.tensor(list(right))).float()
+            hits = hits + torch.isin(strongest[:, :, place], torch.tensor(right)).float()
             n_links += 1
     if n_links == 0:
         raise ValueError("links is empty; there is nothing to follow")

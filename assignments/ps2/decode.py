@@ -28,8 +28,9 @@ from .inputs import (
 
 def _ids(rng: Generator, learned: dict[str, Any], n_ids: int) -> list[int]:
     """Draw ids of tokens that are plain ASCII with no space at an end; the first is a merge."""
-    tokens = enumerate(learned["vocabulary"])
-    plain = [i for i, t in tokens if isinstance(t, bytes) and t.isascii() and t == t.strip()]
+    tokens = [(i, t) for i, t in enumerate(learned["vocabulary"]) if isinstance(t, bytes)]
+    # As text: to that, unlike to bytes, the separators 28 to 31 are spaces, too.
+    plain = [i for i, t in tokens if t.isascii() and t.decode() == t.decode().strip()]
     merged = [i for i in plain if i > 255]
     return [int(rng.choice(merged)), *rng.choice(plain, n_ids - 1).tolist()]
 

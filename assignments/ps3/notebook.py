@@ -1075,7 +1075,7 @@ def measure(train, predict):
     rows = predict(numbers, contexts, vocab_size, eos_id)
     used = max(used, time.process_time() - start)
     assert close(rows.exp().sum(dim=1), torch.ones(len(rows))), "a row does not sum to 1"
-    found = math.exp(-rows[range(len(rows)), following].mean())
+    found = (-rows[range(len(rows)), following].mean()).exp()
     text = f"{sum(tensor.numel() for tensor in numbers):,} numbers, a perplexity of {found:.2f}"
     return text + ": too high" * (found > GOAL) + ", too slow" * (used > CPU_SECONDS)
 

@@ -216,7 +216,11 @@ class NbgraderCourse(Course):
 
     def folders(self) -> tuple[Path, ...]:
         """Return the course's folder, and those of its steps, which may lie elsewhere."""
-        return (self.folder, *(self.place(step) for step in _STEPS))
+        from autograder.authoring.nbgrader_settings import exchange_folder
+
+        exchange = exchange_folder(self.folder)
+        handed_in = (exchange,) if exchange.is_dir() else ()
+        return (self.folder, *(self.place(step) for step in _STEPS), *handed_in)
 
     def _sources(self) -> dict[str, Path]:
         found = {}

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default.exchange import Exchange
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions, Execute, InstantiateTests
 from traitlets import TraitError
 from traitlets.config import Config, PyFileConfigLoader
@@ -63,6 +64,11 @@ def gradebook_address(folder: Path) -> str:
     address = str(course_directory(folder).db_url)
     path = address.removeprefix("sqlite:///")
     return address if path == address else f"sqlite:///{folder / path}"
+
+
+def exchange_folder(folder: Path) -> Path:
+    """Return where nbgrader hands out and collects, which students' own accounts can reach."""
+    return Path(str(Exchange(config=read_config(folder)).root))
 
 
 def unusual_marks(folder: Path) -> dict[str, str]:

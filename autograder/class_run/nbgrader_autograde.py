@@ -79,6 +79,8 @@ class SandboxedExporter(NotebookExporter):
             NbGraderException: if there is no grade for it; nbgrader then names the student.
         """
         name, student = _set_name(about), about["student"]
+        if name not in self._graders:
+            raise NbGraderException(f"{student}: nbgrader has recorded no notebook {name!r}")
         submission = Submission(student, name, as_text(notebook).encode(), "")
         graded = self._graders[name].grade(Task(submission, "", 0))
         grade, repaired = graded.grade, graded.repaired
@@ -104,9 +106,13 @@ class SandboxedExporter(NotebookExporter):
                 "Autograde.autograde_preprocessors has no Execute, which the sandbox replaces"
             )
         paths = [path for paths in converter.assignments.values() for path in paths]
-        found = [converter.init_single_notebook_resources(path)["nbgrader"] for path in paths]
+        names = set()
+        for path in paths:
+            with contextlib.suppress(NbGraderException):  # it says so itself, of that student alone
+                about = converter.init_single_notebook_resources(path)["nbgrader"]
+                names.add(_set_name(about))
         try:
-            for name in sorted({_set_name(about) for about in found}):
+            for name in sorted(names):
                 self._open_grader(name)
         except GraderError as error:
             self._fail(str(error))
@@ -118,7 +124,7 @@ class SandboxedExporter(NotebookExporter):
             assignment, notebook = assignment_and_notebook(name)
             try:
                 cells = book.find_notebook(notebook, assignment).source_cells
-            except api.MissingEntry:
+            except (api.MissingEntry, UnicodeEncodeError):
                 return  # nbgrader itself says so, and skips it
             known = {cell.name: cell.source for cell in cells}
         recorded = ReleasedSet(course, name).notebooks.recorded.cells

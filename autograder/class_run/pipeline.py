@@ -12,6 +12,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 """
 
 import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -275,9 +276,11 @@ class _StudentPages:
         course = self._released.course
         if not isinstance(course, NbgraderCourse):
             return self._out / name
-        place = course.place(name)  # elsewhere, if the course's settings say so
-        inside = place.is_relative_to(course.folder)
-        return self._out / place.relative_to(course.folder) if inside else place
+        # Elsewhere, if the course's settings say so; but a trial with another OUT stays in it.
+        place = Path(os.path.normpath(course.place(name)))
+        if place.is_relative_to(course.folder):
+            return self._out / place.relative_to(course.folder)
+        return place if self._out == course.folder else self._out / name
 
     def _repaired(self, graded: Graded) -> RepairedNotebook | None:
         """Return the notebook that was graded; None where there never was a readable one."""

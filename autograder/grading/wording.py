@@ -71,7 +71,8 @@ _MOST_NUMBERS = 1000
 class _Repr(reprlib.Repr):
     def repr_ndarray(self, array: Any, level: int) -> str:
         """Show the first numbers: NumPy and torch format all, which takes longer than judging."""
-        if math.prod(array.shape) > _MOST_NUMBERS:  # of these they leave out most themselves
+        # Of many they leave out most themselves; and of none, `tolist` may make 2^31 empty lists.
+        if not 0 < math.prod(array.shape) <= _MOST_NUMBERS:
             return self.repr_instance(array, level)
         return f"{self.repr1(array.tolist(), level)} {array.dtype} of shape {(*array.shape,)}"
 

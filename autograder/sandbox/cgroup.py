@@ -20,6 +20,7 @@ from autograder.inside.process_limits import WRITABLE, Limits
 
 _PREFIX = "autograder-"
 _PROCESS = Path("/proc/self")
+_ATTEMPTS = 3  # another run may take a group for a leftover before it is locked
 _REMOVE_SECONDS = 1.0  # in which killed processes are gone
 
 
@@ -104,11 +105,12 @@ def make_control_group(
                 continue
             for left in parent.glob(f"{_PREFIX}*"):
                 _remove_unlocked(left)
-            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-            try:
-                return ControlGroup(folder, limits)
-            except OSError:
-                _removed(folder)
+            for _ in range(_ATTEMPTS):
+                folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+                try:
+                    return ControlGroup(folder, limits)
+                except OSError:
+                    _removed(folder)
     return None
 
 

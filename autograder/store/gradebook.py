@@ -62,7 +62,7 @@ class Gradebook:
                 scratch = f"{path}.new-{os.getpid()}"
                 api.Gradebook(f"sqlite:///{scratch}").close()
                 os.umask(mask := os.umask(0))
-                os.chmod(scratch, 0o666 & ~mask)  # SQLite's own would keep a group out
+                os.chmod(scratch, 0o664 & ~mask)  # SQLite's own would keep a group out
                 os.replace(scratch, path)
             self._book = api.Gradebook(self.url)
         return self

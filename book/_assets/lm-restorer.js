@@ -96,7 +96,7 @@
         const known = typed.filter((symbol) => this.ids.has(symbol));
         this.note = known.length < typed.length ? " Symbols that the model has never seen are left out." : "";
         this.read = known.filter((symbol) => !this.data.vowels.includes(symbol));
-        if (!this.read.length) {
+        if (!this.read.some((symbol) => symbol.trim())) {
           this.source.replaceChildren();
           this.target.replaceChildren();
           this.say("There is no consonant to read: type a word or two.");

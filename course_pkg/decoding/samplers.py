@@ -6,6 +6,8 @@ Chapters: n-gram models, GPT. Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al.
 "nucleus"); Nguyen et al. 2025 (min-p).
 """
 
+from numbers import Real
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -74,7 +76,7 @@ def _cut(
     top_p: float | int | None,
     min_p: float | int | None,
 ) -> Tensor:
-    if not isinstance(temperature, int | float) or not temperature > 0:
+    if not isinstance(temperature, Real | Tensor) or not temperature > 0:
         raise ValueError(
             f"temperature is {temperature!r}; it must be a positive number here, 0 is greedy"
         )

@@ -25,13 +25,17 @@ def log_prob_of_targets(
     try:
         chosen = log_probs.gather(-1, places).squeeze(-1)
     except RuntimeError as error:
-        raise ValueError(_wrong_target(targets, log_probs.shape[-1])) from error
+        raise _wrong_target(targets, log_probs.shape[-1], error) from error
     return chosen.where(is_target, 0.0), is_target
 
 
-def _wrong_target(targets: Tensor, n_classes: int) -> str:
+def _wrong_target(targets: Tensor, n_classes: int, error: Exception) -> Exception:
+    """Say which target is no class; if all are, what torch said was of something else."""
     wrong = targets[(targets != IGNORE) & ((targets < 0) | (targets >= n_classes))]
-    return f"targets has {int(wrong[0])}; it must be 0 to {n_classes - 1} or {IGNORE}, IGNORE"
+    if not len(wrong):
+        return error
+    rule = f"it must be 0 to {n_classes - 1} or {IGNORE}, IGNORE"
+    return ValueError(f"targets has {int(wrong[0])}; {rule}")
 
 
 def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> Float[Tensor, ""]:
@@ -53,7 +57,7 @@ def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -
     try:
         total = F.cross_entropy(wide, targets, ignore_index=IGNORE, reduction="sum")
     except IndexError as error:
-        raise ValueError(_wrong_target(targets, n_classes)) from error
+        raise _wrong_target(targets, n_classes, error) from error
     return total / (targets != IGNORE).sum().clamp(min=1)
 
 

@@ -116,6 +116,7 @@ def skip_gram_pairs(
         ValueError: a window below 1, or documents without any pair.
     """
     whole_numbers(window=window)
+    documents = list(documents)
     documents_of_ids(documents)
     pairs = []
     for document in documents:

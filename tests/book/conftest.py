@@ -18,6 +18,7 @@ CHROMIUM_FLAGS = (
     "--headless=new",
     "--no-sandbox",  # the tests may run as root in a container
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # a container may have little of it
     "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",

@@ -101,6 +101,8 @@ def inspect(browser, page: Path, width: int) -> list[str]:
 def inspect_resized(browser, width: int) -> list[str]:
     """What is wrong with the page that is open, once its window has this width."""
     resize(browser, width)
+    is_resized = f"return window.innerWidth === {width}"
+    WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(is_resized))
     return violations(browser, *WIDTH_RULES) + too_wide(browser) + complaints(browser)
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -138,12 +139,17 @@ def test_processes_of_a_submission_are_counted_and_killed_in_a_group_of_the_kern
     call = "def probe(f, inputs):\n    return f()\n"
     ask = ProbeRequest("i", "p", 0, "f", call, {}, 9.0)
     with Sandbox(libraries=()) as box:
-        (folder,) = folder.parent.glob("autograder-*")
+        if box._group is None:
+            pytest.skip("the kernel lets nobody into a cgroup of version 2 here")
+        folder = box._group._folder
         assert box.isolation.endswith("memory of all processes together limited by a cgroup")
         run = box.run([HIDDEN], [ask], counts_cpu=True)
         assert 0.5 <= run.probe_cpu_seconds < 0.9, run
         box.run([DAEMON], [])
-        assert (folder / "cgroup.procs").read_text() == ""
+        deadline = time.monotonic() + 60
+        while (folder / "cgroup.procs").read_text():  # they are killed, and go when they are reaped
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         monkeypatch.setattr(box._group, "ran_out_of_memory", lambda: True)
         cell = box.run(["import os\nos._exit(1)"], []).cells[0]
         assert cell.error == "memory: more memory was used than is allowed"

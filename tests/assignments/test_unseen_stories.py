@@ -64,7 +64,16 @@ def test_rows_that_are_no_distributions_are_refused(drawn):
     right = rows_for(drawn, 0.5)
     for wrong in (right + 0.001, np.zeros_like(right), right * np.nan, right + 1e6):
         assert unseen_stories.are_distributions(wrong, right, drawn[0])
-    for wrong in (None, right[:-1], right[:, :-1], right.tolist()):
+    phases = right * 0j
+    phases[:, 1:-3:2], phases[:, -2], phases[:, -1] = np.pi * 1j, np.pi / 3 * 1j, -np.pi / 3 * 1j
+    for wrong in (
+        phases,
+        right.astype(np.float32),
+        None,
+        right[:-1],
+        right[:, :-1],
+        right.tolist(),
+    ):
         assert "no array" in unseen_stories.are_distributions(wrong, right, drawn[0])
 
 
@@ -77,7 +86,12 @@ def test_numbers_between_two_functions_are_counted_and_the_rest_is_left_behind(d
     assert learned[1] == np.float16(1 / 3) and part.judge(learned, [], {}) is None
     for wrong in (3, [3.0], [np.ones(3)], [np.zeros((0, 9), np.float16)]):
         assert part.judge(wrong, [], {}) is not None
-    for wrong in ([np.full(2, np.inf, np.float16)], [np.zeros(1_000_001, np.float16)]):
+    for wrong in (
+        [np.full(2, np.inf, np.float16)],
+        [np.zeros(1_000_001, np.float16)],
+        [np.zeros((), np.float16)] * 1_001,
+        [np.zeros((1,) * 5, np.float16)],
+    ):
         assert part.judge(wrong, [], {}) is not None
 
     then = challenge.then([learned])
@@ -87,3 +101,5 @@ def test_numbers_between_two_functions_are_counted_and_the_rest_is_left_behind(d
     assert then.score([rows_for(drawn, 0.5)], [case.withheld]) == 13
     with pytest.raises(ValueError, match=r"the perplexity is 4\.000; it may be at most 3\.00"):
         then.score([rows_for(drawn, 0.25)], [case.withheld])
+    with pytest.raises(ValueError, match="the perplexity is"):  # of 10^6 nats: no float holds it
+        then.score([rows_for(drawn, 0.5) - 1e6], [case.withheld])

@@ -7,11 +7,13 @@ import json
 from dataclasses import replace
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from course_pkg import metrics
+from course_pkg.checks import whole_numbers
 from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
@@ -32,7 +34,7 @@ from course_pkg.models.adaptation import (
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import PermutationLoss
 from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.models.loss import nats_per_target
+from course_pkg.models.loss import log_prob_of_targets, nats_per_target
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import (
     BidirectionalEncoder,
@@ -726,3 +728,16 @@ def test_whole_numbers_of_32_bits_are_as_good_as_those_of_64():
     expected_logits, expected_loss = model(IDS, IDS)
     assert torch.equal(logits, expected_logits)
     assert torch.equal(loss, expected_loss)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), torch.tensor(3), True])
+def test_whole_numbers_may_be_numpys_and_torchs(number):
+    whole_numbers(n_tokens=number)
+    with pytest.raises(ValueError, match=r"n_tokens is .*; it must be a whole number, 1 or more"):
+        whole_numbers(n_tokens=number * 1.0)
+
+
+def test_what_torch_says_of_something_else_than_targets_stays():
+    rows = torch.zeros(2, 3).log_softmax(-1)
+    with pytest.raises(RuntimeError, match="device"):
+        log_prob_of_targets(rows, torch.zeros(2, dtype=torch.int64, device="meta"))

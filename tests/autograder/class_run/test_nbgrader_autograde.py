@@ -124,6 +124,15 @@ def test_cell_that_a_student_removed_is_graded_all_the_same(tmp_path, without_sa
     assert rows(course, "ada")["squares"] == (4, None, 0)
 
 
+def test_file_name_that_nbgrader_cannot_read_stops_nobody_else(tmp_path, without_sandbox):
+    course = prepare(tmp_path)
+    paths = [nb.hand_in(course, student, mean__answer=MEAN) for student in ("ada", "bo")]
+    paths[1].rename(paths[1].with_name("a\nb.ipynb"))
+    assert press(course, "*")["success"] is False
+    assert rows(course, "ada")["mean-tests"] == (2, None, 0)
+    assert {score for score, *_ in rows(course, "bo").values()} == {None}
+
+
 def test_tampering_is_named_and_nothing_counts_before_somebody_has_looked(
     tmp_path, without_sandbox, monkeypatch
 ):

@@ -89,6 +89,27 @@ def test_course_with_its_own_folders_marks_and_gradebook_is_graded(own, without_
     assert "ada" in run("--course", own, "export", "hw1").stdout
 
 
+def test_exchange_is_hidden_where_there_is_one(course, tmp_path):
+    exchange = tmp_path / "exchange"
+    configure(course, f"c.Exchange.root = {str(exchange)!r}\n")
+    assert exchange not in NbgraderCourse(course).folders()
+    exchange.mkdir()
+    assert exchange in NbgraderCourse(course).folders()
+
+
+def test_trial_in_another_folder_leaves_the_courses_own_pages(course, tmp_path, without_sandbox):
+    away = tmp_path / "away"
+    lines = ["c.CourseDirectory.feedback_directory = " + repr(str(away))]
+    lines += ["c.CourseDirectory.autograded_directory = '../marked'"]
+    configure(course, "\n".join(lines))
+    nb.hand_in(course, "ada", mean__answer=MEAN)
+    done = run("grade", "hw1", "--nbgrader", course, "--out", tmp_path / "trial")
+    assert done.exit_code == 0, done.output
+    assert not away.exists() and not (tmp_path / "marked").exists()
+    assert (tmp_path / "trial/feedback/ada/hw1/hw1.html").is_file()
+    assert (tmp_path / "trial/autograded/ada/hw1/hw1.ipynb").is_file()
+
+
 def test_results_of_a_course_for_nbgrader_are_found_in_its_folder(course, without_sandbox):
     nb.hand_in(course, "ada", mean__answer=MEAN)
     assert run("grade", "hw1", "--nbgrader", course).exit_code == 0

@@ -14,6 +14,7 @@ from autograder.authoring.checks import Case, Check, Mistake, Part
 from autograder.authoring.compare import agree
 from autograder.grading import judge
 from autograder.grading.judge import ItemJudge, part_seed, submission_seed
+from autograder.grading.wording import shorten
 from autograder.inside import probe as probing
 from autograder.inside import wire
 from autograder.inside.messages import Failure
@@ -521,3 +522,9 @@ def test_probe_sees_the_same_chance_on_both_sides():
 def test_staff_note_of_a_huge_value_is_short():
     verdict = JUDGE.verdict(CHECK, SEED, observe(lambda values: ["x" * 10_000] * 5_000))
     assert len(verdict.parts[0].staff_note) < 6000
+
+
+@pytest.mark.parametrize("rows", [0, 2**31 - 1])
+def test_empty_array_is_shown_without_a_list_for_each_row(rows):
+    assert shorten(np.empty((rows, 0))).startswith("array([], ")
+    assert shorten(torch.empty(0, rows)).startswith("tensor([], ")

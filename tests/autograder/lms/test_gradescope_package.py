@@ -284,8 +284,11 @@ def _assert_graded_with_the_same_checks(results, stdout):
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_package_alone_sets_up_an_environment_and_grades_in_it(gradescope, set_up, toys, course):
+    pytest.importorskip("ensurepip")  # the image makes an environment of its own
     done = set_up()
     assert done.returncode == 0, done.stdout + done.stderr
+    if "cannot be isolated" in done.stdout:
+        pytest.skip("a Python without the sandbox's programs beside it cannot isolate student code")
     assert "Graded in this image, the set's own solution earns 90 of 90 points." in done.stdout
     assert "Isolation: tier " in done.stdout and "ModuleNotFound" not in done.stdout
     python = gradescope.root / "venv" / "bin" / "python"

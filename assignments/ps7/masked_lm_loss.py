@@ -64,7 +64,7 @@ def _case(
                 vectors[row, t] = turn
     n = int((chosen != IGNORE).sum())
     label = f"vectors of shape {(*shape, D)}, {V} ids, {n} chosen{what}"
-    weights = normal(rng, dtype, V, D), normal(rng, dtype, V)
+    weights = normal(rng, dtype, V, D), normal(rng, dtype, V, scale=scale)
     return tensor_case(label, dtype, vectors, chosen, *weights)
 
 

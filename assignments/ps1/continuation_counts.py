@@ -57,11 +57,8 @@ def draw_start_continuations(rng: Generator) -> list[Case]:
             ("words", 2, (3, 2, 4, 1, 3, 2)),
             ("pairs", 3, (4, 1, 3, 0, 5, 4, 2)),
             ("ids", 5, (1, 0, 2, 1, 3)),
-            (
-                "numbers",
-                2,
-                (3, 4) * 12,
-            ),  # of four tokens: some pairs occur again, whatever is drawn
+            # Of four tokens: some pairs occur again, whatever is drawn.
+            ("numbers", 2, (3, 4) * 12),
         ],
     )
 

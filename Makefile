@@ -98,7 +98,7 @@ PARTS   := package grader sets book
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
 	@.ci/system-packages chromium chromium-driver postgresql
 	@$(MAKE) --no-print-directory lint types
-	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=15
+	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=40
 
 # The parts of `make test`, as conftest.py marks them: each test is in one of them.
 test-package:  ## Its part about the package and the benchmarks: after a change in course_pkg/
@@ -107,7 +107,7 @@ test-sets:  ## Its part about the problem sets, mutants included: after a change
 test-book:  ## Its part about the book in a browser and `make course`: after a change in book/
 $(PARTS:%=test-%): setup
 	@.ci/system-packages chromium chromium-driver postgresql
-	@$(BIN)/python -m pytest -m "not gpu and $(@:test-%=%)" $(WORKERS) --durations=15
+	@$(BIN)/python -m pytest -m "not gpu and $(@:test-%=%)" $(WORKERS) --durations=40
 
 coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)
 	@$(BIN)/python -m pytest -m "not gpu and not browser" $(WORKERS) \

@@ -1,7 +1,7 @@
 """Build the book into _build/html: every cell runs, every warning is an error.
 
 First the cells of all pages run, several pages side by side (`book/_ext/coursebook/execution.py`);
-then Jupyter Book lays the pages out. What it says goes to `_build/book.log`.
+then Jupyter Book lays the pages out. What they say goes to `_build/cells.log` and `book.log` there.
 """
 
 import argparse
@@ -61,6 +61,12 @@ def nobody(output: Path) -> Iterator[None]:
         yield
 
 
+def quiet_progress(console: Console) -> Progress:
+    """Return the display of what is being done; without a terminal it writes nothing at all."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_interactive)
+
+
 def run_cells(book: Path, output: Path, console: Console) -> bool:
     """Run the cells of all pages, show how long each took, and return whether all went well."""
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -70,11 +76,10 @@ def run_cells(book: Path, output: Path, console: Console) -> bool:
     if not pages:
         return True
     width = max(len(page.name) for page in pages)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    results = []
+    results, log_file = [], output / "cells.log"
     with (
-        Progress(*columns, console=console, transient=True) as progress,
-        (output / "cells.log").open("w", encoding="utf-8") as log,
+        quiet_progress(console) as progress,
+        log_file.open("w", encoding="utf-8") as log,
     ):
         tasks = {}
 
@@ -86,18 +91,24 @@ def run_cells(book: Path, output: Path, console: Console) -> bool:
         folder = cache.current_folder(output)
         for result in execution.run_pages(pages, folder, log, started=started):
             results.append(result)
+            if result.error:
+                print(f"A cell of {result.page.name} failed:\n{result.error}", file=log, flush=True)
             if result.ran:
                 progress.remove_task(tasks.pop(result.page.name))
-                progress.console.print(_line(result, width), highlight=False, soft_wrap=True)
+                console.print(_line(result, width), highlight=False, soft_wrap=True)
     report = {result.page.name: result.row() for result in results}
     (output / "cells.json").write_text(json.dumps(report, indent=1, sort_keys=True))
     kept = sum(not result.ran for result in results)
     if kept:
         console.print(f"  {kept} of {len(results)} pages with cells have not changed")
-    for result in results:
-        if result.error:
-            print(f"\nA cell of {result.page.name} failed:\n{result.error}")
-    return not any(result.error for result in results)
+    failed = [result for result in results if result.error]
+    for result in failed:
+        print(f"\nA cell of {result.page.name} failed:\n{result.error}")
+    if failed:
+        names = ", ".join(sorted(result.page.name for result in failed))
+        print(f"\nThe book was not built: cells failed in {names}.")
+        print(f"Their tracebacks, and what the kernels said: {log_file}")
+    return not failed
 
 
 def _line(result, width: int) -> str:
@@ -112,10 +123,9 @@ def lay_out(book: Path, output: Path, console: Console, *, every_page: bool) -> 
     command += ["--path-output", str(output.parent), "--config", str(ROOT / "_config.yml")]
     command += ["-n", "-W", "--keep-going", *(["--all"] if every_page else [])]
     log = output / "book.log"
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     start = time.monotonic()
     with (
-        Progress(*columns, console=console, transient=True) as progress,
+        quiet_progress(console) as progress,
         log.open("w+", encoding="utf-8") as lines,
     ):
         progress.add_task("laying out the pages", total=None)

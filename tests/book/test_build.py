@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import threading
 
 import pytest
@@ -42,6 +43,10 @@ def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
     assert result.returncode != 0
     assert "ZeroDivisionError" in result.stdout
     assert "asks other hosts" in result.stdout
+    log = tmp_path / "_build" / "cells.log"
+    assert "cells failed in bad, live." in result.stdout
+    assert str(log) in result.stdout
+    assert re.search(r"A cell of bad failed:.*ZeroDivisionError", log.read_text(), re.DOTALL)
     assert {name: row["succeeded"] for name, row in report(tmp_path).items()} == {
         "good": True,
         "bad": False,
@@ -85,6 +90,7 @@ merges.merge_pair([1, 2], (1, 2), 9)"""
         threading.Timer(3, fcntl.flock, (lock, fcntl.LOCK_UN)).start()
         first = book_of(pages)
     assert first.returncode == 0, first.stdout + first.stderr
+    assert "" not in first.stdout.splitlines(), "no blank lines without a terminal"
     assert "another build of this book is running" in first.stdout
     assert report(tmp_path)["page"]["budget_seconds"] == 7
     assert report(tmp_path)["page"]["seconds"] > 0

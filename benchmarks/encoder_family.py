@@ -16,7 +16,8 @@ All arms answer "wrong", so all can be compared by it. The arms:
   ALBERT, DeBERTa, XLNet, ELECTRA; small, DistilBERT (half the width, one block; with a teacher)
   halves, NSP, SOP     stories in two halves; alone, or: does the second follow (NSP), are they in
                        order (SOP)? These three have 1.6 times as many updates.
-A record that was begun is gone on with; an arm that it has is kept. Nothing published compares.
+A record that was begun with the same settings is gone on with; an arm that it has is kept. Nothing
+published compares.
 """
 
 import argparse
@@ -33,7 +34,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.side_by_side import provenance
+from benchmarks.side_by_side import begun, provenance
 from course_pkg.files import write_atomically
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
@@ -515,9 +516,17 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Words] = Wor
     options = parser.parse_args(arguments)
     if unknown := set(options.arms) - {"untrained", *ARMS}:
         parser.error(f"no arm is called {min(unknown)!r}; there are: {', '.join(ARMS)}")
-    arms: dict[str, Any] = {}
-    if options.record and options.record.exists():
-        arms = json.loads(options.record.read_text(encoding="utf-8"))["arms"]
+    settings = {
+        "n_steps": options.n_steps,
+        "batch_size": BATCH_SIZE,
+        "context": CONTEXT,
+        "n_words_read": options.n_steps * BATCH_SIZE * (CONTEXT - 2),
+        "seeds": list(SEEDS),
+    }
+    try:
+        arms = begun(options.record, settings).get("arms", {})
+    except ValueError as error:
+        parser.error(str(error))
     words = load()
     for name in options.arms:
         if name in arms:
@@ -537,11 +546,7 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Words] = Wor
             whole = {
                 **provenance("python -m benchmarks.encoder_family", torch.device("cpu")),
                 "what": "percent on test stories, and nats at masked words, by seed",
-                "n_steps": options.n_steps,
-                "batch_size": BATCH_SIZE,
-                "context": CONTEXT,
-                "n_words_read": options.n_steps * BATCH_SIZE * (CONTEXT - 2),
-                "seeds": list(SEEDS),
+                **settings,
                 "arms": arms,
             }
             write_atomically(options.record, json.dumps(whole, indent=1) + "\n")

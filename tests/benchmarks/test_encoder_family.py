@@ -39,6 +39,9 @@ def test_record_holds_every_arm_and_is_gone_on_with(words, tmp_path, monkeypatch
     recorded = json.loads(file.read_text(encoding="utf-8"))
     assert recorded["arms"].keys() == set(arms)
     assert capsys.readouterr().out.count("\nBERT ") == 1  # the second time it is there
+    with pytest.raises(SystemExit):
+        encoder_family.main([*arms, "--n-steps", "2", "--record", str(file)], load=lambda: words)
+    assert "was begun with n_steps 1; it must be 2 to go on" in capsys.readouterr().err
     for name in arms[1:]:
         arm, found = ARMS[name], recorded["arms"][name]
         assert found["n_steps"] == round(arm.patience)

@@ -38,9 +38,9 @@ def tensor_case(
 
     Args:
         dtype: of the result.
-        layout: how float tensors lie in memory: "plain", or "gaps", every other number of another
-            tensor, not from its start, with two axes swapped, so that `view` fails; a dict is in
-            another order then.
+        layout: how tensors lie in memory: "plain", or "gaps", every other number of another tensor,
+            not from its start, with two axes swapped, so that `view` fails; a dict is in another
+            order then.
         take: picks one of several results.
     """
     inputs = {
@@ -72,11 +72,11 @@ def call(implementation, inputs):
             return {key: lay_out(v) for key, v in pairs[:: -1 if inputs["layout"] == "gaps" else 1]}
         if isinstance(argument, tuple):
             return tuple(map(lay_out, argument))
-        is_float = isinstance(argument, torch.Tensor) and argument.is_floating_point()
-        if not is_float or argument.dim() == 0 or inputs["layout"] == "plain":
+        is_laid_out = isinstance(argument, torch.Tensor) and argument.dim() > 0
+        if not is_laid_out or inputs["layout"] == "plain":
             return argument
         swapped = argument.transpose(0, min(1, argument.dim() - 1))
-        gaps = torch.stack([torch.full_like(swapped, 7.0), swapped], dim=-1)[..., 1]
+        gaps = torch.stack([torch.full_like(swapped, 7), swapped], dim=-1)[..., 1]
         return gaps.transpose(0, min(1, argument.dim() - 1))
 
     result = implementation(*map(lay_out, inputs["arguments"]))
@@ -192,13 +192,13 @@ def near_part(
     return Part(name, requirement, inputs, probe, judge=judge, weight=weight)
 
 
-def any_layout(inputs: Draw, weight: float) -> Part:
+def any_layout(inputs: Draw, weight: float, judge: Judge = near) -> Part:
     """Make the part that asks for tensors which are no contiguous block."""
 
     def draw(rng: Generator) -> list[Case]:
         return [Case(case.label, {**case.inputs, "layout": "gaps"}) for case in inputs(rng)]
 
-    return near_part("layout", LAYOUT, draw, call, weight)
+    return near_part("layout", LAYOUT, draw, call, weight, judge)
 
 
 def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE) -> Judge:

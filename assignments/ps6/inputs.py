@@ -43,19 +43,6 @@ def shuffled(rng: Generator, numbers: Sequence[float], dtype: str = "float64") -
 # -- probes ----------------------------------------------------------------------------------------
 
 
-def call_with_gaps(implementation, inputs):
-    """Return the result where every tensor is every other number of another one."""
-    import torch
-
-    def lay_out(argument):
-        if not isinstance(argument, torch.Tensor) or argument.dim() == 0:
-            return argument
-        return torch.stack([torch.ones_like(argument), argument], dim=-1)[..., 1]
-
-    result = implementation(*map(lay_out, inputs["arguments"]))
-    return result if inputs["take"] is None else result[inputs["take"]]
-
-
 def share_memory(implementation, inputs):
     """Return whether a result lies where an argument lies."""
     import torch
@@ -93,12 +80,6 @@ def new_tensor(draw: Draw) -> Part:
         weight=0.5,
         earns_alone=False,
     )
-
-
-def gaps(draw: Draw, weight: float = 0.5) -> Part:
-    """Make the part that asks for arguments with gaps in memory."""
-    requirement = "Tensors may be views with gaps in memory."
-    return Part("layout", requirement, draw, call_with_gaps, judge=exact, weight=weight)
 
 
 def _judge_dtypes(observed: Any, expected: Any, inputs: Inputs) -> str | None:

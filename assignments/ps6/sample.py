@@ -10,8 +10,8 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
-from ..tensors import Generator, call, cost_case, tensor_case
-from .inputs import exact, gaps, keeps_ids, new_tensor, shape_text
+from ..tensors import Generator, any_layout, call, cost_case, tensor_case
+from .inputs import exact, keeps_ids, new_tensor, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ PARTS = (
         weight=1,
     ),
     Part("rows", "There may be many rows, or none.", draw_empty, call, judge=exact, weight=0.5),
-    gaps(draw_values),
+    any_layout(draw_values, 0.5, exact),
     *keeps_ids(draw_all),
     new_tensor(draw_all),
     not_allowed(longer=draw_long),

@@ -9,8 +9,8 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
-from ..tensors import Generator, call, cost_case, tensor_case
-from .inputs import LARGE, exact, gaps, keeps_ids
+from ..tensors import Generator, any_layout, call, cost_case, tensor_case
+from .inputs import LARGE, exact, keeps_ids
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ PARTS = (
         judge=exact,
         weight=0.5,
     ),
-    gaps(draw_layouts),
+    any_layout(draw_layouts, 0.5, exact),
     *keeps_ids(draw_all),
     not_allowed(longer=draw_long),
 )

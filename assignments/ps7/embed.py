@@ -12,8 +12,8 @@ from course_pkg.models.bert import NORM_EPS
 
 from ..tensors import (
     FLOWS,
-    LAYOUT,
     Generator,
+    any_layout,
     call,
     cost_case,
     differentiate,
@@ -23,7 +23,6 @@ from ..tensors import (
     normal,
     tensor_case,
 )
-from ..token_ids import call as call_with_gaps
 from ..token_ids import draw_ids
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -128,10 +127,7 @@ def draw_offsets(rng: Generator) -> list[Case]:
 
 def draw_layouts(rng: Generator) -> list[Case]:
     """Ids, segments and weights with gaps in memory, the dict turned round."""
-    return [
-        Case(c.label, {**c.inputs, "layout": "gaps"})
-        for c in (*draw_values(rng)[:3], draw_segments(rng)[0])
-    ]
+    return [*draw_values(rng)[:3], draw_segments(rng)[0]]
 
 
 def draw_for_gradients(rng: Generator) -> list[Case]:
@@ -221,7 +217,7 @@ PARTS = (
         judge_by(rtol=0, atol=3e-3),
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1.5),
-    near_part("layout", LAYOUT, draw_layouts, call_with_gaps, 0.5),
+    any_layout(draw_layouts, 0.5),
     *keeps(draw_ordinary, draw_hard_cases),
     not_allowed(longer=draw_long),
 )

@@ -29,6 +29,14 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 # -- the checks ------------------------------------------------------------------------------------
 
 
+def test_targets_may_have_gaps_in_memory_too():
+    def with_view(vectors, targets, table, bias):
+        rows, flat = vectors.reshape(-1, vectors.shape[-1]), targets.view(-1)
+        return masked_lm_loss(rows[None], flat[None], table, bias)
+
+    assert set(parts_lost(CHECKS["ps7_masked_lm_loss"], with_view)) == {"layout"}
+
+
 @pytest.mark.parametrize(
     ("item", "slip", "lost"),
     [

@@ -7,6 +7,7 @@ numbered anew for each class, so that little of what was learned elsewhere fits.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,17 +102,40 @@ def prediction_check(item: str, seconds: float, target: str = "predict_next") ->
     return Check(f"{item}_challenge", 1.0, target, guess_evenly, (part,), seconds=seconds)
 
 
-# -- the smallest model that is good enough --------------------------------------------------------
+# -- models of which nothing is kept but their numbers ---------------------------------------------
 
 
 def smallest_model(item: str, task: str, to_beat: str, goal: float, seconds: float) -> Challenge:
+    """Make the challenge to learn as few numbers as will do.
+
+    Args:
+        goal: the highest perplexity on unseen stories that is good enough.
+    """
+    shown = {"unit": "parameters", "shown": "{:,.0f}"}
+    return _learned_numbers(item, task, to_beat, seconds, partial(_size, goal), **shown)
+
+
+def best_small_model(item: str, task: str, to_beat: str, most: int, seconds: float) -> Challenge:
+    """Make the challenge to predict as well as so many numbers allow.
+
+    Args:
+        most: how many may be learned.
+    """
+    shown = {"unit": "nats per token", "shown": "{:.3f}"}
+    return _learned_numbers(item, task, to_beat, seconds, partial(_nats, most), **shown)
+
+
+# What was learned, what an answer made of it, and what it was not told, to a score.
+_Score = Callable[[Sequence[NDArray[np.float16]], Sequence[Any], Sequence[Any]], float]
+
+
+def _learned_numbers(
+    item: str, task: str, to_beat: str, seconds: float, score: _Score, unit: str, shown: str
+) -> Challenge:
     """Make the challenge of two functions, between which nothing passes but numbers.
 
     `train_small` learns and returns numbers. They are counted here, and rounded to 16 bits, so that
     none hides two; in a fresh process `predict_small` is given them, and how other stories begin.
-
-    Args:
-        goal: the highest perplexity on those that is good enough.
     """
 
     def draw(rng: Generator) -> list[Case]:
@@ -120,13 +144,14 @@ def smallest_model(item: str, task: str, to_beat: str, goal: float, seconds: flo
     requirement = "The result is a list of arrays of finite numbers."
     part = Part("stories", requirement, draw, arrays, judge=_are_numbers)
     check = Check(f"{item}_challenge", 1.0, "train_small", no_numbers, (part,), seconds=seconds)
-    shown = {"unit": "parameters", "shown": "{:,.0f}"}
 
     def then(values: Sequence[Any]) -> Challenge:
         (learned,) = values
-        return Challenge(task, _use_of(learned, item, seconds), to_beat, _size(learned, goal))
+        use = _use_of(learned, item, seconds)
+        return Challenge(task, use, to_beat, partial(score, learned))
 
-    return Challenge(task, check, to_beat, then=then, score=_size([], goal), **shown)
+    first = partial(score, [])  # says only that no time is taken: `then` has the score that ranks
+    return Challenge(task, check, to_beat, first, unit, shown, then=then)
 
 
 def arrays(implementation, inputs):
@@ -170,11 +195,19 @@ def _use_of(learned: list[Any], item: str, seconds: float) -> Check:
     return Check(check.item, 1.0, "predict_small", guess_evenly, (part,), seconds=seconds)
 
 
-def _size(learned: Sequence[Any], goal: float) -> Callable[[Sequence[Any], Sequence[Any]], float]:
-    def count(values: Sequence[Any], withheld: Sequence[Any]) -> float:
-        perplexity = math.exp(min(nats_per_token(values, withheld), 700.0))  # 710 overflow
-        if perplexity > goal:
-            raise ValueError(f"the perplexity is {perplexity:.3f}; it may be at most {goal:.2f}")
-        return float(sum(array.size for array in learned))
+def _size(
+    goal: float, learned: Sequence[Any], values: Sequence[Any], withheld: Sequence[Any]
+) -> float:
+    perplexity = math.exp(min(nats_per_token(values, withheld), 700.0))  # 710 overflow
+    if perplexity > goal:
+        raise ValueError(f"the perplexity is {perplexity:.3f}; it may be at most {goal:.2f}")
+    return float(sum(array.size for array in learned))
 
-    return count
+
+def _nats(
+    most: int, learned: Sequence[Any], values: Sequence[Any], withheld: Sequence[Any]
+) -> float:
+    size = sum(array.size for array in learned)
+    if size > most:
+        raise ValueError(f"{size:,} numbers were learned; at most {most:,} are allowed")
+    return nats_per_token(values, withheld)

@@ -12,6 +12,7 @@ from . import (
     attend,
     beam_search,
     causal_mask,
+    challenge,
     decoder_mask,
     dot_attention,
     merge_heads,
@@ -33,6 +34,5 @@ PROBLEM_SET = ProblemSet(
         merge_heads.CHECK,
         multi_head_attention.CHECK,
     ),
-    challenge="it trains models of the course package, which is kept from student code, since it "
-    "holds the right answers",
+    challenge=challenge.CHALLENGE,
 )

@@ -9,6 +9,7 @@ padding or distance may change), it is a part of its own.
 from autograder.authoring.checks import ProblemSet
 
 from . import (
+    challenge,
     count_parameters,
     cross_attention,
     feed_forward,
@@ -32,6 +33,5 @@ PROBLEM_SET = ProblemSet(
         cross_attention.CHECK,
         count_parameters.CHECK,
     ),
-    challenge="it trains models of the course package, which is kept from student code, since it "
-    "holds the right answers",
+    challenge=challenge.CHALLENGE,
 )

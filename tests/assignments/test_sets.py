@@ -19,8 +19,9 @@ import pytest
 from nbclient import NotebookClient
 
 from assignments.sample_class import make
+from autograder.authoring.checks import Challenge
 from autograder.authoring.course import COURSE_VARIABLE, find_course
-from autograder.authoring.notebooks import is_autograded, is_ungraded_work
+from autograder.authoring.notebooks import defines, is_autograded, is_ungraded_work
 from autograder.authoring.release import ReleasedSet, build, leaks, lint
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
@@ -100,6 +101,18 @@ def test_checks_accept_and_catch_one_answer_of_each_kind(made):
     assert set(report.problems) <= others
     assert all(trial.share == 1 for trial in report.of(kind="alternative"))
     assert all(trial.share < 1 for trial in report.of(kind="mistake"))
+
+
+def test_challenge_is_answered_in_one_cell_that_only_defines_what_is_asked_for(made):
+    challenge = made.checks.challenge
+    if not isinstance(challenge, Challenge):
+        assert challenge, "a set whose challenge has no leaderboard says why"
+        return
+    target = challenge.check.target
+    (cell,) = (c for c in made.release.student.cells if defines(c.source, target))
+    namespace = {}
+    exec(cell.source, namespace)  # no work: nothing that it would need is there
+    assert is_ungraded_work(cell) and namespace["PSEUDONYM"] == "" and callable(namespace[target])
 
 
 def test_hints_are_for_students_to_read(made):

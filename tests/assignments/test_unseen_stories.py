@@ -103,3 +103,19 @@ def test_numbers_between_two_functions_are_counted_and_the_rest_is_left_behind(d
         then.score([rows_for(drawn, 0.25)], [case.withheld])
     with pytest.raises(ValueError, match="the perplexity is"):  # of 10^6 nats: no float holds it
         then.score([rows_for(drawn, 0.5) - 1e6], [case.withheld])
+
+
+def test_small_model_is_ranked_by_surprise_and_its_numbers_are_counted_here(drawn):
+    challenge = unseen_stories.best_small_model("ps0", "task", "the rest", most=12, seconds=1.0)
+    (case,) = challenge.check.parts[0].inputs(np.random.default_rng(3))
+    assert "contexts" not in case.inputs and case.withheld is None
+    rows = rows_for(drawn, 0.5)
+    fits = challenge.then([[np.ones((3, 4), np.float16)]])
+    (asked,) = fits.check.parts[0].inputs(np.random.default_rng(3))
+    assert fits.check.target == "predict_small" and set(asked.inputs) == {
+        *("numbers", "contexts", "vocab_size", "eos_id")
+    }
+    assert fits.score([rows], [asked.withheld]) == pytest.approx(math.log(2), abs=1e-12)
+    too_many = challenge.then([[np.ones((3, 4), np.float16), np.ones((), np.float16)]])
+    with pytest.raises(ValueError, match="13 numbers were learned; at most 12 are allowed"):
+        too_many.score([rows], [asked.withheld])

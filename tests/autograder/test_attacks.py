@@ -12,6 +12,7 @@ import pytest
 
 from autograder.grading.judge import ItemJudge
 from autograder.inside.process_limits import Limits
+from autograder.sandbox import session
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
@@ -33,23 +34,28 @@ def cases(classes):
     ]
 
 
-def limits(wall_factor):
-    times = dict(cell_seconds=1.5, submission_seconds=30, wall_factor=wall_factor)
-    return Limits(**times, memory_bytes=1 << 30, processes=32)
+def limits(cell_seconds, wall_factor, memory_bytes):
+    times = dict(cell_seconds=cell_seconds, submission_seconds=30, wall_factor=wall_factor)
+    return Limits(**times, memory_bytes=memory_bytes, processes=32)
 
 
 @pytest.fixture(scope="module")
 def sandbox():
     """For what must come out: only its CPU time counts, so that a busy machine changes nothing."""
-    with Sandbox(limits=limits(wall_factor=60)) as sandbox:
+    with Sandbox(limits=limits(1.5, wall_factor=60, memory_bytes=1 << 30)) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def clocked():
-    """For attacks: some wait for the clock. What comes next takes milliseconds of its 4.5 s."""
-    with Sandbox(limits=limits(wall_factor=3)) as sandbox:
-        yield sandbox
+    """For attacks, which use up whatever they are given; those that wait, the time on the clock.
+
+    What comes next takes milliseconds of its 2.5 s.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(session, "_GRACE_SECONDS", 0.25)
+        with Sandbox(limits=limits(0.5, wall_factor=5, memory_bytes=256 << 20)) as sandbox:
+            yield sandbox
 
 
 def assert_next_is_unharmed(sandbox):

@@ -1,10 +1,10 @@
-"""The wall as an ordinary user builds it: the same attacks, run once more without being root."""
+"""The wall as an ordinary user builds it: the attacks on it, run once more without being root."""
 
 import os
 
 import pytest
 
-from tests.autograder.users import NOBODY, TIERS_MATTER, run_tests
+from tests.autograder.users import ATTACKS, NOBODY, run_tests
 
 pytestmark = [
     pytest.mark.slow,
@@ -14,13 +14,12 @@ pytestmark = [
 
 
 def test_attacks_are_stopped_where_an_ordinary_user_grades():
-    printed = run_tests(NOBODY, "tests/autograder/test_attacks.py", AUTOGRADER_TIER="A")
+    printed = run_tests(NOBODY, *ATTACKS, AUTOGRADER_TIER="A")
     assert "skipped" not in printed
 
 
 def test_attacks_are_stopped_where_an_ordinary_user_has_no_namespaces():
-    arguments = ("tests/autograder/test_attacks.py", "-k", TIERS_MATTER)
-    printed = run_tests(NOBODY, *arguments, AUTOGRADER_TIER="B")
+    printed = run_tests(NOBODY, *ATTACKS, AUTOGRADER_TIER="B")
     assert "1 skipped" in printed  # the data loader with processes of its own
 
 

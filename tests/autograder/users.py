@@ -14,11 +14,17 @@ ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 """Where the tests run as root: a user that every Linux has and that may do nothing."""
 
-TIERS_MATTER = "not patched and not equal and not hostile and not never and not slow"
-"""Chooses the attacks that a tier must stop; what the others try to sell is judged outside."""
+_TIERS_MATTER = "not patched and not equal and not hostile and not never and not slow"
+ATTACKS = ("tests/autograder/test_attacks.py", "-k", _TIERS_MATTER)
+"""Chooses the attacks that user and tier must stop; what the others sell is judged outside."""
 
 TWIN = f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
-_ENOUGH = "import pytest, torch, IPython, hypothesis"
+_ENOUGH = """
+import os, pytest
+from importlib.util import find_spec
+open(os.__file__).read()
+assert all(find_spec(name) for name in ("torch", "IPython", "hypothesis"))
+"""
 
 
 def environment(folder, **variables):
@@ -43,10 +49,13 @@ def python_for(uid, folder):
     if Path(TWIN).exists() and sys.prefix != sys.base_prefix:
         candidates.append(_environment_of(TWIN, folder))
     for candidate in candidates:
-        command = [candidate, "-c", f"{_ENOUGH}; import os; open(os.__file__).read()"]
         try:
             done = subprocess.run(
-                command, env=environment(folder), cwd=folder, capture_output=True, **as_user(uid)
+                [candidate, "-c", _ENOUGH],
+                env=environment(folder),
+                cwd=folder,
+                capture_output=True,
+                **as_user(uid),
             )
         except PermissionError:
             continue

@@ -27,7 +27,7 @@ CHECK = Check(
     target="gram",
     reference=reference,
     parts=(Part("values", "The products are right.", draw, probe, agree()),),
-    seconds=1.5,
+    seconds=0.5,
 )
 
 WRONG = "def gram(x):\n    return x\n"

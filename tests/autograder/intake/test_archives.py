@@ -333,7 +333,7 @@ _hostile_names = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(names=_hostile_names, layout=st.sampled_from([None, *Layout]))
 def test_any_names_give_each_student_one_outcome(tmp_path_factory, names, layout):
     path = tmp_path_factory.mktemp("zip") / "class.zip"
@@ -352,7 +352,7 @@ def test_any_names_give_each_student_one_outcome(tmp_path_factory, names, layout
         assert len(student.encode()) <= 255
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_any_damage_to_an_archive_is_survived(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("zip") / "class.zip"

@@ -324,7 +324,7 @@ _CELL = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(cells=st.lists(_CELL, max_size=8), version=st.integers(-1, 6) | _JSON, metadata=_JSON)
 def test_repair_never_fails_in_another_way(request, cells, version, metadata):
     """Whatever JSON arrives, it is repaired into a valid notebook or refused with a reason."""

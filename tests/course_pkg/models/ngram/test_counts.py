@@ -28,7 +28,7 @@ def as_dictionary(tables, order, counts):
     return result
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(corpora, st.integers(1, 5))
 def test_tables_equal_the_dictionaries(documents, order):
     tables = NGramTables.count(documents, order, V, EOS)
@@ -47,7 +47,7 @@ def test_tables_equal_the_dictionaries(documents, order):
         )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(corpora)
 def test_suffixes_drop_the_first_token(documents):
     tables = NGramTables.count(documents, 4, V, EOS)
@@ -56,7 +56,7 @@ def test_suffixes_drop_the_first_token(documents):
             assert spell(tables, order, number)[1:] == spell(tables, order - 1, suffix)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(corpora, corpora, st.integers(1, 4))
 def test_unseen_shares_equal_a_search_of_the_dictionaries(documents, others, order):
     shares = NGramTables.count(documents, order, V, EOS).unseen_shares(others)
@@ -72,7 +72,7 @@ def test_unseen_shares_equal_a_search_of_the_dictionaries(documents, others, ord
         assert share == pytest.approx(len(unseen) / len(targets))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(corpora, corpora, st.integers(1, 4))
 def test_seen_history_lengths_equal_a_search_of_the_texts(documents, others, order):
     lengths = NGramTables.count(documents, order, V, EOS).seen_history_lengths(others)

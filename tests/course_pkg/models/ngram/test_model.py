@@ -63,7 +63,7 @@ def readable_probs(model, documents, ids):
 
 
 @by_name
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(documents=corpora, order=st.integers(1, 5), ids=rows)
 def test_fast_form_equals_the_readable_form(smoothing, documents, order, ids):
     model = NGram.fit(documents, order, V, EOS, smoothing)
@@ -73,7 +73,7 @@ def test_fast_form_equals_the_readable_form(smoothing, documents, order, ids):
 
 
 @by_name
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(documents=corpora, order=st.integers(1, 5), ids=rows)
 def test_distribution_sums_to_one(smoothing, documents, order, ids):
     total = float(

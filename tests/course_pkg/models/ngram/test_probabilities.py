@@ -266,7 +266,7 @@ def test_kneser_ney_prob_matches_nltk_when_unigrams_are_not_discounted():
 corpora = st.lists(st.lists(st.integers(1, 4), max_size=7), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(corpora, st.integers(1, 5))
 def test_continuation_counts_never_exceed_counts(documents, order):
     plain = readable.count_ngrams(documents, order, EOS)
@@ -279,7 +279,7 @@ def test_continuation_counts_never_exceed_counts(documents, order):
         assert all(1 <= n <= plain[history][token] for token, n in following.items())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(corpora)
 def test_bigram_continuation_counts_are_the_sets_of_predecessors(documents):
     predecessors = {}

@@ -64,7 +64,7 @@ def test_byte_pair_encoding_matches_tokenizers(text):
     assert ids == FAST.encode(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(st.text("abcd", min_size=2), st.integers(1, 5)), st.text("abcd "))
 def test_encoding_matches_tokenizers_when_merges_overlap(words, text):
     """Both "ab" and "bc" fit into "abc"; the earlier merge must win."""
@@ -120,7 +120,7 @@ WORDS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(WORDS)
 def test_learned_merges_match_tokenizers_ties_included(words):
     words = Counter(words)
@@ -129,7 +129,7 @@ def test_learned_merges_match_tokenizers_ties_included(words):
     assert shown == merges_of_tokenizers(words, 256 + 25)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(st.text("ab", min_size=1, max_size=9), st.integers(1, 5), max_size=9),
     st.integers(1, 4),

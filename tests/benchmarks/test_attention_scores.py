@@ -6,8 +6,9 @@ import torch
 from benchmarks.attention_scores import SCORES, MeanScore, judge, passages, train
 
 
-def test_mean_score_gives_every_word_the_same_weight():
-    weights = MeanScore()(torch.randn(2, 3, 5), torch.randn(2, 7, 5)).softmax(dim=-1)
+def test_mean_score_gives_every_word_the_same_weight(rng):
+    queries, keys = (torch.randn(2, n, 5, generator=rng) for n in (3, 7))
+    weights = MeanScore()(queries, keys).softmax(dim=-1)
     assert torch.equal(weights, torch.full((2, 3, 7), 1 / 7))
 
 

@@ -68,9 +68,9 @@ def test_stages_count_no_time_twice():
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_thousand_submissions_are_each_graded_once_in_flat_memory(tmp_path):
-    found = benchmark.soak("attention", 1000, 2, tmp_path)
+def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):
+    found = benchmark.soak("attention", 300, 2, tmp_path)
     states = found["runs"][-1]["states"]
-    assert sum(states.values()) == 1000 and "grader fault" not in states
-    assert states["refused"] == 14  # of twenty damaged files, six only end their process
+    assert sum(states.values()) == 300 and "grader fault" not in states
+    assert states["refused"] == 4  # of six damaged files, two only end their process
     assert found["kilobytes_more_per_submission"] < 50  # a submission itself has about that

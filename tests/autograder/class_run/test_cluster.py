@@ -46,7 +46,7 @@ def postgres():
     def command(*words):
         subprocess.run(words, check=True, cwd=folder, stdout=subprocess.DEVNULL, **user)
 
-    command(programs / "initdb", "-D", data, "-U", "grader", "-A", "trust", "-E", "UTF8")
+    command(programs / "initdb", "-N", "-D", data, "-U", "grader", "-A", "trust", "-E", "UTF8")
     options = f"-k {folder} -c listen_addresses='' -c fsync=off"
     command(programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
     yield f"postgresql://grader@/postgres?host={folder}"

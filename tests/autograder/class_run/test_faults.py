@@ -147,10 +147,11 @@ def test_killed_workers_and_sandboxes_change_no_grade(
     n_kills = max(2, N_KILLS // 2)
     folder = class_of(5 * n_kills)
     grade_class(ReleasedSet(toy_course, "toy"), folder, _settings(tmp_path / "undisturbed", jobs=2))
-    rng, killed = random.Random(11), []
+    rng, graded, killed = random.Random(11), [], []
 
-    def kill_sometimes(grade, reused):
-        if len(killed) < n_kills and rng.random() < 0.5:
+    def kill_after_every_third(grade, reused):
+        graded.append(grade)
+        if len(graded) % 3 == 0 and len(killed) < n_kills:
             listed = [process.pid for process in multiprocessing.active_children()]
             # One that was just killed may still be listed.
             worker = rng.choice([pid for pid in listed if Path(f"/proc/{pid}/task").exists()])
@@ -161,7 +162,7 @@ def test_killed_workers_and_sandboxes_change_no_grade(
 
     settings = _settings(tmp_path / "out", jobs=2)
     result = grade_class(
-        ReleasedSet(toy_course, "toy"), folder, settings, Watcher(graded=kill_sometimes)
+        ReleasedSet(toy_course, "toy"), folder, settings, Watcher(graded=kill_after_every_third)
     )
     assert len(killed) == n_kills
     assert _results(tmp_path / "out") == _results(tmp_path / "undisturbed")

@@ -351,12 +351,12 @@ def test_killed_run_goes_on_where_it_stopped(toys, toy_course, hand_in, tmp_path
     out = tmp_path / "killed"
     (out / "records").mkdir(parents=True)
     (out / "records" / "salt").write_text(salt)
-    for attempt in range(6):
+    moments = (0, 4, 11)  # submissions recorded before a kill: at the start, and in the middle
+    for recorded in moments:
         process = _command(toy_course, folder, out)
-        limit = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < limit:
-            if len(list(out.glob("records/toy/*.json"))) >= 3 * attempt:
-                time.sleep(0.07 * attempt)
+        while process.poll() is None:
+            if len(list(out.glob("records/toy/*.json"))) >= recorded:
+                time.sleep(0.03 * recorded)
                 break
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -368,4 +368,5 @@ def test_killed_run_goes_on_where_it_stopped(toys, toy_course, hand_in, tmp_path
     for grade in undisturbed.grades:
         assert journal.read(grade.student).grade.verdicts == grade.verdicts
     strays = [path for path in out.rglob(".writing-*")]
-    assert len(strays) <= 6  # a kill may leave the file it was writing, never half a record
+    # A kill may leave the file that it was writing, never half a record.
+    assert len(strays) <= len(moments)

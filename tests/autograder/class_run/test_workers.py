@@ -99,38 +99,43 @@ def test_class_outlives_the_death_of_workers(toys, toy_course, hand_in, tmp_path
     assert {grade.points for grade in result.grades} == {90}
 
 
-def _living_below(pid):
-    """Processes below one that still run, with the seconds of CPU that each has used."""
-    found, parents = {}, [pid]
+def _at_work_below(pid):
+    """Return every process below one that still runs, once student code is among them."""
+    found, below = {}, [pid]
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
-            state, parent, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
-            seconds = (int(rest[9]) + int(rest[10])) / os.sysconf("SC_CLK_TCK")
-            found[int(entry.name)] = (state, int(parent), seconds)
-    for above in parents:
-        parents += [child for child, (_, parent, _) in found.items() if parent == above]
-    return {child: found[child][2] for child in parents[1:] if found[child][0] != "Z"}
+            name, _, fields = (entry / "stat").read_text().rpartition(")")
+            state, parent, *_ = fields.split()
+            if state != "Z":
+                found[int(entry.name)] = (name.partition("(")[2], int(parent))
+    for above in below:
+        below += [child for child, (_, parent) in found.items() if parent == above]
+    is_at_work = any(found[child][0] == "at work" for child in below[1:])
+    return below[1:] if is_at_work else []
 
 
 @pytest.mark.sandbox
 def test_killed_grader_takes_every_process_along(toys, toy_course, hand_in, tmp_path):
-    for student in ("ada", "bo"):  # at work for long, if nobody stops them
-        folder = hand_in(student, double="while True:\n    pass", mean=toys.mean)
+    # Its process says so by its name, PR_SET_NAME, and stays for two minutes if nobody stops it.
+    cell = "import ctypes, time\nctypes.CDLL(None).prctl(15, b'at work')\ntime.sleep(1000)"
+    for student in ("ada", "bo"):
+        folder = hand_in(student, double=cell, mean=toys.mean)
     command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "grade", "toy"]
     command += [f"--submissions={folder}", f"--out={tmp_path / 'out'}", "--jobs=2"]
     grader = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _wait_until(lambda: max(_living_below(grader.pid).values(), default=0) > 6)  # no start takes so
-    below = _living_below(grader.pid)
+    below = _wait_until(lambda: _at_work_below(grader.pid))
     grader.kill()
     grader.wait()
-    _wait_until(lambda: not any(_is_running(pid) for pid in below), 15)  # or its cell has run out
+    _wait_until(lambda: not any(_is_running(pid) for pid in below), 100)  # or its time has run out
 
 
-def _wait_until(holds, seconds=60):
+def _wait_until(holds, seconds=600):
+    """Wait for a true value and return it; only what hangs takes so many seconds."""
     deadline = time.monotonic() + seconds
-    while not holds():
+    while not (found := holds()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    return found
 
 
 def _is_running(pid):

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -65,7 +64,6 @@ def test_formgrader_asks_for_a_graded_class(run, tmp_path):
     assert f"no gradebook at {tmp_path / 'gradebook.db'}: grade a class first" in result.stderr
 
 
-@pytest.mark.slow
 def _cpu_seconds(pid):
     """How long a process and those that it started have computed."""
     total, first = 0.0, psutil.Process(pid)
@@ -76,17 +74,15 @@ def _cpu_seconds(pid):
     return total
 
 
-def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path):
+@pytest.mark.slow
+def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path, unused_port):
     out, folder, _ = graded
     for notebook in folder.glob("*.ipynb"):  # as nbgrader lays submissions out
         copied = out / "submitted" / notebook.stem / "toy" / "toy.ipynb"
         copied.parent.mkdir(parents=True)
         shutil.copy(notebook, copied)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "formgrader"]
-    command += [f"--out={out}", "--no-browser", f"--port={port}"]
+    command += [f"--out={out}", "--no-browser", f"--port={unused_port}"]
     log = tmp_path / "log"
     with open(log, "w") as file:
         jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
@@ -97,7 +93,7 @@ def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path):
             assert jupyter.poll() is None and time.monotonic() < deadline, log.read_text()
             assert _cpu_seconds(jupyter.pid) < 60, log.read_text()
             time.sleep(0.2)
-        page = f"http://127.0.0.1:{port}/formgrader/api/assignments{token[0]}"
+        page = f"http://127.0.0.1:{unused_port}/formgrader/api/assignments{token[0]}"
         (toy,) = json.load(urllib.request.urlopen(page, timeout=600))
     finally:
         os.killpg(jupyter.pid, signal.SIGKILL)  # asked to end, it asks back

@@ -169,11 +169,13 @@ def test_fingerprint_bears_any_text(code):
 @pytest.mark.parametrize("piece", ['"""', "'", '"\\', "(", "#", "a.", "\n", "x = 1\n"])
 def test_fingerprint_takes_time_in_proportion_to_the_length(piece):
     def cost(repeats):
-        start = time.process_time()
-        fingerprint_code.__wrapped__(piece * repeats)
-        return time.process_time() - start
+        times = []
+        for _ in range(3):  # the least: garbage of other tests is collected in any of them
+            start = time.process_time()
+            fingerprint_code.__wrapped__(piece * repeats)
+            times.append(time.process_time() - start)
+        return min(times)
 
-    cost(1_000)
     assert cost(16_000) < 16 * 8 * max(cost(1_000), 1e-4)
 
 

@@ -349,3 +349,44 @@ class SettableConfig(dict):
 
 def test_grader_reads_the_settings_of_the_book_beside_its_own():
     read_policy(find_course(ROOT / "assignments"), "ps1")
+
+
+def test_finished_page_is_repaired_once_and_only_where_it_must(extension):
+    """Attributes stand in the order of the theme or, where links were put in, of the alphabet."""
+    fix = extension("page_fixes").fix_page
+    label = 'aria-label="Toggle hidden content"'
+    pairs = {
+        '<script src="a/fontawesome.js?x"></script><script src="own.js"></script>': (
+            '<script src="own.js"></script>'
+        ),
+        f'<summary {label} class="a"><b>Show code</b></summary>': (
+            '<summary class="a"><b>Show code</b></summary>'
+        ),
+        '<button aria-label="Search"><i></i>search</button>': (
+            '<button aria-label="Search"><i></i>search</button>'
+        ),
+        '<summary><span role="presentation" class="toctree-toggle"></span></summary>': (
+            '<summary aria-label="Pages of this part">'
+            '<span role="presentation" class="toctree-toggle"></span></summary>'
+        ),
+        '<div id="a" class="bd-sidebar-primary b">': (
+            '<div role="navigation" aria-label="Book" id="a" class="bd-sidebar-primary b">'
+        ),
+        '<div class="bd-sidebar-primary b" id="a">': (
+            '<div role="navigation" aria-label="Book" class="bd-sidebar-primary b" id="a">'
+        ),
+        '<h1></h1><div id="proof-content">A proof.</div>': "<div>A proof.</div>",
+        '<dt class="sig py" id="f">f(<dl>\n<dd>a,</dd>\n</dl>\n)</dt><dd>Text.</dd>': (
+            '<dt class="sig py" id="f">f(<span class="sig-lines">\n<span class="sig-line">a,</span>'
+            "\n</span>\n)</dt><dd>Text.</dd>"
+        ),
+        '<div class="viewcode-block" id="f">\n<a class="viewcode-back" href="p.a.html#p.f">': (
+            '<div class="viewcode-block" id="f">\n<a class="viewcode-back" href="p.a.html#p.a.f">'
+        ),
+        '<ul><li><a href="builtins.html">builtins</a></li></ul>': "<ul></ul>",
+    }
+    sidebar = '<div class="bd-sidebar-secondary" hidden=""></div>'
+    for written, wanted in pairs.items():
+        fixed = fix(f"<body>{written}</body>")
+        assert fixed == f"<body>{wanted}{sidebar}</body>"
+        assert fix(fixed) == fixed

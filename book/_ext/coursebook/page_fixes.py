@@ -1,17 +1,34 @@
 """Repair finished pages where the theme has no option for it.
 
-The changes are made on the parsed page, since other extensions rewrite pages in their own way,
-and they can be applied twice without harm, as an incremental build does.
+The pages are changed as text, since parsing hundreds of them is slow. Nothing depends on the order
+of a tag's attributes, which other extensions change, and the changes can be applied twice without
+harm, as an incremental build does.
 """
 
+import html
 import re
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 
 UNWANTED_SCRIPT = re.compile(r"thebe|fontawesome", re.IGNORECASE)
+
+LOADED = re.compile(r"<script\b[^>]*>.*?</script>|<link\b[^>]*>", re.DOTALL)
+LABEL = re.compile(
+    r'(?P<before><(?P<tag>button|summary)\b[^>]*?) aria-label="(?P<label>[^"]*)"'
+    r"(?P<after>[^>]*>(?P<words>.*?)</(?P=tag)>)",
+    re.DOTALL,
+)
+TAG = re.compile(r"<[^>]+>")
+TOGGLE = re.compile(r'<summary>(?=\s*<span\b[^>]*class="toctree-toggle")')
+SIDEBAR = re.compile(r'<div\b(?=[^>]*class="bd-sidebar-primary\b)(?![^>]*role=)')
+SIGNATURE = re.compile(r'<dt class="sig\b.*?</dt>', re.DOTALL)
+BACK_LINK = re.compile(
+    r'(?P<before><div class="viewcode-block" id="(?P<name>[^"]+)">\s*'
+    r'<a class="viewcode-back" href=")'
+    r'(?P<page>(?:[^"#]*/)?(?P<module>[^"#/]*)\.html)#[^"]*'
+)
 
 
 def drop_thebe(
@@ -26,63 +43,55 @@ def drop_thebe(
         ]
 
 
-def fix_page(html: str) -> str:
+def fix_page(page: str) -> str:
     """Return the page with scripts, accessible names, markup and links in order."""
-    page = BeautifulSoup(html, "html.parser")
-    for tag in page.find_all(["script", "link"]):
-        if UNWANTED_SCRIPT.search(f"{tag.get('src')} {tag.get('href')} {tag.string or ''}"):
-            tag.decompose()
-    fix_names(page)
-    fix_markup(page)
-    fix_source_links(page)
-    return str(page)
+    page = LOADED.sub(lambda found: "" if UNWANTED_SCRIPT.search(found[0]) else found[0], page)
+    return fix_source_links(fix_markup(fix_names(page)))
 
 
-def fix_names(page: BeautifulSoup) -> None:
+def fix_names(page: str) -> str:
     """Give each control and landmark the name that a reader sees, or one that says what it does."""
-    # A label that does not contain the visible words hides them from voice control.
-    for tag in page.select("button[aria-label], summary[aria-label]"):
-        words = tag.get_text(" ", strip=True)
-        if words and words.lower() not in tag["aria-label"].lower():
-            del tag["aria-label"]
-    for tag in page.select("summary:has(> .toctree-toggle)"):
-        tag["aria-label"] = "Pages of this part"
-    for sidebar in page.select(".bd-sidebar-primary"):
-        sidebar["role"] = "navigation"
-        sidebar["aria-label"] = "Book"
+    page = LABEL.sub(_without_hiding_label, page)
+    page = TOGGLE.sub('<summary aria-label="Pages of this part">', page)
+    return SIDEBAR.sub('<div role="navigation" aria-label="Book"', page)
 
 
-def fix_markup(page: BeautifulSoup) -> None:
+def _without_hiding_label(found: re.Match[str]) -> str:
+    """Drop a label that does not contain the visible words: it hides them from voice control."""
+    words = " ".join(html.unescape(TAG.sub(" ", found["words"])).split())
+    hides = words and words.lower() not in html.unescape(found["label"]).lower()
+    return found["before"] + found["after"] if hides else found[0]
+
+
+def fix_markup(page: str) -> str:
     """Repair elements that stand where HTML or ARIA does not allow them."""
-    for heading in page.select("#jb-print-docs-body h1"):
-        if not heading.get_text(strip=True):
-            heading.decompose()
+    page = re.sub(r"<h1>\s*</h1>", "", page)
     # Every exercise and proof of a page gets the same id, to which nothing links.
-    for content in page.select("#exercise-content, #solution-content, #proof-content"):
-        del content["id"]
-    for entry in page.select('[role="doc-biblioentry"]'):
-        entry["role"] = "listitem"
-    # A long signature is written as a definition list inside a term.
-    for lines in page.select("dt.sig dl"):
-        for line in lines.find_all("dd", recursive=False):
-            line.name, line["class"] = "span", "sig-line"
-        lines.name, lines["class"] = "span", "sig-lines"
+    page = re.sub(r' id="(exercise|solution|proof)-content"', "", page)
+    page = page.replace('role="doc-biblioentry"', 'role="listitem"')
+    page = SIGNATURE.sub(lambda found: _with_spans(found[0]), page)
     # The theme's script looks for this sidebar wherever there is a margin note.
-    if page.body and not page.select_one("div.bd-sidebar-secondary"):
-        page.body.append(page.new_tag("div", attrs={"class": "bd-sidebar-secondary", "hidden": ""}))
+    if 'class="bd-sidebar-secondary' not in page:
+        sidebar = '<div class="bd-sidebar-secondary" hidden=""></div>'
+        page = page.replace("</body>", f"{sidebar}</body>")
+    return page
 
 
-def fix_source_links(page: BeautifulSoup) -> None:
+def _with_spans(signature: str) -> str:
+    """Write a long signature, a definition list inside a term, as lines."""
+    for name, style in (("dl", "sig-lines"), ("dd", "sig-line")):
+        signature = signature.replace(f"<{name}>", f'<span class="{style}">')
+        signature = signature.replace(f"</{name}>", "</span>")
+    return signature
+
+
+def fix_source_links(page: str) -> str:
     """Let source pages link back to the name that the reference page of their module has.
 
     A name that is re-exported is documented twice, and the link mixes the two.
     """
-    for link in page.select(".viewcode-block[id] > a.viewcode-back"):
-        target = link["href"].partition("#")[0]
-        module = target.rpartition("/")[2].removesuffix(".html")
-        link["href"] = f"{target}#{module}.{link.parent['id']}"
-    for link in page.select('a[href="builtins.html"]'):  # listed, but never written
-        link.parent.decompose()
+    page = BACK_LINK.sub(r"\g<before>\g<page>#\g<module>.\g<name>", page)
+    return re.sub(r'<li><a href="builtins.html">.*?</li>', "", page)  # listed, but never written
 
 
 def fix_site(app: Sphinx, exception: Exception | None) -> None:

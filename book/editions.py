@@ -50,7 +50,8 @@ ABOUT = """\
 <p>This is the book as it can be printed or carried along. Code that is folded up on the site, most
 of which draws the figures, is left out; what the reader can use there appears as a table with the
 address of its page; answers to questions and exercises stand at the end of their chapter. The
-reference of the package, one page for each module, is on the site alone.</p>
+reference of the package, one page for each module, and the tables of misconceptions that the
+checks know are on the site alone.</p>
 <p>Text and figures: <a href="https://creativecommons.org/licenses/by/4.0/">CC BY 4.0</a>.
 Code: <a href="https://www.apache.org/licenses/LICENSE-2.0">Apache 2.0</a>.</p>"""
 

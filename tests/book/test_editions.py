@@ -27,6 +27,8 @@ ONE = """\
 <a href="../back/api/course_pkg.html#course_pkg.plots">API</a> <a href="https://host/">web</a></p>
 <details class="hide"><summary>Show code</summary><pre>folded = True</pre></details>
 <details><summary>Why so</summary><p>a derivation</p></details>
+<div class="dropdown admonition lm-site-only"><p class="admonition-title">A set</p><p>Many rows</p>
+</div><div class="toctree-wrapper"><a href="../back/api/course_pkg.html">modules</a></div>
 <lm-spin aria-label="A wheel"><script type="application/json">{}</script><details><summary>The same
 as a table</summary><table><tbody>ROWS</tbody></table></details></lm-spin>
 <svg><clippath id="cut"></clippath><path clip-path="url(#cut)"></path></svg>
@@ -98,9 +100,11 @@ def test_a_figure_to_touch_becomes_its_table_with_the_address_of_its_page(chapte
 def test_folds_are_opened_or_left_out_and_answers_stand_at_the_end(chapter):
     article = chapter()
     text = article.get_text(" ", strip=True)
-    for gone in ("Show code", "folded", "Download", "The same as a table", "#"):
+    folded = ("Show code", "folded", "Download", "The same as a table", "#")
+    for gone in (*folded, "Many rows", "modules"):
         assert gone not in text
     assert "Why so a derivation" in text
+    assert "A set: in the browser, chapters/one.html" in text
     question, _, answers = text.partition("Answers")
     assert "Question 1. Which? this that" in question and "Tried." not in question
     assert re.search(r"\(a\)\s+Right. It is.\s+\(b\)\s+Not this one. It is not.", answers)

@@ -37,7 +37,7 @@ class MistakesDirective(SphinxDirective):
             self.env.note_dependency(str(path))
         problem_set = course.problem_set(name)
         box = nodes.admonition("", nodes.title("", f"{name}, {problem_set.title}"))
-        box["classes"] += ["dropdown"]
+        box["classes"] += ["dropdown", "lm-site-only"]  # fifty pages, were they printed
         for check in problem_set.checks:
             box += [title(check), table(check)]
         return box

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from bs4 import BeautifulSoup, Tag
 
 UNWANTED = (
-    "script, style, .headerlink, .lm-actions, .lm-status, details.hide, "
+    "script, style, .headerlink, .lm-actions, .lm-status, details.hide, .toctree-wrapper, "
     "a:has(.viewcode-link), .viewcode-back, .copybtn"
 )
 REFERENCES = ("for", "headers", "aria-labelledby", "aria-describedby")
@@ -96,17 +96,20 @@ def make_still(page: Page, address: str) -> None:
     article = page.article
     for tag in article.select(UNWANTED):
         tag.decompose()
+    where = html.escape(f"{address}{page.name}.html")
+    where = f'<a href="{where}">{where}</a>' if address else where
+    for tag in article.select(".lm-site-only"):
+        title = html.escape(tag.select_one(".admonition-title").get_text(strip=True))
+        tag.replace_with(tag_of(f'<p class="lm-where">{title}: in the browser, {where}</p>'))
     for tag in article.find_all(lambda tag: tag.name.startswith("lm-") and tag.name != "lm-quiz"):
-        where = f"{page.name}.html"
-        link = f'<a href="{html.escape(address + where)}">{html.escape(address + where)}</a>'
-        said = f"Interactive in the browser: {link if address else where}"
         if not tag.find_parent(class_="lm-still"):
             still = moved_in("div", 'class="lm-still"', tag)
             for summary in still.select("summary"):
                 summary.decompose()
             for table in still.select("tbody"):
                 _shorten(table)
-            still.append(tag_of(f'<p class="lm-where">{said}</p>'))
+            said = f'<p class="lm-where">Interactive in the browser: {where}</p>'
+            still.append(tag_of(said))
             tag.replace_with(still)
     for tag in article.select("summary svg"):  # the arrow of what opens
         tag.decompose()

@@ -15,7 +15,7 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.notebooks import assignment_and_notebook
@@ -28,14 +28,25 @@ _SET_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class Course:
-    """A folder of problem sets."""
+    """A folder of problem sets.
+
+    Attributes:
+        by_hand: test cells that are left to people, as (set, cell, why).
+        has_checks: whether checks judge its sets; else the notebooks' own test cells do.
+    """
 
     folder: Path
+    by_hand: tuple[tuple[str, str, str], ...] = ()
+    has_checks: ClassVar[bool] = True
 
     def sets(self) -> tuple[str, ...]:
         """Names of all problem sets, in order."""
         names = (path.parent.name for path in self.folder.glob("*/notebook.py"))
         return tuple(sorted(name for name in names if _SET_NAME.fullmatch(name)))
+
+    def of_assignment(self, assignment: str) -> tuple[str, ...]:
+        """Names of the sets that are handed out as one assignment: each is one."""
+        return (assignment,)
 
     def source(self, name: str) -> Path:
         """Path of a set's notebook source.
@@ -108,6 +119,22 @@ class Course:
         """Folders that student code must not see."""
         return (self.folder,)
 
+    def submitted(self) -> Path | None:
+        """Folder in which submissions lie unless another is named; None if there is none."""
+        return None
+
+    def own_results(self) -> tuple[Path, str] | None:
+        """Output folder and gradebook's address unless others are named; None if it has none."""
+        return None
+
+    def output(self, step: str, out: Path) -> Path:
+        """Folder of "autograded" or "feedback", of a class whose output folder is `out`."""
+        return out / step
+
+    def is_groupshared(self) -> bool:
+        """Whether what is written belongs to the group, too."""
+        return False
+
     def outside(self, name: str) -> Path:
         """Folder of the answers to a set that are not by the author of its checks."""
         return self.folder / name / "outside"
@@ -154,13 +181,11 @@ class NbgraderCourse(Course):
     """A course as nbgrader keeps it: `source/<assignment>/<notebook>.ipynb`, and no checks.
 
     A set is one notebook, named as `autograder.authoring.notebooks.assignment_and_notebook` says.
-    Folders are named as the course's own `nbgrader_config.py` says.
-
-    Attributes:
-        by_hand: of the test cells those that are left to people, as (set, cell, why).
+    Folders are named as the course's own `nbgrader_config.py` says, and nbgrader itself may grade
+    it, too, into the same gradebook.
     """
 
-    by_hand: tuple[tuple[str, str, str], ...] = ()
+    has_checks: ClassVar[bool] = False
 
     def sets(self) -> tuple[str, ...]:
         """Names of all notebooks, in order."""
@@ -222,6 +247,33 @@ class NbgraderCourse(Course):
         handed_in = (exchange,) if exchange.is_dir() else ()
         return (self.folder, *(self.place(step) for step in _STEPS), *handed_in)
 
+    def submitted(self) -> Path:
+        """Return the folder into which nbgrader collects."""
+        return self.place("submitted")
+
+    def own_results(self) -> tuple[Path, str]:
+        """Return the course's folder and nbgrader's gradebook."""
+        from autograder.authoring.nbgrader_settings import gradebook_address
+
+        return self.folder, gradebook_address(self.folder)
+
+    def output(self, step: str, out: Path) -> Path:
+        """Return the folder under the name that the course gives it.
+
+        It may lie elsewhere, if the course's settings say so; but a trial with another output
+        folder stays in that.
+        """
+        place = Path(os.path.normpath(self.place(step)))
+        if place.is_relative_to(self.folder):
+            return out / place.relative_to(self.folder)
+        return place if out == self.folder else out / step
+
+    def is_groupshared(self) -> bool:
+        """Return nbgrader's setting of that name."""
+        from autograder.authoring.nbgrader_settings import course_directory
+
+        return bool(course_directory(self.folder).groupshared)
+
     def _sources(self) -> dict[str, Path]:
         found = {}
         for path in self.place("source").glob("*/*.ipynb"):
@@ -252,7 +304,7 @@ def find_course_with_checks(folder: Path | None = None) -> Course:
         GraderError: if there is none, or it is one for nbgrader alone.
     """
     course = find_course(folder)
-    if isinstance(course, NbgraderCourse):
+    if not course.has_checks:
         raise GraderError(
             f"{course.folder} is a course for nbgrader, whose sets have no checks; "
             "`autograder grade --nbgrader` runs its tests as they are, and `autograder adopt` "

@@ -37,7 +37,7 @@ from nbgrader.preprocessors import (
 from traitlets.config import Config
 
 from autograder.authoring.checks import Check, ProblemSet
-from autograder.authoring.course import Course, NbgraderCourse
+from autograder.authoring.course import Course
 from autograder.authoring.late_policy import Policy, read_policy
 from autograder.authoring.locked_tests import locked_tests
 from autograder.authoring.nbgrader_settings import (
@@ -101,7 +101,7 @@ class ReleasedSet:
     @cached_property
     def problem_set(self) -> ProblemSet:
         """The checks; of a notebook written for nbgrader, its test cells as they are."""
-        if not isinstance(self.course, NbgraderCourse):
+        if self.course.has_checks:
             return self.course.problem_set(self.name)
         checks, _ = self.locked_tests
         graded = tuple(check for check in checks if check.item not in self.left_to_people)
@@ -115,11 +115,11 @@ class ReleasedSet:
             GraderError: if there is no such set, or as `build`.
         """
         source = self.course.source(self.name)
-        if isinstance(self.course, NbgraderCourse):
-            config = read_config(self.course.folder)
-            notebook = read_nbgrader_source(source, autotest_mark(self.course.folder))
-            return versions(notebook, source, self.name, config)
-        return build(source)
+        if self.course.has_checks:
+            return build(source)
+        config = read_config(self.course.folder)
+        notebook = read_nbgrader_source(source, autotest_mark(self.course.folder))
+        return versions(notebook, source, self.name, config)
 
     @cached_property
     def locked_tests(self) -> tuple[tuple[Check, ...], dict[str, str]]:
@@ -130,8 +130,6 @@ class ReleasedSet:
     @property
     def left_to_people(self) -> dict[str, str]:
         """Of a notebook for nbgrader, the test cells that only a person can grade, and why."""
-        if not isinstance(self.course, NbgraderCourse):
-            return {}
         return {cell: why for name, cell, why in self.course.by_hand if name == self.name}
 
     @cached_property
@@ -147,7 +145,7 @@ class ReleasedSet:
     @cached_property
     def setup(self) -> tuple[str, ...]:
         """Code that runs before a student's: it writes the files that were handed out."""
-        if not isinstance(self.course, NbgraderCourse):
+        if self.course.has_checks:
             return ()
         return handed_out_files(self.course.source(self.name).parent)
 

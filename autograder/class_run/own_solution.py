@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from autograder.authoring.course import NbgraderCourse
+from autograder.authoring.course import Course
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.grader import Confinement, Grader, Task
@@ -11,13 +11,17 @@ from autograder.records import GraderError, State, Submission
 _WHO = "the course's own solution"
 
 
-def with_working_tests(course: NbgraderCourse, name: str, confinement: Confinement) -> ReleasedSet:
+def with_working_tests(course: Course, name: str, confinement: Confinement) -> ReleasedSet:
     """Grade the source notebook itself, and leave to people what it does not get full points for.
+
+    A set with checks is returned as it is: they were tried before it was released.
 
     Raises:
         GraderError: if it cannot be graded at all; says why.
     """
     released = ReleasedSet(course, name)
+    if course.has_checks:
+        return released
     left = dict(released.locked_tests[1])
     notebook = as_text(released.notebooks.solution).encode()
     with Grader(released, confinement) as grader:

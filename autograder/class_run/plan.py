@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.settings import Settings
@@ -107,7 +106,7 @@ def with_points_of_nbgrader(
 ) -> dict[str, float]:
     """Return the points of those whom nbgrader itself has graded: no earlier run here did."""
     new = sorted(one.task.submission.student for one in received if one.earlier is None)
-    if not new or not isinstance(released.course, NbgraderCourse) or settings.has_no_gradebook:
+    if not new or released.course.has_checks or settings.has_no_gradebook:
         return {}
     with Gradebook(settings.url) as book:
         points = book.machine_points(released.name)

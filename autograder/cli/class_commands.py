@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from autograder.authoring.course import (
-    NbgraderCourse,
     find_course,
     find_course_with_checks,
     nbgrader_course_in,
@@ -136,33 +135,27 @@ def grade(
         from autograder.class_run import fork_server
 
         fork_server.prepare()  # it loads while this process does
-    from autograder.authoring.nbgrader_settings import course_directory
-    from autograder.authoring.release import ReleasedSet
     from autograder.class_run.own_solution import with_working_tests
     from autograder.class_run.settings import Settings
     from autograder.grading.grader import Confinement
 
     course = nbgrader_course_in(nbgrader_course) if nbgrader_course else find_course(folder)
-    if isinstance(course, NbgraderCourse):
-        submissions = submissions or course.place("submitted")
-        if course_directory(course.folder).groupshared:
-            os.umask(0o002)  # as nbgrader has it: what is written belongs to the group
+    submissions = submissions or course.submitted()
+    if course.is_groupshared():
+        os.umask(0o002)  # as nbgrader has it
     chosen["out"], chosen["database"] = results_of(course, chosen["out"], chosen["database"])
     if submissions is None:
         raise click.UsageError("say where the notebooks are: --submissions")
     settings = Settings(confinement=Confinement(trusted=no_sandbox), **chosen)
     if watch and (dry_run or not settings.resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
-    names = course.of_assignment(name) if isinstance(course, NbgraderCourse) else (name,)
+    names = course.of_assignment(name)
     if watch and len(names) > 1:
         raise click.UsageError(f"--watch grades one notebook; name one of {', '.join(names)}")
     codes, plain = set(), []
     try:
         for one in names:
-            released = ReleasedSet(course, one)
-            if isinstance(course, NbgraderCourse):
-                hiding = settings.hiding(submissions)
-                released = with_working_tests(course, one, hiding.confinement)
+            released = with_working_tests(course, one, settings.hiding(submissions).confinement)
             if watch:
                 sys.exit(_watch(released, submissions, settings, as_json))
             run = _show_plan if dry_run else _grade_once
@@ -212,7 +205,7 @@ def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -
     from autograder.cli import output
 
     planned = plan(released, submissions, settings)
-    if isinstance(released.course, NbgraderCourse):
+    if not released.course.has_checks:
         note(["the course's own solution was run in the sandbox, to see which tests work here"])
     if not as_json:
         output.print_plan(output.new_console(), planned)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.authoring.course import NbgraderCourse, find_course
+from autograder.authoring.course import find_course
 from autograder.cli.options import out_option, report_errors, results_of
 from autograder.records import GraderError
 
@@ -42,7 +42,7 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
     if not database and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     url = Settings(out, database).url
-    for name in () if isinstance(course, NbgraderCourse) else course.sets():
+    for name in course.sets() if course.has_checks else ():
         graded = any((out / "autograded").glob(f"*/{name}"))
         if graded and not (out / "source" / name).exists():
             write(ReleasedSet(course, name).notebooks, out)  # it lists sets that have a source

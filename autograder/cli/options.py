@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from autograder.authoring.course import Course, NbgraderCourse
+from autograder.authoring.course import Course
 from autograder.records import GraderError, SandboxUnavailable
 from autograder.untrusted import as_line
 
@@ -59,11 +59,8 @@ def results_of(course: Course, out: Path, database: str) -> tuple[Path, str]:
         out: as the option `--out` has it; if it was given, it counts.
     """
     source = click.get_current_context().get_parameter_source("out")
-    if not isinstance(course, NbgraderCourse) or source is not ParameterSource.DEFAULT:
-        return out, database
-    from autograder.authoring.nbgrader_settings import gradebook_address
-
-    return course.folder, database or gradebook_address(course.folder)
+    own = course.own_results() if source is ParameterSource.DEFAULT else None
+    return (out, database) if own is None else (own[0], database or own[1])
 
 
 def printable(text: str) -> Text:

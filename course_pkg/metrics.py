@@ -245,11 +245,13 @@ def _pairs(predicted: Any, gold: Any, *, at_least: int = 1) -> tuple[Sequence, S
 def _classes(predicted: Any, gold: Any) -> tuple[Sequence, Sequence]:
     """Return classes in pairs; a list of scores is none."""
     predicted, gold = _pairs(predicted, gold)
-    if isinstance(predicted[0], tuple) != isinstance(gold[0], tuple):
-        raise ValueError(
-            f"item 0 is predicted as {predicted[0]!r:.40} and in truth {gold[0]!r:.40}; of scores "
-            "take the argmax first"
-        )
+    for number, (ours, theirs) in enumerate(zip(predicted, gold, strict=True)):
+        is_none = ours is None or theirs is None  # no answer, beside a span
+        if isinstance(ours, tuple) != isinstance(theirs, tuple) and not is_none:
+            raise ValueError(
+                f"item {number} is predicted as {ours!r:.40} and in truth {theirs!r:.40}; of "
+                "scores take the argmax first"
+            )
     return predicted, gold
 
 

@@ -3,12 +3,15 @@
 It is the instructor's own program, like the source notebooks beside it, and as trusted.
 """
 
+import contextlib
 from functools import lru_cache
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default.exchange import Exchange
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions, Execute, InstantiateTests
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 from traitlets import TraitError
 from traitlets.config import Config, PyFileConfigLoader
 
@@ -62,8 +65,11 @@ def course_directory(folder: Path) -> CourseDirectory:
 def gradebook_address(folder: Path) -> str:
     """Return the address of a course's gradebook; a file's path is absolute."""
     address = str(course_directory(folder).db_url)
-    path = address.removeprefix("sqlite:///")
-    return address if path == address else f"sqlite:///{folder / path}"
+    with contextlib.suppress(ArgumentError):  # whoever opens it will say so
+        found = make_url(address)
+        if found.get_backend_name() == "sqlite" and found.database:
+            return str(found.set(database=str(folder / found.database)))
+    return address
 
 
 def exchange_folder(folder: Path) -> Path:

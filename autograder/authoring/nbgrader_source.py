@@ -51,8 +51,10 @@ def read_nbgrader_source(path: Path, autotest: str) -> NotebookNode:
         if grading(cell) and not any(grading(cell).get(flag) for flag in _FLAGS):
             del cell.metadata["nbgrader"]  # an ordinary cell, to nbgrader too
         cell.id = grading(cell).get("grade_id") or cell.get("id") or f"cell-{index:03d}"
-        marked = re.search(rf"^\s*#.*{re.escape(autotest)}", cell.source, re.MULTILINE)
-        if cell.cell_type == "code" and marked:
+        # nbgrader makes tests in graded cells alone, of what follows the mark.
+        of_code = rf"^\s*#.*?{re.escape(autotest)}[ \t;]*[^\s;]"
+        marked = re.search(of_code, cell.source, re.MULTILINE)
+        if cell.cell_type == "code" and grading(cell).get("grade") and marked:
             command = f"nbgrader generate_assignment {path.parent.name} --source_with_tests"
             raise GraderError(
                 f"{path}: only nbgrader makes tests of the {autotest} lines in the cell {cell.id}: "

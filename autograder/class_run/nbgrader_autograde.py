@@ -105,6 +105,8 @@ class SandboxedExporter(NotebookExporter):
             self._fail(
                 "Autograde.autograde_preprocessors has no Execute, which the sandbox replaces"
             )
+        if not SandboxedExecute(parent=self).enabled:
+            return  # `--no-execute`: nothing will run
         paths = [path for paths in converter.assignments.values() for path in paths]
         names = set()
         for path in paths:
@@ -134,7 +136,9 @@ class SandboxedExporter(NotebookExporter):
                 f"{course.source(name)} is not what nbgrader has recorded ({', '.join(changed)}): "
                 f"run `nbgrader generate_assignment {assignment}` again"
             )
-        hiding = Settings(course.folder, coursedir.db_url).hiding(course.place("submitted"))
+        # Where this run reads, whatever the course's own settings say.
+        submitted = Path(coursedir.root, coursedir.submitted_directory)
+        hiding = Settings(course.folder, coursedir.db_url).hiding(submitted)
         released = with_working_tests(course, name, hiding.confinement)
         self._left[name] = released.left_to_people
         for cell, why in self._left[name].items():

@@ -12,7 +12,6 @@ nothing: the next one skips students whose record bears the same key, and writes
 """
 
 import contextlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
@@ -116,7 +114,7 @@ def grade_class(
         ledger = _Ledger(journal)
         graded = _grade(released, received, settings, ledger, watcher)
         with contextlib.closing(graded):  # an error in what is written ends the processes, too
-            outputs = _write_outputs(released, graded, settings)
+            outputs = _write_outputs(released, graded, settings, _penalties(received))
     return ClassResult(
         problem_set=released.name,
         outline=released.outline,
@@ -190,7 +188,7 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
             records = [journal.read(student) for student in journal.students()]
             recorded = [Graded(record.grade) for record in records if record is not None]
             if recorded:
-                classes.append(_write_outputs(released, recorded, settings))
+                classes.append(_write_outputs(released, recorded, settings, {}))
     if not classes:
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
@@ -218,7 +216,18 @@ class _Outputs:
     known: frozenset[str]
 
 
-def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Settings) -> _Outputs:
+def _penalties(received: Iterable[Received]) -> dict[str, float]:
+    """Return what an earlier run took off for each student who was late."""
+    earlier = [arrival.earlier.grade for arrival in received if arrival.earlier is not None]
+    return {grade.student: grade.timing.penalty for grade in earlier if grade.timing.penalty}
+
+
+def _write_outputs(
+    released: ReleasedSet,
+    graded: Iterable[Graded],
+    settings: Settings,
+    earlier_penalties: Mapping[str, float],
+) -> _Outputs:
     """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
     grades: list[Grade] = []
     with Gradebook(settings.url) as book:
@@ -230,8 +239,8 @@ def _write_outputs(released: ReleasedSet, graded: Iterable[Graded], settings: Se
                 grades.append(answer.grade)
                 yield answer.grade, pages.write(answer)
 
-        keeps_times = isinstance(released.course, NbgraderCourse)
-        book.record(released.name, written(), keeps_times)
+        keeps_times = not released.course.has_checks  # nbgrader may have written them
+        book.record(released.name, written(), keeps_times, earlier_penalties)
         by_hand, known = book.hand_grades(released.name), book.students()
     grades.sort(key=lambda grade: grade.student)
     # Apart from the students' pages, whose folder may be published as it is.
@@ -259,28 +268,20 @@ class _StudentPages:
     def write(self, graded: Graded) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
         grade, repaired = graded.grade, self._repaired(graded)
+        course = self._released.course
         # nbgrader's layout, so that its release_feedback and formgrader find the files.
         assignment, name = assignment_and_notebook(self._released.name)
         place = Path(grade.student, assignment)
         given = self._by_hand.get(grade.student, {})
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
-        write_if_new(self._step("feedback") / place / f"{name}.html", html.encode())
+        write_if_new(course.output("feedback", self._out) / place / f"{name}.html", html.encode())
         if repaired is None:
             return frozenset()
         notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        write_if_new(self._step("autograded") / place / f"{name}.ipynb", notebook.encode())
+        write_if_new(
+            course.output("autograded", self._out) / place / f"{name}.ipynb", notebook.encode()
+        )
         return repaired.blank
-
-    def _step(self, name: str) -> Path:
-        """Folder of what nbgrader calls a step, under the name that its course gives it."""
-        course = self._released.course
-        if not isinstance(course, NbgraderCourse):
-            return self._out / name
-        # Elsewhere, if the course's settings say so; but a trial with another OUT stays in it.
-        place = Path(os.path.normpath(course.place(name)))
-        if place.is_relative_to(course.folder):
-            return self._out / place.relative_to(course.folder)
-        return place if self._out == course.folder else self._out / name
 
     def _repaired(self, graded: Graded) -> RepairedNotebook | None:
         """Return the notebook that was graded; None where there never was a readable one."""

@@ -6,8 +6,7 @@ from typing import Self
 
 from autograder.grading.grader import Confinement
 from autograder.intake.layouts import Layout
-
-_SQLITE = "sqlite:///"
+from autograder.store.gradebook_address import sqlite_file
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,20 @@ class Settings:
     @property
     def url(self) -> str:
         """Address of the gradebook."""
-        return self.database or f"{_SQLITE}{(self.out / 'gradebook.db').resolve()}"
+        return self.database or f"sqlite:///{(self.out / 'gradebook.db').resolve()}"
 
     @property
     def has_no_gradebook(self) -> bool:
         """Whether the gradebook is a file that is still to be made."""
-        path = self.url.removeprefix(_SQLITE)
-        return path != self.url and not Path(path).exists()
+        path = sqlite_file(self.url)
+        return path is not None and not path.exists()
 
     def hiding(self, submissions: Path) -> Self:
         """Hide what this run reads and writes from student code, wherever it lies."""
         private = [self.out, submissions]
-        if self.url.startswith(_SQLITE):
-            gradebook = self.url.removeprefix(_SQLITE)
+        gradebook = sqlite_file(self.url)
+        if gradebook is not None:
             # SQLite writes beside it.
-            private += [Path(gradebook + end) for end in ("", "-journal", "-wal", "-shm")]
+            private += [Path(f"{gradebook}{end}") for end in ("", "-journal", "-wal", "-shm")]
         hidden = (*self.confinement.private, *(path.resolve() for path in private))
         return replace(self, confinement=replace(self.confinement, private=hidden))

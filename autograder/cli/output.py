@@ -21,7 +21,7 @@ from autograder.reports.instructor_pages import total
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
 from autograder.store.grade_changes import describe_item_change
-from autograder.store.gradebook import shown_address
+from autograder.store.gradebook_address import shown_address
 
 _MOST_ROWS = 40
 _COLOURS = {

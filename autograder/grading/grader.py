@@ -12,7 +12,6 @@ from typing import Self
 from nbformat import NotebookNode
 
 from autograder.authoring.checks import Check, ProblemSet
-from autograder.authoring.course import NbgraderCourse
 from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
@@ -95,8 +94,8 @@ class Grader:
         course, student = released.course, released.notebooks.student
         self._released = released
         self._references = reference_packages(released.problem_set.checks)
-        judge = LockedJudge if isinstance(course, NbgraderCourse) else ItemJudge
-        self._judge = judge(self._references)
+        judge = ItemJudge if course.has_checks else LockedJudge
+        self._judge = judge(self._references, len(released.problem_set.checks))
         self._visible = visible_tests(student)
         self._sandbox = Sandbox(
             libraries=libraries_for(released.problem_set, student),

@@ -39,7 +39,7 @@ ENDLESS_CPU_SECONDS = 2.0
 LONGEST_CPU_SECONDS = 300
 """For anything else that the course wrote: no machine is so busy that it would be reached."""
 _N_DRAWS = 8
-_CHECKS_KEPT = 32  # pairs of a check and a seed: more than two seeds of the largest set need
+_SEEDS_KEPT = 2  # of which all cases of a set are kept
 _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
 
 
@@ -95,10 +95,12 @@ class ItemJudge:
 
     Args:
         references: packages from which an answer may not be imported.
+        n_checks: how many checks a submission is asked; the more, the more is kept.
     """
 
-    def __init__(self, references: Iterable[str] = ()) -> None:
+    def __init__(self, references: Iterable[str] = (), n_checks: int = 16) -> None:
         self._references = tuple(sorted(references))
+        self._n_kept = _SEEDS_KEPT * max(n_checks, 1)
         self._kept: OrderedDict[tuple[int, int], tuple[Check, list[_Drawn]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
@@ -152,10 +154,8 @@ class ItemJudge:
         except CheckFault as fault:
             misconception = None
             faults.append(str(fault))
-        points = _points(check, verdicts)
-        return Verdict(
-            check.item, points, check.points, tuple(verdicts), misconception, "; ".join(faults)
-        )
+        earned, parts = _points(check, verdicts), tuple(verdicts)
+        return Verdict(check.item, earned, check.points, parts, misconception, "; ".join(faults))
 
     def what_is_wrong(self, check: Check, seed: int, observation: Observation) -> str | None:
         """Judge one answer alone: None if it is right, else what is wrong, in words.
@@ -186,7 +186,7 @@ class ItemJudge:
         if key not in self._kept:
             self._kept[key] = check, _draw(check, seed, self._references)
         self._kept.move_to_end(key)
-        if len(self._kept) > _CHECKS_KEPT:
+        if len(self._kept) > self._n_kept:
             self._kept.popitem(last=False)
         return self._kept[key][1]
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from nbformat import NotebookNode
@@ -35,6 +34,7 @@ from autograder.records import (
     Verdict,
 )
 from autograder.store.formgrader_notebook import describe_verdict
+from autograder.store.gradebook_address import shown_address, sqlite_file
 from autograder.untrusted import as_markdown
 
 _BATCH_SIZE = 100
@@ -56,9 +56,9 @@ class Gradebook:
 
     def __enter__(self) -> Self:
         with _report_errors(self.url):
-            path = self.url.removeprefix("sqlite:///")
-            if path != self.url and not Path(path).exists():
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
+            path = sqlite_file(self.url)
+            if path is not None and not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
                 scratch = f"{path}.new-{os.getpid()}"
                 api.Gradebook(f"sqlite:///{scratch}").close()
                 os.umask(mask := os.umask(0))
@@ -110,6 +110,7 @@ class Gradebook:
         name: str,
         marked: Iterable[tuple[Grade, frozenset[str]]],
         keeps_times: bool = False,
+        earlier_penalties: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """Write the scores of submissions to a set, leaving those of people alone.
 
@@ -117,13 +118,15 @@ class Gradebook:
             marked: for each student at most one grade, with the items and hand-graded questions
                 that were left as they were released. Asked for a hundred at a time.
             keeps_times: leave the times and penalties that stand there where a grade has none.
+            earlier_penalties: what an earlier run took off, by student. Such a penalty is ours, and
+                goes with the due date.
         """
         self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
         while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
             with _report_errors(self.url):
                 with self._book.db.no_autoflush:
-                    self._record_some(name, some, keeps_times)
+                    self._record_some(name, some, keeps_times, earlier_penalties)
                 self._book.db.commit()
                 self._book.db.expunge_all()  # or memory would grow with the class
 
@@ -132,6 +135,7 @@ class Gradebook:
         name: str,
         marked: Mapping[str, tuple[Grade, frozenset[str]]],
         keeps_times: bool,
+        earlier_penalties: Mapping[str, float],
     ) -> None:
         notebook = self._find(name)
         cells = {cell.id: cell.name for cell in _cells(notebook)}
@@ -140,7 +144,8 @@ class Gradebook:
             row = rows[student]
             verdicts = {verdict.item: verdict for verdict in grade.verdicts}
             _time(row.assignment, notebook.assignment, grade.timing, keeps_times)
-            if grade.timing.due or not keeps_times or row.late_submission_penalty is None:
+            is_ours = row.late_submission_penalty in (None, earlier_penalties.get(student))
+            if grade.timing.due or not keeps_times or is_ours:
                 row.late_submission_penalty = grade.timing.penalty
             for score in row.grades:
                 item = cells[score.cell_id]
@@ -423,13 +428,6 @@ _ADVICE = {
     r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
     "machine reach it? Check the address given with --db",
 }
-
-
-def shown_address(url: str) -> str:
-    """Return a gradebook's address for people: a file's path, and no password of a server."""
-    if url.startswith("sqlite:///"):
-        return url.removeprefix("sqlite:///")
-    return url if "@" not in url else f"{url.split(':')[0]}://…@{url.rsplit('@', 1)[1]}"
 
 
 def _newest_schema() -> str | None:

@@ -666,6 +666,12 @@ CASES = {
                 lambda: metrics.accuracy(X[0, :2], [0, 1]),
                 r"item 0 is predicted as \(1\.0, .* take the argmax first",
             ),
+            (
+                "accuracy",
+                "a class among scores",
+                lambda: metrics.accuracy([0, (0.1, 0.9)], [0, 1]),
+                r"item 1 is predicted as \(0\.1, 0\.9\) and in truth 1; of scores take the argmax",
+            ),
             ("ranks", "nan", lambda: metrics.spearman([1, NAN], [1, 2]), "an item is nan"),
         ]
     },

@@ -39,6 +39,10 @@ def test_accuracy_and_f1_match_hand_worked_example():
     assert f1([0, 0], [0, 0]) == 0
 
 
+def test_answer_that_is_missing_counts_beside_spans():
+    assert accuracy([None, (3, 5)], [(1, 2), (3, 5)]) == 1 / 2
+
+
 @pytest.mark.parametrize(
     "turn",
     [torch.tensor, np.array, lambda items: [torch.tensor(item) for item in items]],

@@ -12,6 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.authoring.nbgrader_settings import read_config
+from autograder.class_run import nbgrader_autograde
 from autograder.grading import grader
 from autograder.records import SandboxUnavailable
 from autograder.store import gradebook as store
@@ -166,6 +167,38 @@ def test_without_a_sandbox_nothing_is_run_and_what_was_there_stays(
     assert not done["success"]
     assert "no tier holds on this machine. Nothing was run or changed" in done["log"]
     assert (rows(course, "ada"), autograded(course, "ada")) == before
+
+
+def test_without_execution_no_sandbox_is_needed(tmp_path, monkeypatch):
+    """As `nbgrader autograde --no-execute` sets it."""
+    course = prepare(tmp_path, "c.Execute.enabled = False\n")
+    nb.hand_in(course, "ada")
+
+    def none_here(*arguments):
+        raise SandboxUnavailable("no tier holds on this machine")
+
+    monkeypatch.setattr(grader.Sandbox, "__enter__", none_here)
+    done = press(course, "ada")
+    assert done["success"], done
+    assert rows(course, "ada")["mean-tests"] == (2, None, 0)  # nbgrader's points for no output
+
+
+def test_submissions_are_hidden_where_this_run_reads_them(tmp_path, without_sandbox, monkeypatch):
+    """Also where the command line names another folder than the course's settings."""
+    course = prepare(tmp_path / "course")
+    nb.hand_in(course, "ada", mean__answer=MEAN)
+    elsewhere = (course / "submitted").rename(tmp_path / "elsewhere")
+    api, hidden = formgrader(course), []
+    api.coursedir.submitted_directory = str(elsewhere)
+
+    def noted(released, confinement):
+        hidden.extend(confinement.private)
+        return grader.Grader(released, confinement)
+
+    monkeypatch.setattr(nbgrader_autograde, "Grader", noted)
+    done = api.autograde("hw1", "ada")
+    assert done["success"], done
+    assert elsewhere in hidden
 
 
 def test_tests_that_nbgrader_has_not_recorded_are_refused(tmp_path, without_sandbox):

@@ -297,6 +297,26 @@ def test_points_that_nbgrader_gave_are_replaced_only_when_told(course, without_s
     assert "1 taken over" in grade(course).output  # it is ours now
 
 
+@pytest.mark.parametrize(("theirs", "left"), [(None, 0.0), (2.0, 2.0)])
+def test_penalty_goes_with_the_due_date_unless_nbgrader_wrote_it(
+    course, without_sandbox, theirs, left
+):
+    file = nb.hand_in(course, "ada", mean__answer=MEAN)
+    (file.parent / "timestamp.txt").write_text("2026-03-03 12:00:00 UTC")
+    settings = course / "course.toml"
+    due = "[sets.hw1]\ndue = 2026-03-02 12:00:00Z\npenalty_percent = 20\n"
+    book, ask = sqlite3.connect(course / "gradebook.db"), "late_submission_penalty"
+    found = []
+    for text in (due, ""):
+        settings.write_text(text)
+        assert grade(course).exit_code == 0
+        found += book.execute(f"select {ask} from submitted_notebook")
+        if theirs is not None:
+            book.execute(f"update submitted_notebook set {ask} = ?", [theirs])
+            book.commit()
+    assert found == [(3.0,), (left,)]
+
+
 def test_gradebook_of_an_older_nbgrader_is_refused_in_one_line(course, without_sandbox):
     nb.hand_in(course, "ada")
     assert grade(course).exit_code == 0

@@ -148,6 +148,11 @@ def test_gradebook_on_a_server_keeps_its_address(course):
     assert gradebook_address(course) == address
 
 
+def test_gradebook_that_is_a_file_lies_in_the_course(course):
+    configure(course, "c.CourseDirectory.db_url = 'sqlite:///grades.db?timeout=30'")
+    assert gradebook_address(course) == f"sqlite:///{course}/grades.db?timeout=30"
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("", 30), ("90", 90), ("None", 30), ("-1", 30)])
 def test_cells_run_as_long_as_nbgrader_lets_them(course, text, seconds):
     configure(course, f"c.Execute.timeout = {text}" if text else "")
@@ -169,3 +174,17 @@ def test_tests_that_nbgrader_makes_are_read_from_what_it_has_made(tmp_path):
     with pytest.raises(GraderError, match=advice):
         ReleasedSet(NbgraderCourse(course), "hw1").notebooks  # noqa: B018
     assert source.is_file()
+
+
+@pytest.mark.parametrize(
+    ("role", "source"),
+    [
+        (nb.LOCKED, "# AUTOTEST squares(2)\nimport math"),  # nbgrader, too, grades nothing here
+        (nb.tests(4), "assert squares(1) == [0]  # AUTOTEST squares(2)"),
+        (nb.tests(4), "# no longer an AUTOTEST\nassert squares(1) == [0]"),
+    ],
+)
+def test_cells_that_only_mention_autotests_are_read(tmp_path, role, source):
+    course = nb.make_course(tmp_path, cells=[*nb.CELLS[:4], ("mention", role, source)])
+    (check, *_) = ReleasedSet(NbgraderCourse(course), "hw1").problem_set.checks
+    assert check.item == "squares"

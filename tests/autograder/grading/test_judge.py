@@ -463,6 +463,25 @@ def test_students_of_one_seed_have_one_draw_and_one_reference_answer():
     assert all(map(lambda a, b: a is b, JUDGE.requests(check, SEED), JUDGE.requests(check, SEED)))
 
 
+def test_large_set_is_drawn_once_however_often_it_is_asked():
+    draws = []
+
+    def counted(rng):
+        draws.append(rng)
+        return draw(rng)
+
+    part = Part("values", "They are right.", counted, probe)
+    checks = [Check(f"item_{n}", 1.0, "mean", mean, (part,)) for n in range(40)]
+    judge = ItemJudge(n_checks=len(checks))
+    for _ in range(3):
+        for check in checks:
+            judge.requests(check, SEED)
+    assert len(draws) == len(checks)
+    judge.requests(checks[0], SEED + 1)
+    judge.requests(checks[0], SEED)
+    assert len(draws) == len(checks) + 1  # two seeds are kept
+
+
 def test_judge_that_changes_what_others_are_compared_with_is_at_fault():
     def sorts(observed, expected, inputs):
         inputs["values"].sort()

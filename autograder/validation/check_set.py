@@ -166,9 +166,10 @@ def check_set(
     with _one_torch_thread():
         for check in problem_set.checks:
             faults += [*_too_few(check, release), *_free_names(check)]
-            trials += _try_answers(check, release, seeds)
+            judge = ItemJudge()
+            trials += _try_answers(judge, check, release, seeds)
             if with_mutants:
-                trials += _try_mutants(check, release, seeds[0])
+                trials += _try_mutants(judge, check, release, seeds[0])
             if with_unseen:
                 others = [other for other in problem_set.checks if other is not check]
                 source = _cell(release.solution, f"{check.item}_answer").source
@@ -212,14 +213,16 @@ class _Candidate:
     mistake: Mistake | None = None
 
 
-def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterator[Trial]:
+def _try_answers(
+    judge: ItemJudge, check: Check, release: Release, seeds: Sequence[int]
+) -> Iterator[Trial]:
     """Ask every answer once for all seeds, in one process, and judge seed by seed.
 
     What follows from a seed, as the answers of the reference and the mistakes, is found out once.
     """
     tests = _cell(release.student, check.item).source
-    judge = ItemJudge()
     asked = [judge.requests(check, seed) for seed in seeds]
+    judge.known_answers(check, seeds[0])  # what probes import for this, every process inherits
     requests = [request for batch in asked for request in batch]
     tried: list[tuple[int, _Candidate, Observed, list[Verdict]]] = []
     telling: set[int] = set()  # those that give a wrong value, by which they can be recognised
@@ -269,12 +272,8 @@ def _try_answers(check: Check, release: Release, seeds: Sequence[int]) -> Iterat
 
 
 _DUTY = {
-    "solution": "right",
-    "reference": "right",
-    "alternative": "right",
-    "base": "right",
-    "stub": "nothing",
-    "meaningless": "nothing",
+    **dict.fromkeys(("solution", "reference", "alternative", "base"), "right"),
+    **dict.fromkeys(("stub", "meaningless"), "nothing"),
     "mistake": "wrong",
 }
 
@@ -341,10 +340,11 @@ def _trial(
     )
 
 
-def _try_mutants(check: Check, release: Release, seed: int) -> Iterator[Trial]:
+def _try_mutants(judge: ItemJudge, check: Check, release: Release, seed: int) -> Iterator[Trial]:
     """Change the solution cell of an item, one operator at a time."""
     source = _cell(release.solution, f"{check.item}_answer").source
-    for change, fate in mutant_fates(check, seed, _notebook(release.solution), source):
+    solved = _notebook(release.solution)
+    for change, fate in mutant_fates(judge, check, seed, solved, source):
         share = 0.0 if fate.is_caught else 1.0
         yield Trial(
             check.item, "mutant", change, share, caught_by=fate.caught_by, stopped=fate.stopped

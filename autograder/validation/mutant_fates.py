@@ -53,18 +53,18 @@ class Fate:
 
 
 def mutant_fates(
-    check: Check, seed: int, solved: Callable[[], dict[str, Any]], source: str
+    judge: ItemJudge, check: Check, seed: int, solved: Callable[[], dict[str, Any]], source: str
 ) -> Iterator[tuple[str, Fate]]:
     """Yield each mutant's change and its fate.
 
     Args:
+        judge: keeps what the reference answers to the draws of this seed.
         solved: makes the namespace of the solution's notebook.
         source: of the solution's cell, which is changed.
 
     Raises:
         CheckFault: if a check breaks.
     """
-    judge = ItemJudge()
     judge.known_answers(check, seed)  # found out once, here, and inherited by every process
     own = _fate(judge, check, seed, solved, source, None)
     if len(own.steps) < len(judge.requests(check, seed)):

@@ -1,9 +1,10 @@
 """Run a notebook's cells, and ask answers what the checks ask, in this process."""
 
+import contextlib
 import copy
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,20 +62,39 @@ def ask(request: ProbeRequest, answer: Any) -> Any:
 
 
 def grade(check: Check, answer: Any, seed: int, ask: Callable[..., Any] = ask) -> Verdict:
-    """Ask an answer every question, and judge it.
-
-    Answers may change torch's settings for good; those that come after them find them as they were.
-    """
-    dtype, is_grad_enabled = torch.get_default_dtype(), torch.is_grad_enabled()
-    seen = [
-        Observation(request.item, request.part, request.case, ask(request, answer))
-        for request in JUDGE.requests(check, seed)
-    ]
-    torch.set_default_dtype(dtype)
-    torch.set_grad_enabled(is_grad_enabled)
+    """Ask an answer every question, and judge it."""
+    with _settings_kept():
+        seen = [
+            Observation(request.item, request.part, request.case, ask(request, answer))
+            for request in JUDGE.requests(check, seed)
+        ]
     verdict = JUDGE.verdict(check, seed, seen)
     assert not verdict.fault
     return verdict
+
+
+def parts_failed(check: Check, answer: Any, seed: int) -> set[str]:
+    """Name the parts that an answer fails, and ask no more of one after the first wrong case."""
+    failed: set[str] = set()
+    with _settings_kept():
+        for request in JUDGE.requests(check, seed):
+            if request.part not in failed:
+                value = ask(request, answer)
+                seen = Observation(request.item, request.part, request.case, value)
+                if JUDGE.what_is_wrong(check, seed, seen) is not None:
+                    failed.add(request.part)
+    return failed
+
+
+@contextlib.contextmanager
+def _settings_kept() -> Iterator[None]:
+    """Give torch's settings back as they were: an answer may change them for good."""
+    dtype, is_grad_enabled = torch.get_default_dtype(), torch.is_grad_enabled()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(is_grad_enabled)
 
 
 def unnamed(check: Check) -> Check:

@@ -322,8 +322,7 @@ def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
     """
     if not is_telling([(case.observed, case.wrong) for case in seen]):
         return None
-    # Wrong answers first: most mistakes differ there, and agree where the answer is right.
-    asked = sorted(_asked(seen), key=lambda case: case.wrong is None)
+    asked = sorted(_asked(seen), key=lambda case: case.wrong is None)  # wrong ones tell soonest
     for number, mistake in enumerate(check.mistakes):
         if all(_explains(check, number, case) for case in asked):
             return Misconception(mistake.name, mistake.hint)

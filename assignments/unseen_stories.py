@@ -150,7 +150,7 @@ def _learned_numbers(
         use = _use_of(learned, item, seconds)
         return Challenge(task, use, to_beat, partial(score, learned))
 
-    first = partial(score, [])  # says only that no time is taken: `then` has the score that ranks
+    first = partial(score, [])  # there is a score, so CPU time does not rank; `then` has it
     return Challenge(task, check, to_beat, first, unit, shown, then=then)
 
 

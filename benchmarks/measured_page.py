@@ -195,6 +195,18 @@ _OWN_FORM = {
 }
 
 
+def _missed(ratios: Sequence[dict[str, Any]]) -> str:
+    """Say how many aims were missed; a spread that reaches an aim leaves the question open."""
+    aimed = [one for one in ratios if one["aim"] is not None]
+    over = [one for one in aimed if one["ratio"] > one["aim"]]
+    n_open = sum(one["low"] <= one["aim"] for one in over)
+    return (
+        f"The aims were set beforehand: {len(aimed) - len(over)} of {len(aimed)} are met, "
+        f"{n_open} open (the median lies above the aim, a quarter of the rounds or more below it), "
+        f"{len(over) - n_open} missed."
+    )
+
+
 def _peers(record: dict[str, Any]) -> str:
     rows = [
         [
@@ -209,7 +221,8 @@ def _peers(record: dict[str, Any]) -> str:
     columns = ["what", "beside", "ours / theirs", "half of the rounds", "aim"]
     return (
         "Time of ours divided by time of the other, taken one right after the other in several "
-        "rounds; memory, where a line says so. Below 1, ours takes less.\n\n"
+        "rounds; memory, where a line says so. Below 1, ours takes less. "
+        f"{_missed(record['ratios'])}\n\n"
         f"{_table(columns, rows)}\n\n{_provenance(record)}"
     )
 

@@ -243,7 +243,7 @@ def _pairs(predicted: Any, gold: Any, *, at_least: int = 1) -> tuple[Sequence, S
 
 
 def _classes(predicted: Any, gold: Any) -> tuple[Sequence, Sequence]:
-    """Return classes in pairs; a list of scores is none."""
+    """Return classes in pairs, where None is no answer; a list of scores is refused."""
     predicted, gold = _pairs(predicted, gold)
     for number, (ours, theirs) in enumerate(zip(predicted, gold, strict=True)):
         is_none = ours is None or theirs is None  # no answer, beside a span

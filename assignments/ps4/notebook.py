@@ -979,9 +979,9 @@ for n_beams in (1, 4):
 # %% [markdown]
 # ## An open challenge: attention in 25,000 numbers (not graded)
 #
-# **Half a minute of CPU time, two thousand stories, at most 25,000 numbers: how well does attention say how stories go on?** Two functions of yours share the work. `train_small` reads 2,000 stories and returns all that it has learned, as a list of tensors. `predict_small` is given these numbers, each rounded to 16 bits, and how 2,000 *other* stories begin: one place of each. It says how probable each id is as the next one. What counts is the mean loss in nats per token; less is better. The number to beat is that of the two blocks below, which attend by your functions: **0.56 nats per token** on the held-out stories that come with the course. (Other stories, cut at other places, may be a tenth of a nat harder or easier; on a leaderboard they are the same for all.)
+# **Half a minute of CPU time, two thousand stories, at most 25,000 numbers: how well does attention say how stories go on?** Two functions of yours share the work. `train_small` reads 2,000 stories and returns all that it has learned, as a list of tensors. `predict_small` is given these numbers, as NumPy arrays of 16 bits, and how 2,000 *other* stories begin: one place of each. It says how probable each id is as the next one. What counts is the mean loss in nats per token; less is better. The number to beat is that of the two blocks below, which attend by your functions: about **0.56 nats per token** on the held-out stories that come with the course. (Other stories, cut at other places, may be a tenth of a nat harder or easier; on a leaderboard they are the same for all.)
 #
-# Change what you like: heads, blocks, widths, the optimizer, its rate and how it falls, which stories are read together and how often. Ideas of your own in the attention itself count double. A penalty that grows with distance? A learned temperature for each head? A window that makes each head look only at the last eight words? A head that looks for the word before the last one like this?
+# Change what you like: heads, blocks, widths, the optimizer, its rate and how it falls, which stories are read together and how often. Ideas of your own in the attention itself count double. A penalty that grows with distance? A learned temperature for each head? A window that makes each head look only at the last eight words? A head that looks for what followed the last time this word occurred? One thing is not allowed: `predict_small` must not learn from the beginnings that it is given: what is learned is learned in `train_small`, and counted.
 #
 # Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. Each of the two must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
@@ -992,7 +992,7 @@ BATCH_SIZE, N_UPDATES, BEST_RATE = 32, 300, 0.01
 
 
 def in_rows(stories, eos_id):
-    """Return a row for each story, eos before it and as often behind it as fills the row."""
+    """Return a row for each story: eos before it, and after it until the row is full."""
     lengths = torch.tensor([len(story) for story in stories])
     rows = torch.full((len(stories), int(lengths.max()) + 2), eos_id)
     for row, story in zip(rows, stories, strict=True):
@@ -1014,7 +1014,7 @@ def scores_of_next(numbers, ids):
 
 
 def train_blocks(stories, vocab_size, eos_id):
-    """The model to beat: two blocks, read by Adam, whose rate falls to 0."""
+    """The model to beat: two blocks, trained by Adam at a rate that falls to 0."""
     dice = torch.Generator().manual_seed(1)
     square, wide = (WIDTH, WIDTH), (2 * WIDTH, WIDTH)
     sizes = [(vocab_size, WIDTH), (LONGEST, WIDTH)]
@@ -1027,7 +1027,7 @@ def train_blocks(stories, vocab_size, eos_id):
         some = torch.randint(len(rows), (BATCH_SIZE,), generator=dice)
         ends = lengths[some]
         ids = rows[some, : int(ends.max()) + 2]
-        hidden = torch.arange(ids.shape[1] - 1) > ends.unsqueeze(1)  # behind the eos that ends it
+        hidden = torch.arange(ids.shape[1] - 1) > ends.unsqueeze(1)  # after the eos that ends it
         targets = ids[:, 1:].masked_fill(hidden, -100)
         loss = F.cross_entropy(scores_of_next(numbers, ids[:, :-1]).mT, targets)
         optimizer.zero_grad()
@@ -1072,13 +1072,13 @@ def measure(train, predict):
         following.append(ids[end])
     to_read = [tokenizer.encode(story) for story in corpus.train[:2000]]
     start = time.process_time()
-    numbers = [x.detach().half() for x in train(to_read, tokenizer.vocab_size, eos_id)]
+    numbers = [x.detach().half().numpy() for x in train(to_read, tokenizer.vocab_size, eos_id)]
     used, start = time.process_time() - start, time.process_time()
     rows = predict(numbers, contexts, tokenizer.vocab_size, eos_id)
     used = max(used, time.process_time() - start)
     assert close(rows.exp().sum(dim=1), torch.ones(len(rows))), "a row does not sum to 1"
     nats = -rows[range(len(rows)), following].mean()
-    n_numbers = sum(x.numel() for x in numbers)
+    n_numbers = sum(x.size for x in numbers)
     text = f"{nats:.3f} nats per token with {n_numbers:,} numbers"
     return text + ": too many" * (n_numbers > MOST_NUMBERS) + ", too slow" * (used > CPU_SECONDS)
 

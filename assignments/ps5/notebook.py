@@ -1139,9 +1139,9 @@ for name, curves in story_losses.items():
 #
 # ## Challenge: the smallest storyteller (not graded)
 #
-# **With how few parameters can a transformer say how stories go on?** Two functions of yours share the work. `train_small` reads 2,000 stories and returns all that it has learned, as a list of tensors. `predict_small` is given these numbers, each rounded to 16 bits, and how 2,000 *other* stories begin: one place of each. It says how probable each id is as the next one. The perplexity must be at most 2.10; the fewer numbers, the better.
+# **With how few parameters can a transformer say how stories go on?** Two functions of yours share the work. `train_small` reads 2,000 stories and returns all that it has learned, as a list of tensors. `predict_small` is given these numbers, as NumPy arrays of 16 bits, and how 2,000 *other* stories begin: one place of each. It says how probable each id is as the next one. The perplexity must be at most 2.10; the fewer numbers, the better.
 #
-# The model to beat is made of your functions, and has **7,248 numbers**; its perplexity on the held-out stories that come with the course is 1.83. On other stories, cut at other places, it comes out up to a tenth higher or lower: leave room. Everything is allowed: other widths, another schedule, more stories read in the same time, blocks that share their weights, a table of less than full rank, no blocks of the usual kind.
+# The model to beat is made of your functions, and has **7,248 numbers**; its perplexity on the held-out stories that come with the course is about 1.83. On other stories, cut at other places, it comes out up to a tenth higher or lower: leave room. Other widths, another schedule, more stories read in the same time, blocks that share their weights, a table of less than full rank, no blocks of the usual kind: everything is allowed but one thing. `predict_small` must not learn from the beginnings that it is given: what is learned is learned in `train_small`, and counted.
 #
 # Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. Each of the two must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
@@ -1152,7 +1152,7 @@ BATCH_SIZE, N_UPDATES, BEST_RATE = 16, 300, 0.02
 
 
 def in_rows(stories, eos_id):
-    """Return a row for each story, eos before it and as often behind it as fills the row."""
+    """Return a row for each story: eos before it, and after it until the row is full."""
     lengths = torch.tensor([len(story) for story in stories])
     rows = torch.full((len(stories), int(lengths.max()) + 2), eos_id)
     for row, story in zip(rows, stories, strict=True):
@@ -1193,7 +1193,7 @@ def scores_of_next(numbers, ids):
 
 
 def train_decoder(stories, vocab_size, eos_id):
-    """The model to beat: two blocks, read by Adam, whose rate falls to 0."""
+    """The model to beat: two blocks, trained by Adam at a rate that falls to 0."""
     dice = torch.Generator().manual_seed(1)
     gain, square, wide = (WIDTH,), (WIDTH, WIDTH), (D_FF, WIDTH)
     block = [gain, square, square, square, square, gain, wide, wide, wide[::-1]]
@@ -1208,7 +1208,7 @@ def train_decoder(stories, vocab_size, eos_id):
         some = torch.randint(len(rows), (BATCH_SIZE,), generator=dice)
         ends = lengths[some]
         ids = rows[some, : int(ends.max()) + 2]
-        hidden = torch.arange(ids.shape[1] - 1) > ends.unsqueeze(1)  # behind the eos that ends it
+        hidden = torch.arange(ids.shape[1] - 1) > ends.unsqueeze(1)  # after the eos that ends it
         targets = ids[:, 1:].masked_fill(hidden, -100)
         loss = F.cross_entropy(scores_of_next(numbers, ids[:, :-1]).mT, targets)
         optimizer.zero_grad()
@@ -1253,13 +1253,13 @@ def measure(train, predict):
         following.append(ids[end])
     to_read = [tokenizer.encode(story) for story in corpus.train[:2000]]
     start = time.process_time()
-    numbers = [x.detach().half() for x in train(to_read, tokenizer.vocab_size, eos_id)]
+    numbers = [x.detach().half().numpy() for x in train(to_read, tokenizer.vocab_size, eos_id)]
     used, start = time.process_time() - start, time.process_time()
     rows = predict(numbers, contexts, tokenizer.vocab_size, eos_id)
     used = max(used, time.process_time() - start)
     assert close(rows.exp().sum(dim=1), torch.ones(len(rows))), "a row does not sum to 1"
     nats = -rows[range(len(rows)), following].mean()
-    n_numbers = sum(x.numel() for x in numbers)
+    n_numbers = sum(x.size for x in numbers)
     text = f"{n_numbers:,} numbers, a perplexity of {nats.exp():.2f}"
     return text + ": too high" * bool(nats.exp() > GOAL) + ", too slow" * (used > CPU_SECONDS)
 

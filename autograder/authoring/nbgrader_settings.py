@@ -65,10 +65,12 @@ def course_directory(folder: Path) -> CourseDirectory:
 def gradebook_address(folder: Path) -> str:
     """Return the address of a course's gradebook; a file's path is absolute."""
     address = str(course_directory(folder).db_url)
-    with contextlib.suppress(ArgumentError):  # whoever opens it will say so
+    with contextlib.suppress(ArgumentError, ValueError):  # whoever opens it will say so
         found = make_url(address)
         if found.get_backend_name() == "sqlite" and found.database:
-            return str(found.set(database=str(folder / found.database)))
+            start = "file:" if "uri" in found.query and found.database.startswith("file:") else ""
+            path = folder / found.database.removeprefix(start)
+            return str(found.set(database=f"{start}{path}"))
     return address
 
 

@@ -119,7 +119,8 @@ class Gradebook:
                 that were left as they were released. Asked for a hundred at a time.
             keeps_times: leave the times and penalties that stand there where a grade has none.
             earlier_penalties: what an earlier run took off, by student. Such a penalty is ours, and
-                goes with the due date.
+                goes with the due date. A run that is stopped between record and gradebook leaves
+                it; formgrader takes it off.
         """
         self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
@@ -408,7 +409,7 @@ def _final_score(submission: Any) -> FinalScore:
 def _report_errors(url: str) -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, api.InvalidEntry, OSError) as error:
+    except (SQLAlchemyError, api.InvalidEntry, OSError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         advice = next((then for sign, then in _ADVICE.items() if re.search(sign, reason, re.I)), "")
         raise GraderError(

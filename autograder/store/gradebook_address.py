@@ -15,11 +15,12 @@ def sqlite_file(url: str) -> Path | None:
     """
     try:
         address = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the second of a port that is no number
         return None
     if address.get_backend_name() != "sqlite" or address.host or not address.database:
         return None
-    return Path(address.database.removeprefix("file:"))  # which SQLite takes as well
+    is_uri = "uri" in address.query
+    return Path(address.database.removeprefix("file:") if is_uri else address.database)
 
 
 def shown_address(url: str) -> str:

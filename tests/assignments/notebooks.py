@@ -74,7 +74,10 @@ def grade(check: Check, answer: Any, seed: int, ask: Callable[..., Any] = ask) -
 
 
 def parts_failed(check: Check, answer: Any, seed: int) -> set[str]:
-    """Name the parts that an answer fails, and ask no more of one after the first wrong case."""
+    """Name the parts that an answer fails, and ask no more of one after the first wrong case.
+
+    So an answer that remembers earlier calls meets fewer of them than in the grader.
+    """
     failed: set[str] = set()
     with _settings_kept():
         for request in JUDGE.requests(check, seed):

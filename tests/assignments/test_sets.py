@@ -106,8 +106,7 @@ def test_checks_accept_and_catch_one_answer_of_each_kind(made):
 def test_challenge_is_answered_in_one_cell_that_only_defines_what_is_asked_for(made):
     challenge = made.checks.challenge
     if not isinstance(challenge, Challenge):
-        assert challenge, "a set whose challenge has no leaderboard says why"
-        return
+        pytest.skip(challenge or "this set has no challenge")
     target = challenge.check.target
     (cell,) = (c for c in made.release.student.cells if defines(c.source, target))
     namespace = {}

@@ -50,10 +50,10 @@ def sandbox():
 def clocked():
     """For attacks, which use up whatever they are given; those that wait, the time on the clock.
 
-    What comes next takes milliseconds of its 2.5 s.
+    What comes next takes milliseconds of at least 2.5 s.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(session, "_GRACE_SECONDS", 0.25)
+        patched.setattr(session, "_GRACE_SECONDS", 1.0)
         with Sandbox(limits=limits(0.5, wall_factor=5, memory_bytes=256 << 20)) as sandbox:
             yield sandbox
 

@@ -16,7 +16,8 @@ NOBODY = 65534
 
 _TIERS_MATTER = "not patched and not equal and not hostile and not never and not slow"
 ATTACKS = ("tests/autograder/test_attacks.py", "-k", _TIERS_MATTER)
-"""Chooses the attacks that user and tier must stop; what the others sell is judged outside."""
+"""Chooses the attacks that user and tier must stop. The others are judged outside, or meet limits
+of time, which are the same for every user and tier."""
 
 TWIN = f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
 _ENOUGH = """

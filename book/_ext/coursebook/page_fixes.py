@@ -1,8 +1,8 @@
 """Repair finished pages where the theme has no option for it.
 
-The pages are changed as text, since parsing hundreds of them is slow. Nothing depends on the order
-of a tag's attributes, which other extensions change, and the changes can be applied twice without
-harm, as an incremental build does.
+The pages are changed as text, since parsing hundreds of them is slow. The patterns fit the order of
+attributes that the theme writes and, where links were put in, the alphabet. The changes can be
+applied twice without harm, as an incremental build does.
 """
 
 import html

@@ -229,9 +229,9 @@ for _ in range(64):
 """,
         "shared anonymous memory": """
 import mmap
-hoard = [mmap.mmap(-1, 1 << 28) for _ in range(16)]
+hoard = [mmap.mmap(-1, 1 << 26) for _ in range(16)]
 for block in hoard:
-    block.write(bytes(1 << 28))
+    block.write(bytes(1 << 26))
 """,
         "recursion": "def gram(x): return gram(x)",
     },
@@ -276,7 +276,7 @@ zipfile.ZipFile("bomb.zip").extractall()
 """,
         "in memory": """
 import zlib
-layer = zlib.compress(bytes(1 << 26))
+layer = zlib.compress(bytes(1 << 26), 1)
 def gram(x):
     unpacked = [zlib.decompress(layer) for _ in range(1000)]
     return x

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import make_url
 
 from autograder.authoring.course import NbgraderCourse, nbgrader_course_in
 from autograder.authoring.nbgrader_settings import cell_seconds, gradebook_address
@@ -148,9 +149,18 @@ def test_gradebook_on_a_server_keeps_its_address(course):
     assert gradebook_address(course) == address
 
 
-def test_gradebook_that_is_a_file_lies_in_the_course(course):
-    configure(course, "c.CourseDirectory.db_url = 'sqlite:///grades.db?timeout=30'")
-    assert gradebook_address(course) == f"sqlite:///{course}/grades.db?timeout=30"
+@pytest.mark.parametrize(
+    ("own", "address"),
+    [
+        ("grades.db?timeout=30", "{course}/grades.db?timeout=30"),
+        ("file:grades.db?uri=true", "file:{course}/grades.db?uri=true"),
+        ("file:/srv/grades.db?uri=true", "file:/srv/grades.db?uri=true"),
+    ],
+)
+def test_gradebook_that_is_a_file_lies_in_the_course(course, own, address):
+    configure(course, f"c.CourseDirectory.db_url = 'sqlite:///{own}'")
+    found = make_url(gradebook_address(course))  # which writes a colon as %3A
+    assert found == make_url(f"sqlite:///{address.format(course=course)}")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 30), ("90", 90), ("None", 30), ("-1", 30)])

@@ -13,7 +13,9 @@ from autograder.store.gradebook import Gradebook
         ("sqlite:////srv/class.db", "/srv/class.db"),
         ("sqlite:///class.db?timeout=30", "class.db"),
         ("sqlite+pysqlite:///file:/srv/class.db?uri=true", "/srv/class.db"),
+        ("sqlite:///file:class.db", "file:class.db"),
         ("postgresql://db/class", None),
+        ("postgresql://db:five/class", None),
         ("no address", None),
     ],
 )

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ],
         f"The shipped GPT in Chromium {version}: {rounds[0]['tokens']:.0f} tokens after "
         f"“{PROMPT}”, {N_ROUNDS} rounds after the one that fetches the model, on "
-        f"{os.cpu_count()} logical CPUs that {os.getloadavg()[0]:.0f} processes wanted.",
+        f"{os.cpu_count()} logical CPUs under a load of {os.getloadavg()[0]:.0f}.",
         is_higher_better=True,
         module="benchmarks.page_engine",
         options=options,

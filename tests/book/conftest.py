@@ -28,10 +28,10 @@ CHROMIUM_FLAGS = (
 )
 
 
-def build(book: Path, output: Path) -> subprocess.CompletedProcess[str]:
+def build(book: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Build as a reader would; the status and the log tell what happened."""
     command = [sys.executable, str(ROOT / "book" / "build.py")]
-    command += ["--book", str(book), "--output", str(output)]
+    command += ["--book", str(book), "--output", str(output), *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

@@ -3,10 +3,13 @@
 import fcntl
 import json
 import os
+import platform
 import re
 import threading
 
 import pytest
+
+from tests.book.conftest import build, small_book
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +55,23 @@ def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
         "bad": False,
         "live": False,
     }
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a choice among those of x86-64")
+@pytest.mark.parametrize("processor", ["avx2", "sse"])
+def test_cells_run_as_on_an_older_processor_and_nothing_is_laid_out(processor, tmp_path):
+    code = """import numpy as np
+import torch
+from numpy._core._multiarray_umath import __cpu_features__ as features
+
+assert not features["X86_V4"]
+assert torch.backends.cpu.get_cpu_capability() == %r"""
+    book = small_book(tmp_path, {"page": cell(code % "AVX2"), "other": cell(code % "DEFAULT")})
+    result = build(book, tmp_path, "--processor", processor)
+    assert result.returncode == 1, result.stdout
+    fails = {"avx2": "other", "sse": "page"}[processor]
+    assert f"cells failed in {fails}." in result.stdout
+    assert not (tmp_path / "_build" / "html").exists()
 
 
 def test_build_rejects_what_would_leave_a_reader_alone_and_tries_again(book_of, tmp_path):

@@ -1,13 +1,14 @@
 """Measure transformers for the chapter of that name: what each part is worth, and two real texts.
 
-    python -m benchmarks.transformer {arms,stories,wikipedia,tales} [--record FILE]
+    python -m benchmarks.transformer {arms,stories,recipe,wikipedia,tales} [--record FILE]
 
 `arms` trains small models on Wikipedia by the character, each different from another in one choice.
 Each has its own learning rate, found on validation text by moving outwards until the best one has
 a worse one on either side, and three seeds at that rate. Validation losses come with the CPU
 seconds of training that they took, so that the LSTM can be compared at equal loss. A run that was
 broken off goes on with the first arm that its record lacks; a new one needs a new file. `stories`
-asks in the same way what initial weights and the recipe are worth to the chapter's own model.
+asks in the same way what initial weights and the recipe are worth to the chapter's own model, and
+`recipe` what the whole recipe is worth in the 500 updates of the chapter on training.
 `wikipedia` does by words what `benchmarks.recurrent` does with an LSTM. `tales` reads byte pairs of
 fairy tales and old children's books once, beside a 5-gram of the same text.
 """
@@ -59,6 +60,16 @@ LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 400, (0, 1, 2)
 RATES = (4e-4, 1e-3, 2.5e-3, 6e-3, 1.5e-2, 4e-2, 1e-1, 2.5e-1)
 FIRST_RATE = 3
 """Where the search for a rate begins, among `RATES`: about 2.5 apart."""
+
+WIDTH = 64
+"""Of the models that learn stories."""
+PLAIN = {
+    "optimizer": "adam",
+    "beta2": 0.999,
+    "schedule": "constant",
+    "n_warmup": 0,
+    "clip_norm": None,
+}
 
 Make = Callable[[int, torch.Generator], nn.Module]
 Trained = tuple[nn.Module, list[tuple[float, float]]]
@@ -295,22 +306,27 @@ def story_arms() -> dict[str, tuple[Make, dict[str, Any]]]:
     The first is the chapter's: two blocks of width 64. The second draws its weights as GPT-2 does;
     the third trains the first one plainly; the last is an LSTM with about as many parameters.
     """
-    width = 64
-
-    def transformer(init_std: float) -> Make:
-        return lambda vocab_size, generator: GPT(
-            replace(gpt_tiny(vocab_size, 128), positions="rotary"),
-            init_std=init_std,
-            generator=generator,
-        )
-
-    plain = {"optimizer": "adam", "beta2": 0.999, "schedule": "constant", "n_warmup": 0}
     return {
-        "transformer": (transformer(width**-0.5), {}),
-        "deviation 0.02": (transformer(0.02), {}),
-        "plain Adam": (transformer(width**-0.5), {**plain, "clip_norm": None}),
-        "LSTM": (lambda V, source: RecurrentLM(V, width, 112, generator=source), {}),
+        "transformer": (_rotary(WIDTH**-0.5), {}),
+        "deviation 0.02": (_rotary(0.02), {}),
+        "plain Adam": (_rotary(WIDTH**-0.5), PLAIN),
+        "LSTM": (lambda V, source: RecurrentLM(V, WIDTH, 112, generator=source), {}),
     }
+
+
+def measure_recipe(corpus: Corpus) -> dict[str, Any]:
+    """Train the first of these models for as long as the chapter on training does, in both ways."""
+    make = _rotary(WIDTH**-0.5)
+    whole = {"n_warmup": 50, "weight_decay": 0.1}
+    return measure_stories(corpus, 500, {"plain Adam": (make, PLAIN), "recipe": (make, whole)})
+
+
+def _rotary(init_std: float) -> Make:
+    return lambda vocab_size, generator: GPT(
+        replace(gpt_tiny(vocab_size, 128), positions="rotary"),
+        init_std=init_std,
+        generator=generator,
+    )
 
 
 def measure_stories(
@@ -516,6 +532,7 @@ def continue_prompt(model: LanguageModel, tokenizer: Any, n_tokens: int = 80) ->
 PARTS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
     "arms": ("wikipedia", measure_arms),
     "stories": ("stories", measure_stories),
+    "recipe": ("stories", measure_recipe),
     "wikipedia": ("wikipedia", measure_wikipedia),
     "tales": ("tales", measure_tales),
 }

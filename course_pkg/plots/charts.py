@@ -245,7 +245,6 @@ def ladders(
         best = np.minimum.accumulate([_height(row) for row in group])
         places = np.arange(len(group))
         axes.step(best, places, where="post", color=MUTED, linewidth=1.0, zorder=1)
-        axes.set_ylim(len(group) - 0.4, -0.6)  # the same distance between models in all ladders
         axes.set_xlabel(unit)
         axes.set_title(name, loc="left", color=INK, pad=18 if name in floors else 6)
     return figure
@@ -284,7 +283,7 @@ def _rungs(
         axes.set_xscale("log")
         _plain_log_ticks(axes.xaxis)
     axes.set_yticks(range(len(rows)), [row.model for row in rows], fontsize=9)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.4, -0.6)  # the same distance between models in all ladders
     axes.tick_params(axis="y", length=0)
 
 

@@ -1,8 +1,9 @@
 """Stories that nobody has seen, for the challenges that learn from text.
 
-An answer is given stories to learn from, and how other stories begin: one place of each. The words
-that come there never enter the sandbox, so that nothing can be read off; and words are ids,
-numbered anew for each class, so that little of what was learned elsewhere fits.
+An answer is given stories to learn from, and how other stories begin: one place of each. Or the
+others have gaps. The words that come there never enter the sandbox, so that nothing can be read
+off; and words are ids, numbered anew for each class, so that little of what was learned elsewhere
+fits.
 """
 
 import math
@@ -102,6 +103,77 @@ def prediction_check(item: str, seconds: float, target: str = "predict_next") ->
     return Check(f"{item}_challenge", 1.0, target, guess_evenly, (part,), seconds=seconds)
 
 
+# -- gaps ------------------------------------------------------------------------------------------
+
+_SHARE_HIDDEN = 0.15
+
+
+def draw_gaps(rng: Generator) -> tuple[Inputs, list[list[int]]]:
+    """Draw stories to learn from and others with gaps; return also what stood in each gap."""
+    inputs, unseen = draw_stories(rng)
+    mask_id = inputs["mask_id"] = inputs.pop("eos_id")  # the one id that is no word's
+    inputs["gapped"], missing = [], []
+    for story in unseen:
+        n_hidden = max(1, round(_SHARE_HIDDEN * len(story)))
+        places = sorted(rng.choice(len(story), n_hidden, replace=False).tolist())
+        hidden = set(places)
+        inputs["gapped"].append([mask_id if t in hidden else i for t, i in enumerate(story)])
+        missing.append([story[place] for place in places])
+    return inputs, missing
+
+
+def rows_of_ids(implementation, inputs):
+    """Return a list of numbers for each story, from whatever holds them."""
+    rows = implementation(**inputs)
+    return [row.tolist() if hasattr(row, "tolist") else [int(i) for i in row] for row in rows]
+
+
+def guess_ids(gapped: Sequence[Sequence[int]], mask_id: int, **unused: Any) -> list[list[int]]:
+    """Put the same id into every gap: nobody's score, but of the right form."""
+    return [[0] * story.count(mask_id) for story in gapped]
+
+
+def _fill_every_gap(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    if type(observed) is not list or any(type(row) is not list for row in observed):
+        return "the result is no list of lists"
+    if [len(row) for row in observed] != [len(row) for row in expected]:
+        return "the result does not hold a list for each story, with an id for each of its gaps"
+    if any(type(each) is not int for row in observed for each in row):
+        return "a list holds something that is no whole number"
+    return None
+
+
+def _share_found(values: Sequence[Any], withheld: Sequence[Any]) -> float:
+    pairs = [
+        (mine, right)
+        for filled, missing in zip(values, withheld, strict=True)
+        for row, hidden in zip(filled, missing, strict=True)
+        for mine, right in zip(row, hidden, strict=True)
+    ]
+    return sum(mine == right for mine, right in pairs) / len(pairs)
+
+
+def most_gaps(item: str, to_beat: str, seconds: float) -> Challenge:
+    """Make the challenge to fill as many gaps as can be with the word that stood there."""
+
+    def draw(rng: Generator) -> list[Case]:
+        inputs, missing = draw_gaps(rng)
+        return [Case(f"{N_ASKED:,} stories with gaps", inputs, withheld=missing)]
+
+    requirement = "The result holds a list for each story, with an id for each gap."
+    part = Part("stories", requirement, draw, rows_of_ids, judge=_fill_every_gap)
+    check = Check(f"{item}_challenge", 1.0, "fill_gaps", guess_ids, (part,), seconds=seconds)
+    return Challenge(
+        task=f"Fill the gaps of {N_ASKED:,} stories that nobody has seen.",
+        check=check,
+        to_beat=to_beat,
+        score=_share_found,
+        unit="of the gaps",
+        shown="{:.1%}",
+        higher_is_better=True,
+    )
+
+
 # -- models of which nothing is kept but their numbers ---------------------------------------------
 
 
@@ -147,7 +219,7 @@ def _learned_numbers(
 
     def then(values: Sequence[Any]) -> Challenge:
         (learned,) = values
-        use = _use_of(learned, item, seconds)
+        use = _use_of(learned, item, seconds / 6)  # too little to learn from the questions
         return Challenge(task, use, to_beat, partial(score, learned))
 
     first = partial(score, [])  # there is a score, so CPU time does not rank; `then` has it

@@ -11,6 +11,7 @@ from autograder.authoring.checks import ProblemSet
 from . import (
     adamw_step,
     causal_loss,
+    challenge,
     generate,
     keep_top_k,
     keep_top_p,
@@ -32,6 +33,5 @@ PROBLEM_SET = ProblemSet(
         sample.CHECK,
         generate.CHECK,
     ),
-    challenge="it is scored on articles that come with the package, so an answer may have read "
-    "them before",
+    challenge=challenge.CHALLENGE,
 )

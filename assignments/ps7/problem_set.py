@@ -8,6 +8,7 @@ and targets are the same for every student, and so are hard cases; the numbers i
 from autograder.authoring.checks import ProblemSet
 
 from . import (
+    challenge,
     choose_positions,
     corrupt,
     embed,
@@ -33,6 +34,5 @@ PROBLEM_SET = ProblemSet(
         hide_spans.CHECK,
         fill_spans.CHECK,
     ),
-    challenge="it trains models of the course package, which is kept from student code, since it "
-    "holds the right answers",
+    challenge=challenge.CHALLENGE,
 )

@@ -7,6 +7,7 @@ and margins are the same for every student, and so are hard cases; the numbers i
 from autograder.authoring.checks import ProblemSet
 
 from . import (
+    challenge,
     class_scores,
     dpo_loss,
     frame_pairs,
@@ -30,6 +31,5 @@ PROBLEM_SET = ProblemSet(
         score_replies.CHECK,
         dpo_loss.CHECK,
     ),
-    challenge="it trains models of the course package, which is kept from student code, since it "
-    "holds the right answers",
+    challenge=challenge.CHALLENGE,
 )

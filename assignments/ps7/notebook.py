@@ -1129,7 +1129,7 @@ print("filled again, it is the story:", fill_spans(with_gaps, spans, sentinels) 
 #
 # **Half a minute of CPU time, two thousand stories: how many gaps do you fill?** Your `fill_gaps` is given 2,000 stories to learn from, and 2,000 *other* stories in which about every seventh word is `mask_id`. For each of these it returns the ids that it puts into the gaps, from left to right; the share that is right counts.
 #
-# The model to beat is made of your functions and of PyTorch's blocks; it fills about 64 % of the gaps in the stories that come with the course. Everything is allowed: more gaps in training, other shares than 80/10/10, spans, other sizes and rates, a mean of several models, the words around the gaps as further text to learn from, no network at all.
+# The model to beat is made of your functions and of PyTorch's blocks; it fills about six of ten gaps. Everything is allowed: more gaps in training, other shares than 80/10/10, spans, other sizes and rates, a mean of several models, the words around the gaps as further text to learn from, no network at all.
 #
 # Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `fill_gaps` on stories that nobody has seen and whose words are numbered anew, and only afterwards looks up what stood in the gaps, in a place that your code does not reach. It must return in 30 seconds of CPU time, learning included, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 

@@ -264,7 +264,7 @@ def adds_in_place(weight, adapters):
     fine = torch.float64 if weight.dtype == torch.float64 else torch.float32
     total = weight.detach().to(fine)
     for down, up, alpha in adapters:
-        total += alpha / down.shape[0] * (up.detach() @ down.detach())
+        total += alpha / len(down) * up.detach() @ down.detach()
     return total.to(weight.dtype)
 
 

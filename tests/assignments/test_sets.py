@@ -114,6 +114,19 @@ def test_challenge_is_answered_in_one_cell_that_only_defines_what_is_asked_for(m
     assert is_ungraded_work(cell) and namespace["PSEUDONYM"] == "" and callable(namespace[target])
 
 
+@pytest.mark.skipif(COURSE.folder != ROOT / "assignments", reason="the guide is of another course")
+def test_guide_counts_what_the_set_has(made):
+    guide = (ROOT / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
+    checks = made.checks.checks
+    counts = (
+        len(checks),
+        sum(len(check.mistakes) for check in checks),
+        sum(len(check.alternatives) for check in checks),
+    )
+    row = " | ".join(f"{count:,}" for count in counts)
+    assert f"| {made.name} | {row} |" in guide
+
+
 def test_hints_are_for_students_to_read(made):
     """Whole sentences, in the second person where they speak of the answer, and no code block."""
     for check in made.checks.checks:

@@ -148,16 +148,19 @@ class _Comparison:
         if (kinds == {int} or kinds == {str}) and observed == expected:
             tally.total += len(expected)
             return
-        for index, (ours, theirs) in enumerate(zip(observed, expected, strict=True)):
-            fixed = type(expected) is tuple and len(expected) <= len(_ORDINALS)
-            item = f"the {_ORDINALS[index]} item" if fixed else "an item"
-            self.walk(ours, theirs, f"{item} of {where}", tally)
+        if type(expected) is tuple and len(expected) <= len(_ORDINALS):
+            names = [f"the {ordinal} item of {where}" for ordinal in _ORDINALS[: len(expected)]]
+        else:
+            names = [f"an item of {where}"] * len(expected)
+        for ours, theirs, name in zip(observed, expected, names, strict=True):
+            self.walk(ours, theirs, name, tally)
 
     def _mapping(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         _same_members(observed, expected, where, "key")
         tally.total += not expected
+        name = f"a value of {where}"
         for key, theirs in expected.items():
-            self.walk(observed[key], theirs, f"a value of {where}", tally)
+            self.walk(observed[key], theirs, name, tally)
 
     def _arrays(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         if tuple(observed.shape) != tuple(expected.shape):

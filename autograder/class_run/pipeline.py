@@ -14,7 +14,16 @@ nothing: the next one skips students whose record bears the same key, and writes
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -216,17 +225,17 @@ class _Outputs:
     known: frozenset[str]
 
 
-def _penalties(received: Iterable[Received]) -> dict[str, float]:
-    """Return what an earlier run took off for each student who was late."""
-    earlier = [arrival.earlier.grade for arrival in received if arrival.earlier is not None]
-    return {grade.student: grade.timing.penalty for grade in earlier if grade.timing.penalty}
+def _penalties(received: Iterable[Received]) -> dict[str, Collection[float]]:
+    """Return what earlier runs took off for each student who was late."""
+    earlier = [arrival.earlier for arrival in received if arrival.earlier is not None]
+    return {record.grade.student: record.penalties for record in earlier}
 
 
 def _write_outputs(
     released: ReleasedSet,
     graded: Iterable[Graded],
     settings: Settings,
-    earlier_penalties: Mapping[str, float],
+    earlier_penalties: Mapping[str, Collection[float]],
 ) -> _Outputs:
     """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
     grades: list[Grade] = []
@@ -307,7 +316,9 @@ class _Ledger:
             self.grades.append(grade)
             return grade
         grade = replace(grade, timing=arrival.timing)
-        record = Record(arrival.task.key, grade, arrival.made_from)
+        before = arrival.earlier.penalties if arrival.earlier is not None else ()
+        penalties = tuple(sorted({*before, grade.timing.penalty} - {0.0}))
+        record = Record(arrival.task.key, grade, arrival.made_from, penalties)
         if record != arrival.earlier:
             change = None if arrival.earlier is None else change_between(arrival.earlier, record)
             if change is not None:

@@ -110,7 +110,7 @@ class Gradebook:
         name: str,
         marked: Iterable[tuple[Grade, frozenset[str]]],
         keeps_times: bool = False,
-        earlier_penalties: Mapping[str, float] = MappingProxyType({}),
+        earlier_penalties: Mapping[str, Collection[float]] = MappingProxyType({}),
     ) -> None:
         """Write the scores of submissions to a set, leaving those of people alone.
 
@@ -118,9 +118,8 @@ class Gradebook:
             marked: for each student at most one grade, with the items and hand-graded questions
                 that were left as they were released. Asked for a hundred at a time.
             keeps_times: leave the times and penalties that stand there where a grade has none.
-            earlier_penalties: what an earlier run took off, by student. Such a penalty is ours, and
-                goes with the due date. A run that is stopped between record and gradebook leaves
-                it; formgrader takes it off.
+            earlier_penalties: what earlier runs took off, by student. Such a penalty is ours, and
+                goes with the due date.
         """
         self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
@@ -136,7 +135,7 @@ class Gradebook:
         name: str,
         marked: Mapping[str, tuple[Grade, frozenset[str]]],
         keeps_times: bool,
-        earlier_penalties: Mapping[str, float],
+        earlier_penalties: Mapping[str, Collection[float]],
     ) -> None:
         notebook = self._find(name)
         cells = {cell.id: cell.name for cell in _cells(notebook)}
@@ -145,7 +144,7 @@ class Gradebook:
             row = rows[student]
             verdicts = {verdict.item: verdict for verdict in grade.verdicts}
             _time(row.assignment, notebook.assignment, grade.timing, keeps_times)
-            is_ours = row.late_submission_penalty in (None, earlier_penalties.get(student))
+            is_ours = row.late_submission_penalty in (None, *earlier_penalties.get(student, ()))
             if grade.timing.due or not keeps_times or is_ours:
                 row.late_submission_penalty = grade.timing.penalty
             for score in row.grades:

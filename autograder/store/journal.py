@@ -40,11 +40,14 @@ class Record:
 
     Attributes:
         made_from: name and digest (or words) of each thing that decided the grade.
+        penalties: all that was ever taken off for being late. One of them may stand in the
+            gradebook, where a run was killed before it wrote there.
     """
 
     key: str
     grade: Grade
     made_from: Mapping[str, str] = field(default_factory=dict)
+    penalties: tuple[float, ...] = ()
 
 
 class Journal:
@@ -81,15 +84,14 @@ class Journal:
         try:
             loaded = json.loads(self._record(student).read_text())
             grade = grade_from_plain(loaded["grade"])
-            return Record(loaded["key"], grade, loaded["made_from"])
+            penalties = tuple(map(float, loaded["penalties"]))
+            return Record(loaded["key"], grade, loaded["made_from"], penalties)
         except (OSError, ValueError, KeyError, TypeError):
             return None  # absent, or of another version of the grader: graded anew
 
     def write(self, record: Record) -> None:
         """Write a record in place of the student's former one."""
-        plain = {"key": record.key, "made_from": dict(record.made_from)}
-        plain["grade"] = dataclasses.asdict(record.grade)
-        text = json.dumps(plain, ensure_ascii=True, indent=1)
+        text = json.dumps(dataclasses.asdict(record), ensure_ascii=True, indent=1)
         write_atomically(self._record(record.grade.student), text.encode())
 
     def students(self) -> tuple[str, ...]:

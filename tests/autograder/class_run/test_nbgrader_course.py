@@ -21,6 +21,7 @@ from autograder.grading.grader import Confinement, Grader, Task
 from autograder.grading.locked_judge import LockedJudge
 from autograder.intake.repair import repair
 from autograder.records import GraderError, Observation, State, Submission
+from autograder.store.gradebook import Gradebook
 from tests.autograder import nbgrader_course as nb
 
 MEAN = "def mean(numbers):\n    return sum(numbers) / len(numbers)"
@@ -315,6 +316,31 @@ def test_penalty_goes_with_the_due_date_unless_nbgrader_wrote_it(
             book.execute(f"update submitted_notebook set {ask} = ?", [theirs])
             book.commit()
     assert found == [(3.0,), (left,)]
+
+
+def test_penalty_of_ours_is_known_after_a_run_that_was_killed_before_the_gradebook(
+    course, without_sandbox, monkeypatch
+):
+    file = nb.hand_in(course, "ada", mean__answer=MEAN)
+    (file.parent / "timestamp.txt").write_text("2026-03-03 12:00:00 UTC")
+    settings = course / "course.toml"
+    settings.write_text("[sets.hw1]\ndue = 2026-03-02 12:00:00Z\npenalty_percent = 20\n")
+    assert grade(course).exit_code == 0
+    settings.write_text("")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Gradebook, "_record_some", killed)
+        grade(course)
+    ask = "select late_submission_penalty from submitted_notebook"
+    with sqlite3.connect(course / "gradebook.db") as book:
+        assert list(book.execute(ask)) == [(3.0,)]
+        (record,) = (course / "records").glob("hw1/*.json")
+        assert json.loads(record.read_text())["grade"]["timing"]["penalty"] == 0
+        assert grade(course).exit_code == 0
+        assert list(book.execute(ask)) == [(0.0,)]
 
 
 def test_gradebook_of_an_older_nbgrader_is_refused_in_one_line(course, without_sandbox):

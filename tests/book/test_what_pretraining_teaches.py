@@ -50,7 +50,7 @@ def test_twins_cancel_how_frequent_the_answers_are():
         text, twin = "The woman lost ___ hat.", "The man lost ___ hat."
         found = turned(trained, text, twin, "her", "his")
         assert found == pytest.approx(turned(trained, twin, text, "his", "her"))
-        assert turned(trained, text, text, "her", "his") == 0
+        assert turned(trained, text, text, "her", "his") == pytest.approx(0, abs=1e-6)  # float32
         assert at_gap(trained, text).exp().sum() == pytest.approx(1, abs=1e-5)  # float32
 
 

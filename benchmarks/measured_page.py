@@ -7,6 +7,7 @@ so the page cannot say what was not recorded.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def page() -> str:
 
 def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
     figures = record.get("figures") or _OWN_FORM[name](record)
-    what = record["what"].rstrip(".")
+    what = re.sub(r"<\w+>", r"`\g<0>`", record["what"].rstrip("."))  # <eos> is no HTML
     yield f"{what[0].upper()}{what[1:]}."
     has_published = any(figure["published"] is not None for figure in figures)
     columns = ["what", "ours", "published"] if has_published else ["what", "ours"]

@@ -69,10 +69,35 @@ window.MathJax = {
   })},
 };"""
 
+# In print only: e-readers have margins of their own, and not all know these rules.
+SHEET = """\
+@page {
+  size: A4;
+  margin: 20mm 21mm 18mm;
+  @top-left { font: 8pt sans-serif; color: #5c6470; content: ""; }
+  @bottom-center { font: 8pt sans-serif; color: #5c6470; content: counter(page); }
+}
+@page :first { @top-left { content: ""; } @bottom-center { content: ""; } }
+"""
+
 # Formulas become MathML, with their source for readers that know none; then each page is XML.
+# Columns are aligned by styles, and "log p" gets its gap, as MathML Core has neither by itself.
 CUT = """\
 for (const formula of document.querySelectorAll("mjx-container")) {
   const math = formula.querySelector("mjx-assistive-mml > math");
+  for (const grid of math.querySelectorAll("mtable[columnalign]")) {
+    const [sides, gaps] = ["columnalign", "columnspacing"].map(
+      (name) => (grid.getAttribute(name) ?? "1em").split(" "));
+    for (const row of grid.children)
+      [...row.children].forEach((cell, i) => {
+        const gap = i < row.children.length - 1 ? gaps[Math.min(i, gaps.length - 1)] : "0";
+        cell.setAttribute("style", `text-align: ${sides[Math.min(i, sides.length - 1)]}; ` +
+          `padding-left: 0; padding-right: ${gap}`);
+      });
+  }
+  for (const sign of math.querySelectorAll("mo"))
+    if (sign.textContent === "\u2061" && sign.nextElementSibling?.textContent[0] !== "(")
+      sign.setAttribute("rspace", "0.17em");
   for (const part of [math, ...math.querySelectorAll("*")])
     for (const name of part.getAttributeNames())
       if (name.startsWith("data-") || name === "class") part.removeAttribute(name);
@@ -155,7 +180,7 @@ def compose(pages: list[Page], site: Path, address: str) -> Path:
     page = folder / "book.html"
     page.write_text(
         f'<!doctype html>\n<html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>{TITLE}</title>{''.join(head)}<style>{''.join(rules)}</style>"
+        f"<title>{TITLE}</title>{''.join(head)}<style>{SHEET}{''.join(rules)}</style>"
         f"<script>{SCRIPT}</script>"
         f'<script defer src="../{site.name}/_static/mathjax/tex-mml-chtml.js"></script></head>'
         f"<body><main>{''.join(body)}</main></body></html>",

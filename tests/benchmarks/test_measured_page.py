@@ -28,7 +28,7 @@ def test_record_without_a_place_on_the_page_is_told(tmp_path, monkeypatch):
 
 def test_figures_show_published_ones_with_their_source():
     record = {
-        "what": "nats a token",
+        "what": "nats a token, <eos> counted",
         "date": "2026-01-02",
         "command": "python -m it",
         "figures": [
@@ -38,7 +38,7 @@ def test_figures_show_published_ones_with_their_source():
         ],
     }
     what, table, sources, provenance = measured_page._figures("surnames", record)
-    assert what == "Nats a token."
+    assert what == "Nats a token, `<eos>` counted."  # bare, it would be an element of HTML
     assert table.splitlines()[2:] == [
         "| ours alone | 1.235 |  |",
         "| both | 28.84 | 30.2 |",

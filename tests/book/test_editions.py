@@ -151,6 +151,12 @@ def test_specimen_becomes_a_pdf_and_an_epub(specimen, tmp_path):
             if not name.startswith("http"):
                 assert not anchor or anchor in ids[f"book/{name}"], link.get("href")
     page = trees["book/specimen.xhtml"]
-    assert page.find(".//{http://www.w3.org/1998/Math/MathML}munderover") is not None
+    mathml = "{http://www.w3.org/1998/Math/MathML}"
+    assert page.find(f".//{mathml}munderover") is not None
+    sides = [cell.get("style").partition(";")[0] for cell in page.iter(f"{mathml}mtd")]
+    assert sides[-4:] == ["text-align: right", "text-align: left"] * 2
+    assert {sign.get("rspace") for sign in page.iter(f"{mathml}mo") if sign.text == "\u2061"} == {
+        "0.17em"
+    }
     assert page.find(".//{http://www.w3.org/2000/svg}svg").get("viewBox")
     assert not list(page.iter(f"{XHTML}script", f"{XHTML}button", f"{XHTML}input"))

@@ -272,11 +272,15 @@ class Sandbox:
         self._reusable, self._description = answer["reusable"], answer["isolation"]
 
     def _ended(self) -> int | None:
-        """Return the server's exit status, None if it is still there."""
+        """Return the server's exit status, None if it is still there; its number stays taken."""
         assert self._process is not None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(1.0)
-        return None
+        deadline = time.monotonic() + 1.0
+        look = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        while (seen := os.waitid(os.P_PID, self._process.pid, look)) is None:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.01)
+        return seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
 
     def _start_once(self) -> tuple[dict[str, Any], str]:
         """Return what the server answers once it is warm, and what it wrote to stderr."""
@@ -348,6 +352,11 @@ class Sandbox:
             self._control = None
         if self._process is not None:
             below = process_limits.descendants(self._process.pid) if os.getpid() == 1 else []
+            if self._in_namespaces and self._process.returncode is None:
+                # Killed before it has told its child to go on, bubblewrap leaves the child waiting
+                # for that word for ever. Both are still in the group that was made for them.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.wait()
             self._process = None

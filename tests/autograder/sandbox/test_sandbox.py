@@ -1,13 +1,18 @@
+import contextlib
 import os
+import select
 import signal
+import subprocess
+import time
 
 import pytest
 import torch
 
-from autograder.inside import wire
+from autograder.inside import process_limits, wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import SandboxUnavailable
+from autograder.sandbox import bubblewrap
 from autograder.sandbox.sandbox import Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 
@@ -290,6 +295,46 @@ def test_server_that_is_killed_while_it_starts_is_started_again(monkeypatch):
         assert sandbox.run(["print('here')"], []).cells[0].output == "here\n"
         assert sandbox.refused == {}, "a worse tier was chosen, or one was found to leak"
     assert len(started) == 3
+
+
+def test_nothing_is_left_of_a_server_that_is_killed_before_it_lets_its_child_go_on(monkeypatch):
+    """To the pipe, which is full, it would write before that, and so it never does."""
+    plain_command, plain_start = bubblewrap.bubblewrap_command, subprocess.Popen
+    reading, full = os.pipe()
+    os.set_blocking(full, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(full, bytes(1 << 16)):
+            pass
+    os.set_blocking(full, True)
+
+    def command(*arguments):
+        program, *rest = plain_command(*arguments)
+        return [program, "--info-fd", str(full), *rest]
+
+    def start(command, pass_fds=(), **options):
+        return plain_start(command, pass_fds=[*pass_fds, full], **options)
+
+    def handshake(self, settings):
+        while not (children := process_limits.descendants(self._process.pid)):
+            time.sleep(0.001)
+        left.extend(os.pidfd_open(child) for child in children)
+        self._process.kill()
+        return {}
+
+    left = []
+    monkeypatch.setenv("AUTOGRADER_TIER", "A")
+    monkeypatch.setattr(bubblewrap, "bubblewrap_command", command)
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(Sandbox, "_handshake", handshake)
+    try:
+        with pytest.raises(SandboxUnavailable), Sandbox():
+            pass
+        assert left
+        for child in left:  # readable once it has ended
+            assert select.select([child], [], [], 30)[0], "it waits for ever"
+    finally:
+        for each in (reading, full, *left):
+            os.close(each)
 
 
 def test_server_that_never_lives_is_reported(monkeypatch):

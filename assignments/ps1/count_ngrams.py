@@ -158,10 +158,11 @@ def count_growing(implementation, inputs):
 
         def trace(frame, event, argument):
             nonlocal total, start
-            total += tracemalloc.get_traced_memory()[1] - start
+            now, peak = tracemalloc.get_traced_memory()
+            total, start = total + peak - start, now
             tracemalloc.reset_peak()
-            start = tracemalloc.get_traced_memory()[0]
-            return trace
+            # What a Counter's own lines take is added to the line that called it.
+            return None if frame.f_globals.get("__name__") == "collections" else trace
 
         text, before = [place % 7 for place in range(length)], sys.gettrace()
         tracemalloc.start()

@@ -99,7 +99,7 @@ WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
 PARTS   := package grader sets book
 .PHONY: test $(PARTS:%=test-%) coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
 test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
-	@.ci/system-packages chromium chromium-driver postgresql
+	@.ci/system-packages chromium chromium-driver postgresql runc
 	@$(MAKE) --no-print-directory lint types
 	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=40
 
@@ -109,7 +109,7 @@ test-grader:  ## Its part about the grader, attacks included: after a change in 
 test-sets:  ## Its part about the problem sets, mutants included: after a change in assignments/
 test-book:  ## Its part about the book in a browser and `make course`: after a change in book/
 $(PARTS:%=test-%): setup
-	@.ci/system-packages chromium chromium-driver postgresql
+	@.ci/system-packages chromium chromium-driver postgresql runc
 	@$(BIN)/python -m pytest -m "not gpu and $(@:test-%=%)" $(WORKERS) --durations=40
 
 coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)

@@ -17,6 +17,7 @@ from autograder.authoring.course import (
 )
 from autograder.cli.options import (
     FINDINGS,
+    container_option,
     json_option,
     note,
     out_option,
@@ -92,6 +93,7 @@ _trusting = click.option(
     show_default=True,
     help="Take over what was graded under the same conditions, or grade all of it again.",
 )
+@container_option
 @_trusting
 @click.option(
     "--replace",
@@ -113,6 +115,7 @@ def grade(
     name: str,
     submissions: Path | None,
     nbgrader_course: Path | None,
+    container: str | None,
     no_sandbox: bool,
     watch: bool,
     dry_run: bool,
@@ -146,7 +149,10 @@ def grade(
     chosen["out"], chosen["database"] = results_of(course, chosen["out"], chosen["database"])
     if submissions is None:
         raise click.UsageError("say where the notebooks are: --submissions")
-    settings = Settings(confinement=Confinement(trusted=no_sandbox), **chosen)
+    confinement = Confinement(container=container or "", trusted=no_sandbox)
+    settings = Settings(confinement=confinement, **chosen)
+    if container and no_sandbox:
+        raise click.UsageError("--container and --no-sandbox exclude each other")
     if watch and (dry_run or not settings.resume):
         raise click.UsageError("--watch grades what arrives: neither --dry-run nor --again fits")
     names = course.of_assignment(name)
@@ -247,6 +253,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
 @click.argument("student")
 @click.argument("item")
 @out_option
+@container_option
 @_trusting
 @json_option
 @click.pass_obj
@@ -257,6 +264,7 @@ def explain(
     student: str,
     item: str,
     out: Path,
+    container: str | None,
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
@@ -282,7 +290,10 @@ def explain(
         raise GraderError(f"no grade of {student!r} for {name} in {out}; there are: {known}")
     if not record.grade.sha256:
         raise GraderError(f"{student} handed in no readable file: {record.grade.reasons[-1]}")
-    with Grader(released, Confinement(trusted=no_sandbox, private=(out.resolve(),))) as grader:
+    confinement = Confinement(
+        container=container or "", trusted=no_sandbox, private=(out.resolve(),)
+    )
+    with Grader(released, confinement) as grader:
         kept = journal.submission(student, record.grade.sha256)
         verdict = grader.explain(kept, record.grade.seed, item)
     recorded = next((old for old in record.grade.verdicts if old.item == item), None)

@@ -11,6 +11,7 @@ from autograder.authoring.course import Course, find_course_with_checks
 from autograder.cli.options import (
     FINDINGS,
     NO_SANDBOX,
+    container_option,
     json_option,
     out_option,
     report_errors,
@@ -151,15 +152,18 @@ The tiers, best first; grading takes the best that holds and names it in every r
   B  where namespaces are forbidden, as in many containers: a user of its own for student code if
      you are root, else Landlock alone (Linux 6.12 or newer); with seccomp. Student code then has no
      sockets, so data loaders with processes of their own fail; and Python must be readable by all.
+Tier C, a container, is used only where --container asks for it, here and in `grade`.
 
 \b
-Example:
+Examples:
   autograder doctor && autograder grade ps1 --submissions downloads/ps1
+  autograder doctor --container runsc      is gVisor installed, and does it hold?
 """
 )
+@container_option
 @json_option
 @report_errors
-def doctor(as_json: bool) -> None:
+def doctor(container: str | None, as_json: bool) -> None:
     """Attack the sandbox, to see that it holds on this machine.
 
     Opens the sandbox as grading does and attacks it from inside: reads and writes files, opens
@@ -170,7 +174,7 @@ def doctor(as_json: bool) -> None:
     """
     from autograder.sandbox.doctor import plain_report, print_report, run_escape_attempts
 
-    report = run_escape_attempts()
+    report = run_escape_attempts(container or "")
     if as_json:
         click.echo(json.dumps(plain_report(report), indent=1))
     else:

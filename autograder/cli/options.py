@@ -12,6 +12,7 @@ from rich.text import Text
 
 from autograder.authoring.course import Course
 from autograder.records import GraderError, SandboxUnavailable
+from autograder.sandbox.container import RUNTIMES
 from autograder.untrusted import as_line
 
 ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4  # 2 is click's, for wrong usage
@@ -30,6 +31,14 @@ out_option = click.option(
     default=Path("_build/course"),
     show_default=True,
     help="Output folder; of a course for nbgrader, its own folder if nothing is said.",
+)
+
+container_option = click.option(
+    "--container",
+    type=click.Choice(list(RUNTIMES)),
+    default=None,
+    help="Run student code in a container of this runtime instead of the sandbox of this machine: "
+    "runsc (gVisor) has a kernel of its own; crun and runc are those of Podman and Docker.",
 )
 
 json_option = click.option(

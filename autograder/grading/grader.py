@@ -39,11 +39,13 @@ class Confinement:
 
     Attributes:
         limits: by default `Limits()` with the time that the course gives.
+        container: the OCI runtime that makes its container; empty for the sandbox of this machine.
         trusted: run it without a sandbox, with the grader's own rights.
         private: files and folders that it must not reach, the course and its references apart.
     """
 
     limits: Limits | None = None
+    container: str = ""
     trusted: bool = False
     private: tuple[Path, ...] = field(default=(), repr=False)  # no reason to grade again
 
@@ -105,6 +107,7 @@ class Grader:
                 *confinement.private,
             ),
             limits=confinement.limits or Limits(submission_seconds=released.policy.seconds),
+            container=confinement.container,
             allow_unsandboxed=confinement.trusted,
         )
 

@@ -1,7 +1,7 @@
 """The ways in which one submission is isolated from everything else, best first.
 
-    Namespaces      in bubblewrap, with process, mount and IPC namespaces of its own
-    PerSubmission   in a bubblewrap of its own, which ends with the submission
+    Namespaces      in bubblewrap or a container, with own process, mount and IPC namespaces
+    PerSubmission   in a bubblewrap or container of its own, which ends with the submission
     UserOrLandlock  without namespaces: another user where the grader is root, else Landlock alone
     Unsandboxed     not at all, for people who are trusted
 
@@ -73,9 +73,10 @@ def choose_isolation(settings: dict[str, Any], limits: Limits) -> Isolation:
         if not can_enter(isolation):
             raise OSError("this machine lets nobody become another user, or refuses Landlock")
         return isolation
-    namespaces = Namespaces(limits)
-    use_them = settings["tier"] == "A" and can_enter(namespaces)
-    return namespaces if use_them else PerSubmission(limits)
+    where = f"tier {settings['tier'][0]}: {settings['within']}"
+    namespaces = Namespaces(limits, where)
+    use_them = settings["tier"] != "A-fresh" and can_enter(namespaces)
+    return namespaces if use_them else PerSubmission(limits, where)
 
 
 class Unsandboxed:
@@ -103,18 +104,20 @@ class Unsandboxed:
 
 
 class PerSubmission:
-    """A bubblewrap for one submission; what leaves the session's process group ends with it."""
+    """A sandbox for one submission; what leaves the session's process group ends with it.
+
+    Args:
+        where: the tier, and what has made the sandbox, in words.
+    """
 
     reusable = False
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, where: str) -> None:
         self.limits = limits
-        self.description = (
-            f"tier A: bubblewrap, started afresh for each submission, {_second_layer()}"
-        )
+        self.description = f"{where}, started afresh for each submission, {_second_layer()}"
 
     def prepare(self) -> None:
-        """Do nothing: bubblewrap has made the namespaces."""
+        """Do nothing: the namespaces are there already."""
 
     def enter(self) -> None:
         """Set limits, then give up rights, files outside the writable folders, system calls."""
@@ -134,14 +137,14 @@ class PerSubmission:
 
 
 class Namespaces(PerSubmission):
-    """Namespaces within those of bubblewrap; all processes die with the session, process 1."""
+    """Namespaces within those of the sandbox; all processes die with the session, process 1."""
 
     reusable = True
 
-    def __init__(self, limits: Limits) -> None:
-        super().__init__(limits)
+    def __init__(self, limits: Limits, where: str) -> None:
+        super().__init__(limits, where)
         self.description = (
-            "tier A: bubblewrap, with own namespaces and an unprivileged user for each submission, "
+            f"{where}, with own namespaces and an unprivileged user for each submission, "
             f"{_second_layer()}"
         )
 
@@ -150,7 +153,7 @@ class Namespaces(PerSubmission):
         process_limits.enter_user_namespace()
 
     def enter(self) -> None:
-        """Mount an empty folder over every writable one, then do as in bubblewrap alone."""
+        """Mount an empty folder over every writable one, then do as without them."""
         process_limits.set_limits(self.limits)
         process_limits.mount_empty_folders(self.limits)
         _restrict(self.limits)
@@ -290,7 +293,7 @@ def _exceeded(inside: Collection[int], limits: Limits) -> int:
 
 
 def _restrict(limits: Limits) -> None:
-    """Give up rights, files and system calls inside bubblewrap, which has a network of its own."""
+    """Give up rights, files and system calls in a sandbox that has a network of its own."""
     process_limits.drop_capabilities()
     if landlock.version():
         landlock.enter(landlock.make_ruleset(["/"], [*WRITABLE, "/dev"], network=True))

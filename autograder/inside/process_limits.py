@@ -146,11 +146,16 @@ def set_limits(limits: Limits, others: int = 0) -> None:
         (resource.RLIMIT_NPROC, limits.processes + others),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
-        (resource.RLIMIT_MSGQUEUE, 0),
     ):
-        hard = resource.getrlimit(name)[1]
-        wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(name, (wanted, wanted))
+        _set_limit(name, value)
+    with contextlib.suppress(PermissionError):  # gVisor has none for message queues
+        _set_limit(resource.RLIMIT_MSGQUEUE, 0)
+
+
+def _set_limit(name: int, value: int) -> None:
+    hard = resource.getrlimit(name)[1]
+    wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(name, (wanted, wanted))
 
 
 def stop_later(seconds: float, wall_factor: float) -> None:

@@ -78,7 +78,7 @@ def plain_report(report: Report) -> dict[str, Any]:
     return {"ok": report.ok, **asdict(report)}
 
 
-def run_escape_attempts() -> Report:
+def run_escape_attempts(container: str = "") -> Report:
     """Start a sandbox, try to escape from it and report; raises nothing.
 
     Nothing is tried outside a sandbox, and nothing dangerous where something harmless got through.
@@ -86,7 +86,7 @@ def run_escape_attempts() -> Report:
     started = time.monotonic()
     os.environ[PLANTED_VARIABLE] = "nobody may read this"
     try:
-        with Sandbox(limits=_LIMITS) as sandbox, plant_files() as planted:
+        with Sandbox(limits=_LIMITS, container=container) as sandbox, plant_files() as planted:
             start_seconds = time.monotonic() - started
             attempts = _attack(sandbox, planted)
             isolation, refused = sandbox.isolation, sandbox.refused

@@ -29,9 +29,10 @@ from autograder.inside import framing, process_limits, wire
 from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, Run, SandboxUnavailable
-from autograder.sandbox import bubblewrap, escape_attempts
+from autograder.sandbox import bubblewrap, escape_attempts, mounts
 from autograder.sandbox.bait import Bait
 from autograder.sandbox.cgroup import ControlGroup, make_control_group
+from autograder.sandbox.container import RUNTIMES, Container
 from autograder.sandbox.session import Progress, ServerDiedError, Session
 from autograder.sandbox.temporary import temporary_folder
 
@@ -43,10 +44,11 @@ LIBRARIES = ("torch", "torch.optim", "torch.utils.data", "matplotlib.pyplot", "t
 TIERS = {
     "A": "namespaces by bubblewrap",
     "A-fresh": "the same, started afresh for each submission: only when asked for, it is slow",
+    "C": "a container, by the OCI runtime that was asked for",
     "B": "a user of its own (as root) or Landlock (else), with seccomp, without namespaces",
 }
 FORCE_TIER = "AUTOGRADER_TIER"
-"""Environment variable that allows one tier only, for tests."""
+"""Environment variable that allows one tier only, or one runtime of containers, for tests."""
 # Users that systemd gives to services for a while, and so nobody else's.
 _USERS = range(61184, 65520)
 _START_SECONDS = 120.0
@@ -69,6 +71,8 @@ class Sandbox:
             what its checks load, the output, the submissions, the gradebook.
         libraries: those of `LIBRARIES` to load beforehand. Others can be imported, too, but then
             each submission spends the time; and each one here makes every fork a little slower.
+        container: an OCI runtime of `container.RUNTIMES`, in whose container and nowhere else
+            student code shall run; empty for the best of the other tiers.
         allow_unsandboxed: run with this user's own rights. For trusted code only.
 
     Attributes:
@@ -86,11 +90,13 @@ class Sandbox:
         libraries: Sequence[str] = LIBRARIES,
         private: Sequence[Path] = (),
         limits: Limits = Limits(),  # noqa: B008  (frozen)
+        container: str = "",
         allow_unsandboxed: bool = False,
     ) -> None:
         self.private = tuple(private)
         self.libraries = tuple(libraries)
         self.limits = limits
+        self.container = container
         self.unsandboxed = allow_unsandboxed
         self._description = ""
         self.refused: dict[str, str] = {}
@@ -99,6 +105,7 @@ class Sandbox:
         self._folder: Path | None = None
         self._closing = contextlib.ExitStack()
         self._bait: Bait | None = None
+        self._container: Container | None = None
         self._group: ControlGroup | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -114,7 +121,6 @@ class Sandbox:
             if self.unsandboxed:
                 self._start()
             else:
-                self._group = make_control_group(self.limits)
                 self._choose_tier()
                 if self._group is not None and not self._group.cpu_seconds():
                     self._leave_group()  # a kernel that lets nobody in
@@ -193,7 +199,7 @@ class Sandbox:
 
     @property
     def _in_namespaces(self) -> bool:
-        return self._tier.startswith("A")
+        return self._tier.startswith(("A", "C"))
 
     def _cpu_seconds(self) -> float:
         """CPU time of every process in the sandbox; of student code alone where a group counts."""
@@ -207,14 +213,22 @@ class Sandbox:
     def _choose_tier(self) -> None:
         """Start in the best tier that this machine offers and no escape attempt breaks."""
         forced = os.environ.get(FORCE_TIER)
-        if forced is not None and forced not in TIERS:
-            raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {list(TIERS)}")
+        known = [*TIERS, *RUNTIMES]
+        if forced is not None and forced not in known:
+            raise GraderError(f"{FORCE_TIER} is {forced!r}; it must be one of {known}")
         if os.geteuid() == 0:
             self._user = _unused_user()
-        names = bubblewrap.visible_names(self.private)
-        for tier in [forced] if forced else ["A", "B"]:
+        names = mounts.visible_names(self.private)
+        container = self.container or (forced if forced in RUNTIMES else "")
+        tiers = ["C"] if container else [forced] if forced else ["A", "B"]
+        for tier in tiers:
             self._tier = tier
             try:
+                if container:
+                    assert self._folder is not None
+                    self._container = Container(container, self._folder)
+                if self._container is None or self._container.has_this_kernel:
+                    self._group = make_control_group(self.limits)
                 self._start()
                 through = escape_attempts.prove(self.run, names)
             except SandboxUnavailable as error:
@@ -222,10 +236,12 @@ class Sandbox:
             if not through:
                 return
             self._stop()
+            self._leave_group()
             self.refused[tier] = through
         reasons = "; ".join(f"tier {tier}: {why}" for tier, why in self.refused.items())
         raise SandboxUnavailable(
-            f"student code cannot be isolated on this machine: {reasons}. {bubblewrap.INSTALL}"
+            f"student code cannot be isolated on this machine: {reasons}. "
+            + ("Or grade without --container." if container else bubblewrap.INSTALL)
         )
 
     @contextlib.contextmanager
@@ -290,18 +306,20 @@ class Sandbox:
         fd = theirs.fileno()
         assert self._bait is not None
         self._bait.lay()
-        if self._in_namespaces:
+        if self._container is not None:
+            command = self._container.command(self.limits, self.private)
+        elif self._in_namespaces:
             command = bubblewrap.bubblewrap_command(folder, self.limits, fd, self.private)
         else:
-            command = bubblewrap.plain_command(folder, fd)
+            command = mounts.plain_command(folder, fd)
         with theirs, tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=fd if self._container is not None else subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
-                pass_fds=[fd],
-                env=bubblewrap.environment() | ({} if self._in_namespaces else _homes(folder)),
+                pass_fds=[fd] if self._container is None else [],
+                env=mounts.environment() | ({} if self._in_namespaces else _homes(folder)),
                 cwd=folder if self.unsandboxed else "/",
                 start_new_session=True,
             )
@@ -316,6 +334,7 @@ class Sandbox:
         """Return what the server must know; in tier A no path of this machine."""
         settings = {
             "tier": self._tier,
+            "within": self._container.description if self._container else "bubblewrap",
             "limits": dataclasses.asdict(self.limits),
             "become": self._user.uid if self._user is not None else None,
             "libraries": list(self.libraries),
@@ -324,7 +343,7 @@ class Sandbox:
             # Another user may not reach the folder of this Python: what is loaded can be imported.
             settings["libraries"] = list(LIBRARIES)
             assert self._bait is not None
-            readable = bubblewrap.readable_paths(self.private)
+            readable = mounts.readable_paths(self.private)
             settings["readable"] = [*readable, str(self._bait.path)]
             settings["work"] = str(folder / "work")
         return settings
@@ -357,6 +376,8 @@ class Sandbox:
                 # for that word for ever. Both are still in the group that was made for them.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
+            if self._container is not None:
+                self._container.delete()
             self._process.kill()
             self._process.wait()
             self._process = None

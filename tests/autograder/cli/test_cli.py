@@ -139,11 +139,11 @@ def test_export_speaks_json_in_every_format(run, graded, tmp_path):
 
 def test_doctor_speaks_json(run, monkeypatch):
     found = doctor.Report("tier A", (doctor.Outcome("files", "read files", True),))
-    monkeypatch.setattr(doctor, "run_escape_attempts", lambda: found)
+    monkeypatch.setattr(doctor, "run_escape_attempts", lambda container: found)
     plain = json.loads(run("doctor", "--json").stdout)
     assert (plain["ok"], plain["attempts"][0]["description"]) == (True, "read files")
     monkeypatch.setattr(
-        doctor, "run_escape_attempts", lambda: doctor.Report("none", (), "install it")
+        doctor, "run_escape_attempts", lambda container: doctor.Report("none", (), "install it")
     )
     assert not json.loads(run("doctor", "--json", expect=NO_SANDBOX).stdout)["ok"]
 
@@ -275,6 +275,15 @@ def test_grade_refuses_where_nothing_isolates(run, hand_in, toys, tmp_path, monk
         "grade", "toy", "--submissions", folder, "--out", tmp_path / "out", expect=NO_SANDBOX
     )
     assert "apt-get install bubblewrap" in result.stderr
+
+
+def test_container_is_handed_to_the_sandbox_and_excludes_none(run, hand_in, toys, tmp_path):
+    folder, out = hand_in("ada", double=toys.double), tmp_path / "out"
+    chosen = ("grade", "toy", "--submissions", folder, "--out", out, "--container", "runsc")
+    if shutil.which("runsc") is None:
+        assert "tier C: runsc is not installed" in run(*chosen, expect=NO_SANDBOX).stderr
+    result = run(*chosen, "--no-sandbox", expect=2)
+    assert "--container and --no-sandbox exclude each other" in result.stderr
 
 
 def test_explain_shows_what_the_student_may_not_see(run, graded):

@@ -308,7 +308,7 @@ def test_where_namespaces_are_forbidden_bubblewrap_serves_one_submission():
     def choose():
         process_limits.drop_capabilities()
         seccomp.deny(seccomp.UNNEEDED)
-        chosen = isolation.choose_isolation({"tier": "A"}, Limits())
+        chosen = isolation.choose_isolation({"tier": "A", "within": "bubblewrap"}, Limits())
         return f"{type(chosen).__name__} {chosen.reusable} {chosen.description}"
 
     chosen = in_child(choose)

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, SandboxUnavailable
-from autograder.sandbox import bubblewrap
+from autograder.sandbox import bubblewrap, mounts
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def mounted(monkeypatch, tmp_path):
     (tmp_path / "usr/packages/single.py").touch()
     (tmp_path / "lib").symlink_to(tmp_path / "usr")
     libraries = [tmp_path / "usr", tmp_path / "lib"]
-    monkeypatch.setattr(bubblewrap, "_libraries", lambda: libraries)
-    monkeypatch.setattr(bubblewrap, "_package_folders", lambda: (tmp_path / "usr/packages",))
+    monkeypatch.setattr(mounts, "_libraries", lambda: libraries)
+    monkeypatch.setattr(mounts, "_package_folders", lambda: (tmp_path / "usr/packages",))
     return tmp_path
 
 
@@ -61,7 +61,7 @@ def test_what_is_private_is_hidden_wherever_it_is_mounted(mounted, no_cache):
 
 
 def test_readable_paths_leave_out_what_is_private(mounted):
-    paths = bubblewrap.readable_paths([mounted / "usr/course", mounted / "lib/packages/reference"])
+    paths = mounts.readable_paths([mounted / "usr/course", mounted / "lib/packages/reference"])
     assert set(paths) == {f"{mounted}/usr/packages/{name}" for name in ("numpy", "single.py")}
 
 
@@ -81,11 +81,11 @@ def test_what_cannot_be_hidden_is_refused(mounted, no_cache, place, reason):
     with pytest.raises(GraderError, match=reason):
         bubblewrap.bubblewrap_command(mounted, Limits(), 3, [mounted / place])
     with pytest.raises(GraderError, match=reason):
-        bubblewrap.readable_paths([mounted / place])
+        mounts.readable_paths([mounted / place])
 
 
 def test_folder_that_holds_mounted_ones_is_private_but_for_them(mounted):
     (mounted / "class").mkdir()
-    names = bubblewrap.visible_names([mounted])
+    names = mounts.visible_names([mounted])
     assert f"{mounted}/class" in names
     assert not {str(mounted), f"{mounted}/usr", f"{mounted}/lib"} & set(names)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.records import GraderError, SandboxUnavailable
-from autograder.sandbox import bubblewrap, escape_attempts
+from autograder.sandbox import bubblewrap, escape_attempts, mounts
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
@@ -38,15 +38,17 @@ LOOK = (
 )
 WHICH_TIER = f"""
 from pathlib import Path
-from autograder.sandbox import bubblewrap
+from autograder.sandbox import mounts
 from autograder.sandbox.sandbox import Sandbox
-start = bubblewrap._start
-bubblewrap._start = lambda *given: start(*given).replace("from ", {LOOK!r} + "from ", 1)
-shared, libraries = Path.cwd() / "shared", list(bubblewrap._libraries())
+command = mounts._command
+mounts._command = lambda *given: [
+    part.replace("from ", {LOOK!r} + "from ", 1) for part in command(*given)
+]
+shared, libraries = Path.cwd() / "shared", list(mounts._libraries())
 for name in ("open.txt", "course/checks.py"):
     (shared / name).parent.mkdir(parents=True, exist_ok=True)
     (shared / name).write_text("answer = 42")
-bubblewrap._libraries = lambda: [*libraries, shared]
+mounts._libraries = lambda: [*libraries, shared]
 read = "print(open(shared + '/open.txt').read())\\nopen(shared + '/course/checks.py')"
 with Sandbox(private=[shared / "course"]) as sandbox:
     print(sandbox.isolation)
@@ -61,9 +63,12 @@ with Sandbox(private=[shared / "course"]) as sandbox:
 
 
 def test_server_is_given_the_folder_inside_and_nothing_else_of_ours(monkeypatch):
-    start = bubblewrap._start
-    looking = lambda *given: start(*given).replace("from ", f"{LOOK}from ", 1)  # noqa: E731
-    monkeypatch.setattr(bubblewrap, "_start", looking)
+    command = mounts._command
+
+    def looking(*given):
+        return [part.replace("from ", f"{LOOK}from ", 1) for part in command(*given)]
+
+    monkeypatch.setattr(mounts, "_command", looking)
     monkeypatch.setenv(FORCE_TIER, "A")
     with Sandbox(libraries=()) as sandbox:
         assert sandbox.run(["print(6 * 7)"], []).cells[0].output == "42\n"
@@ -83,7 +88,7 @@ for name in {names}:
 @pytest.fixture
 def shared(monkeypatch):
     """A folder that student code may read, with a course and a package of references in it."""
-    folders, libraries = bubblewrap._package_folders(), list(bubblewrap._libraries())
+    folders, libraries = mounts._package_folders(), list(mounts._libraries())
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:  # inside, /tmp is another folder
         folder = Path(place)
         folder.chmod(0o755)
@@ -91,8 +96,8 @@ def shared(monkeypatch):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("answer = 42")
         packages = (*folders, folder / "packages")
-        monkeypatch.setattr(bubblewrap, "_libraries", lambda: [*libraries, folder])
-        monkeypatch.setattr(bubblewrap, "_package_folders", lambda: packages)
+        monkeypatch.setattr(mounts, "_libraries", lambda: [*libraries, folder])
+        monkeypatch.setattr(mounts, "_package_folders", lambda: packages)
         monkeypatch.setenv(FORCE_TIER, "A")
         yield folder
 
@@ -108,7 +113,7 @@ def test_what_is_private_is_hidden_within_folders_that_student_code_may_read(sha
 
 
 def test_run_refuses_to_start_where_what_is_private_could_be_read(shared, monkeypatch):
-    monkeypatch.setattr(bubblewrap, "_visible_private", lambda binds, private: iter(()))
+    monkeypatch.setattr(mounts, "visible_private", lambda binds, private: iter(()))
     with (
         pytest.raises(SandboxUnavailable, match="student code can read the course, the output"),
         Sandbox(libraries=(), private=[shared / "course"]),
@@ -144,8 +149,8 @@ def test_grader_that_is_process_1_works_and_leaves_no_zombies(tier):
 
 # ------------------------------------------------------------------ which tier
 def test_unknown_tier_is_refused(monkeypatch):
-    monkeypatch.setenv(FORCE_TIER, "C")
-    with pytest.raises(GraderError, match="AUTOGRADER_TIER is 'C'; it must be one of"), Sandbox():
+    monkeypatch.setenv(FORCE_TIER, "D")
+    with pytest.raises(GraderError, match="AUTOGRADER_TIER is 'D'; it must be one of"), Sandbox():
         pass
 
 

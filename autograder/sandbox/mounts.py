@@ -1,0 +1,187 @@
+"""What student code sees of this machine: the folders that are mounted, and what is hidden in them.
+
+Inside are /usr and the libraries, the Python that runs the grader with its packages, the folder
+`autograder/inside`; all read-only. Outside stay the project, the home folder, the environment, the
+network, other processes and every other file of the machine. What is private is hidden even where
+it lies within a folder that is mounted, as a course below /usr or an installed reference does.
+"""
+
+import os
+import site
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from autograder.inside.process_limits import HOME, WRITABLE
+from autograder.records import GraderError
+from autograder.sandbox import bait
+
+_GRADER_INSIDE = "/run/inside"
+_PACKAGES_INSIDE = "/opt/packages"
+_WORKER = Path(__file__).parents[1] / "inside"
+_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
+_ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", _GRADER_INSIDE)
+_PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
+_GROUP = "student:x:1000:\n"
+
+
+def environment() -> dict[str, str]:
+    """Return every environment variable that exists inside."""
+    return {
+        "PATH": f"{Path(_python()).parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": HOME,
+        "USER": "student",
+        "LOGNAME": "student",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",  # the same notebook prints the same set twice
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def plain_command(folder: Path, control_fd: int) -> list[str]:
+    """Return the command that starts the server without bubblewrap.
+
+    Args:
+        folder: the sandbox's own; a package `autograder` that holds `inside` alone is added to it.
+    """
+    package = folder / "grader" / "autograder"
+    if not package.exists():
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()  # or an installed grader would come first
+        (package / "inside").symlink_to(_WORKER)
+    packages = [str(folder) for folder in _package_folders()]
+    return _command(str(package.parent), packages, control_fd)
+
+
+def readable_paths(private: Sequence[Path] = ()) -> list[str]:
+    """List what may be read without bubblewrap: libraries and Python, less what is private.
+
+    Raises:
+        GraderError: if something private cannot be hidden.
+    """
+    readable = [*_libraries(), *_package_folders()]
+    hidden = {path for _, path in visible_private(((each, "") for each in readable), private)}
+    return [str(path) for each in readable for path in _without(each.resolve(), hidden)]
+
+
+def visible_names(private: Sequence[Path]) -> list[str]:
+    """List the paths by which student code could reach what is private, if it were not hidden."""
+    binds = [(path, str(path)) for path in _libraries()]
+    binds += [(path, f"{_PACKAGES_INSIDE}/{i}") for i, path in enumerate(_package_folders())]
+    made = {Path(target) for _, target in binds} | {Path(path) for path in _ALSO_INSIDE}
+    names = {target for target, _ in visible_private(binds, private)}
+    for path in (*private, *_installed_copies()):
+        names.update(map(str, _without(path.absolute(), made)))
+    return sorted(names)
+
+
+def _without(path: Path, hidden: Collection[Path]) -> Iterator[Path]:
+    """Cover a folder by as few paths as will do without any hidden one."""
+    if path in hidden:
+        return
+    if not any(each.is_relative_to(path) for each in hidden):
+        yield path
+        return
+    for entry in path.iterdir():
+        yield from _without(entry, hidden)
+
+
+def visible_private(
+    binds: Iterable[tuple[Path, str]], private: Iterable[Path]
+) -> Iterator[tuple[str, Path]]:
+    """Find what is private within mounted folders: where it is visible inside, and what it is.
+
+    Raises:
+        GraderError: if it cannot be hidden.
+    """
+    paths = {path.resolve() for path in (*private, *_installed_copies())}
+    for source, target in binds:
+        folder = source.resolve()
+        # Within this folder only: site-packages may lie below a private folder, and hold private
+        # packages that hiding that folder does not hide here.
+        within = {path for path in paths if path.is_relative_to(folder)}
+        for path in sorted(path for path in within if within.isdisjoint(path.parents)):
+            if path == folder:
+                raise GraderError(
+                    f"{path} must be hidden from student code and holds what student code needs to "
+                    "run: choose another folder"
+                )
+            if not path.exists():
+                raise GraderError(
+                    f"{path} must be hidden from student code, which may read {folder}, and does "
+                    "not exist yet: create it first, or choose a place elsewhere"
+                )
+            yield os.path.join(target, path.relative_to(folder)), path
+
+
+def command_inside(control_fd: int) -> list[str]:
+    """Return the command that starts the server where these folders are mounted."""
+    packages = [f"{_PACKAGES_INSIDE}/{index}" for index in range(len(_package_folders()))]
+    return _command(_GRADER_INSIDE, packages, control_fd)
+
+
+def _command(grader: str, packages: Sequence[str], control_fd: int) -> list[str]:
+    """Return the server's command: it sees the packages that the grader sees, and no others."""
+    start = (
+        "import sys; "
+        "sys.path[:] = [x for x in sys.path if not x.endswith(('site-packages', 'dist-packages'))]"
+        f" + {list(packages)!r}; sys.path.insert(0, {grader!r}); "
+        f"from autograder.inside.worker import serve; serve({control_fd})"
+    )
+    return [_python(), "-P", "-s", "-c", start]
+
+
+def _python() -> str:
+    """Return the interpreter itself: a virtual environment's link to it is not mounted."""
+    return os.path.realpath(sys.executable)
+
+
+@cache
+def _package_folders() -> tuple[Path, ...]:
+    """Folders of installed packages that this interpreter uses, in its order."""
+    candidates = {*site.getsitepackages(), site.getusersitepackages()}
+    return tuple(Path(folder) for folder in sys.path if folder in candidates)
+
+
+def read_only(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Name what is visible inside, and where."""
+    etc = folder / "etc"
+    etc.mkdir(exist_ok=True)
+    for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("empty", "")):
+        (etc / name).write_text(text)
+        (etc / name).chmod(0o644)
+    for path in _libraries():
+        yield path, str(path)
+    yield etc / "passwd", "/etc/passwd"
+    yield etc / "group", "/etc/group"
+    for place in bait.PLACES:
+        yield folder / bait.NAME, place
+    for index, packages in enumerate(_package_folders()):
+        yield packages, f"{_PACKAGES_INSIDE}/{index}"
+    yield _WORKER, f"{_GRADER_INSIDE}/autograder/inside"
+
+
+def _libraries() -> Iterator[Path]:
+    """Name the folders of programs and libraries, and the interpreter's own."""
+    system = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+    for path in map(Path, (*system, *(f"/etc/{name}" for name in _ETC))):
+        if path.exists():
+            yield path
+    if not Path(sys.base_prefix).is_relative_to("/usr"):
+        yield Path(sys.base_prefix)
+
+
+def _installed_copies() -> Iterator[Path]:
+    """Name installed copies of the grader and of assignments: they are always private."""
+    for packages in _package_folders():
+        for name in ("autograder", "assignments"):
+            if (packages / name).is_dir():
+                yield packages / name

@@ -1,8 +1,8 @@
 """The open challenge of problem set 8: what 64 labels are worth beside a frozen model.
 
 An answer is given what the course's GPT makes of reviews: vectors, since the model itself does not
-enter the sandbox. They are turned in every class by another random rotation, which leaves angles
-and distances as they are; so what was learned elsewhere, from more labels, does not fit.
+enter the sandbox. In every class they go through other random linear maps. A rotation would not do:
+it keeps a vector's length, and there are so few reviews that its length says which one it is.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,19 @@ def draw_reviews(seed: int) -> tuple[Inputs, NDArray[np.int64]]:
     labels = np.array([review.label for review in reviews])
     chance = np.random.default_rng(seed)
     for layer in range(found.shape[1]):
-        rotation, _ = np.linalg.qr(chance.normal(size=(found.shape[-1],) * 2))
-        found[:, layer] = found[:, layer] @ rotation.astype(np.float32)
+        found[:, layer] = found[:, layer] @ draw_map(chance, found.shape[-1])
     inputs = {
         "vectors": found[:N_LABELS],
         "labels": labels[:N_LABELS],
         "unseen": found[N_LABELS:],
     }
     return inputs, labels[N_LABELS:]
+
+
+def draw_map(chance: np.random.Generator, width: int) -> NDArray[np.float32]:
+    """Draw a linear map that turns, stretches each axis by its own factor, and turns again."""
+    first, last = (np.linalg.qr(chance.normal(size=(width, width)))[0] for _ in range(2))
+    return (first * np.exp(0.5 * chance.normal(size=width)) @ last).astype(np.float32)
 
 
 def vectors_of(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1135,7 +1135,7 @@ for prompt, *_ in draw_dialogues(3, seed=8):
 #
 # The number to beat is that of a linear head on the last block's vectors: 55 to 65 %, by which reviews are labelled. Everything is allowed: another layer or several, a penalty chosen by cross-validation, directions in which the vectors vary most, a mean of many heads, the unlabelled reviews as text without labels. Fine-tuning the model itself, in your study above, gets further with as many labels; how much of that can be had without touching it?
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `judge_reviews` on reviews that nobody has seen, and only afterwards looks up their labels, in a place that your code does not reach. Before that, the vectors of each layer are turned by a rotation that is the same for your class and for nobody else: so bring ideas, and no weights from home. It must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `judge_reviews` on reviews that nobody has seen, and only afterwards looks up their labels, in a place that your code does not reach. Before that, the vectors of each layer go through a linear map that is the same for your class and for nobody else, as below: so bring ideas, and no weights from home. It must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""
@@ -1180,7 +1180,16 @@ def means_by_layer(texts):
         with torch.no_grad():
             gpt.model.encode(torch.tensor([[tokenizer.eos_id, *tokenizer.encode(text)]]), trace=trace)
         found.append(torch.stack([states[0].mean(dim=0) for states in trace.hidden_states]))
-    return torch.stack(found).numpy()
+    return torch.stack(found)
+
+
+def mapped(means, dice):
+    # Each layer is turned, stretched along every axis by another factor, and turned again.
+    D, layers = means.shape[-1], []
+    for layer in means.unbind(dim=1):
+        first, last = (torch.linalg.qr(torch.randn(D, D, generator=dice))[0] for _ in range(2))
+        layers.append(layer @ (first * (0.5 * torch.randn(D, generator=dice)).exp()) @ last)
+    return torch.stack(layers, dim=1).numpy()
 
 
 if TAKE_PART:
@@ -1189,6 +1198,7 @@ if TAKE_PART:
         drawn = reviews.sample(564, seed=seed)
         right = torch.tensor([review.label for review in drawn])
         means = means_by_layer([review.text for review in drawn])
+        means = mapped(means, torch.Generator().manual_seed(seed))
         start = time.process_time()
         mine = torch.as_tensor(judge_reviews(means[:64], right[:64].numpy(), means[64:]))
         slow = time.process_time() - start > CPU_SECONDS

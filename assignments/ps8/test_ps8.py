@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -9,8 +10,10 @@ from torch.nn import functional as F
 
 from course_pkg.models.adaptation import LoRALinear
 from course_pkg.text.batches.formatting import TaskFormat
+from course_pkg.text.stories.tasks import Reviews
 from tests.assignments.notebooks import arguments, parts_lost, run_whole
 
+from .challenge import draw_reviews, vectors_of
 from .class_scores import class_scores, draw_padding, drawing
 from .dpo_loss import dpo_loss, draw_extremes, draw_ties
 from .dpo_loss import draw_values as draw_margins
@@ -177,6 +180,22 @@ def test_margins_are_exactly_0_where_they_are_to_be():
 
 
 # -- the notebook ----------------------------------------------------------------------------------
+
+
+def test_table_of_all_reviews_made_at_home_says_nothing_about_the_challenge():
+    labels = {review.text: review.label for p, review in Reviews(noise=0).outcomes() if p > 0}
+    texts, right = list(labels), np.array(list(labels.values()))
+    known = np.linalg.norm(vectors_of(texts), axis=2)
+
+    def share_found(vectors, labels):
+        lengths = np.linalg.norm(vectors, axis=2)
+        nearest = [int(((row - known) ** 2).sum(axis=1).argmin()) for row in lengths]
+        return np.mean(right[nearest] == labels)
+
+    assert len(texts) == 1536  # few enough for a cell
+    assert share_found(vectors_of(texts[::3]), right[::3]) == 1.0  # unmapped, or only turned
+    inputs, withheld = draw_reviews(1)
+    assert share_found(inputs["unseen"], withheld) < 0.58
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,22 @@ def draw_long(rng: Generator) -> list[Case]:
 # -- probes ----------------------------------------------------------------------------------------
 
 
+def call_after_training(implementation, inputs):
+    """Return the result for weights that have changed, in place, since a call before."""
+    import torch
+
+    x, weights = inputs["arguments"]
+    trained = {name: weight.clone() for name, weight in weights.items()}
+    with torch.no_grad():
+        for weight in weights.values():
+            weight.neg_()
+    implementation(x.clone(), dict(weights))
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(trained[name])
+    return implementation(x, weights)
+
+
 def change_one_position(implementation, inputs):
     """Return whether one position's change leaves the others as they were, and changes its own."""
     import torch
@@ -164,7 +180,7 @@ PARTS = (
         "values",
         "The result is contract (silu(expand x) · gate x), for every vector.",
         draw_positions,
-        call,
+        call_after_training,
         6,
     ),
     near_part(

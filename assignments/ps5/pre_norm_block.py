@@ -37,6 +37,7 @@ def _case(
         "none": None,
         "causal": torch.ones(n, n, dtype=torch.bool).tril().expand(batch_size, n, n).clone(),
         "padded": (torch.arange(n) < n - 1).expand(batch_size, n, n).clone(),
+        "open": torch.ones(batch_size, n, n, dtype=torch.bool),
     }
     first = normal(rng, dtype, 2, width) + 2
     inputs: Inputs = {
@@ -50,6 +51,7 @@ def _case(
     }
     norms = "" if shares_norm else ", two norms"
     words = {"none": "no mask", "causal": "a causal mask", "padded": "the last position hidden"}
+    words["open"] = "a mask that hides nothing"
     return Case(f"x of shape {shape_text(shape)}, {words[mask]}{norms}, {dtype}", inputs)
 
 
@@ -80,6 +82,11 @@ def draw_masked(rng: Generator) -> list[Case]:
         _case(rng, (2, 4, 3), "padded"),
         _case(rng, (2, 3, 2), "padded", "float32"),
     ]
+
+
+def draw_for_calls(rng: Generator) -> list[Case]:
+    """Masks, of which one hides nothing: it is handed on all the same."""
+    return [*draw_masked(rng), _case(rng, (1, 3, 2), "open")]
 
 
 def draw_ordinary(rng: Generator) -> list[Case]:
@@ -122,6 +129,8 @@ def run_block(implementation, inputs):
 
 def list_calls(implementation, inputs):
     """Return which functions are called, in order, and whether attention is given the mask."""
+    import contextlib
+
     calls = []
     given = []
 
@@ -134,12 +143,16 @@ def list_calls(implementation, inputs):
     def named(name):
         def function(x):
             calls.append(name)
-            return x + 1
+            return x.tanh()  # its gradient needs what it has computed
 
         return function
 
     functions = [attention, *(named(name) for name in ("feed_forward", "norm_1", "norm_2"))]
-    implementation(inputs["x"], inputs["mask"], *functions)
+    x = inputs["x"].clone().requires_grad_() * 1  # no leaf: who writes into it loses another part
+    result = implementation(x, inputs["mask"], *functions)
+    if getattr(result, "requires_grad", False):
+        with contextlib.suppress(RuntimeError):  # a broken graph is the business of other parts
+            result.sum().backward()  # what is computed again for the gradient is called twice
     return calls, given
 
 
@@ -346,7 +359,7 @@ PARTS = (
     near_part(
         "calls",
         "Each function is called once, in the right order, and attention is given the mask.",
-        draw_masked,
+        draw_for_calls,
         list_calls,
         1,
         _same,

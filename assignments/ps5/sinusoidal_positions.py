@@ -81,7 +81,7 @@ def sinusoidal_positions(positions: Tensor, d_model: int) -> Tensor:
 
 # An angle of float32 is right up to some rounding of the position itself.
 _early = judge_by(rtol=0, atol=5e-5)
-_late = judge_by(rtol=0, atol=1e-2)
+_late = judge_by(rtol=0, atol=5e-3)
 
 PARTS = (
     near_part(

@@ -102,6 +102,9 @@ def draw_torn(rng: Generator) -> list[Case]:
             logits[b, max(length - 1, 0) :] = (math.nan, math.inf, -math.inf)[(b + number) % 3]
         label = f"{case.label}, where it does not count nan and inf"
         cases.append(Case(label, case.inputs))
+    both = _case(rng, [5, 2], 5, 4, what=", -inf and inf side by side in the padding", padding=0)
+    both.inputs["arguments"][0][1, 1:] = torch.tensor([-math.inf, math.inf, 0, math.inf])
+    cases.append(both)
     logits, ids, lengths = _case(rng, [1, 0], 3, 4).inputs["arguments"]
     logits = torch.full_like(logits, math.nan)
     nothing = "lengths [1, 0] of 3, nothing to predict, all logits nan"

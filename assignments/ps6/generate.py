@@ -141,7 +141,11 @@ def draw_caches(rng: Generator) -> list[Case]:
     """Caches of other kinds."""
     return [
         Case(f"{case.label}, {what}", {**case.inputs, "cache": kind})
-        for kind, what in [("none", "a cache of None"), ("kept", "a cache that keeps what is read")]
+        for kind, what in [
+            ("none", "a cache of None"),
+            ("kept", "a cache that keeps what is read"),
+            ("empty", "an empty tuple as the cache"),
+        ]
         for case in (draw_texts(rng)[2], draw_ends(rng)[1])
     ]
 
@@ -240,7 +244,7 @@ def write_long(implementation, inputs):
 
 
 def write_with_odd_caches(implementation, inputs):
-    """Return the texts of a model whose cache is None, or holds the very tensors that it got."""
+    """Return the texts of a model whose cache is None or empty, or holds what it got."""
     import torch
 
     table, own = inputs["table"], []
@@ -249,8 +253,10 @@ def write_with_odd_caches(implementation, inputs):
         if inputs["cache"] == "kept":
             seen = kept = [*(cache or ()), ids]
         else:  # the model remembers by itself, and a whole text that comes again is read again
+            if inputs["cache"] == "empty" and own and cache != ():
+                raise RuntimeError("a cache that was not returned")
             own.append(ids.clone())
-            seen, kept = own, None
+            seen, kept = own, () if inputs["cache"] == "empty" else None
         states, rows = [0] * len(ids), []
         for n in torch.cat(seen, dim=1).unbind(dim=1):
             states = [

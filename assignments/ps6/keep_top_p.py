@@ -63,11 +63,14 @@ def draw_ties(rng: Generator) -> list[Case]:
     long = torch.tensor([0.0625, 0.125, 0.0625, 0.125, 0.25, 0.0625, 0.25, 0.0625])
     cases = [_case(rows, p, ", with equals") for p in (0.5, 0.8, 0.3)]
     many = torch.full((64,), 1 / 64, dtype=torch.float64)
+    near = torch.tensor([0.25 - 1e-9, 0.25 + 1e-9, 0.5], dtype=torch.float64)
     return [
         *cases,
         *(_case(long, p, ", with equals") for p in (0.2, 0.6, 0.8)),
         _case(many, 40 / 64, ", all equal"),
         _case(torch.tensor([[0.5, 0.5], [0.25, 0.75]]), 0.5, ", with equals"),
+        _case(torch.full((512,), 1 / 512), 0.5, ", all equal"),
+        _case(near, 0.6, ", two of them nearly equal"),
     ]
 
 

@@ -98,6 +98,7 @@ def draw_hard_ids(rng: Generator) -> list[Case]:
             [99, *[8, 9] * 500, 98],
             [99, 98],
         ),
+        _case(rng, ".C.", "..A..B", sentinels=mixed, what=", the targets lack the sentinel 0"),
     ]
 
 

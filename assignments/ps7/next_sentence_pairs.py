@@ -86,6 +86,7 @@ def draw_borders(rng: Generator) -> list[Case]:
     twins.append([[word], [word]])
     draws = _draws(rng, "noono", [(0.0625, 0.5625), (0.9375, 0.0625)])
     empty = [[[word]], [[word + 1, 2]]]
+    six = [[[1], [2]], [[3]], [[4]], [[5]], [[6], [7], [8], [9], [10]], [[11]]]
     around = [[[word], [word + 1]], [[word + 2], [word + 3]], [[word], [word + 1]]]
     return [
         case("coins of 0.5 and 0", documents, half),
@@ -94,6 +95,9 @@ def draw_borders(rng: Generator) -> list[Case]:
         case("a document before and behind its twin", around, _draws(rng, "ooo", [(0.0, 0.0)])),
         case("numbers just below a border", documents, near[:5]),
         case("no sentence has a successor", empty, []),
+        case(
+            "products that rounding makes whole", six, [(0.75, 0.6, 0.6), *[(0.25, 0.5, 0.5)] * 4]
+        ),
     ]
 
 

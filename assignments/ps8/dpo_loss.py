@@ -74,6 +74,7 @@ def draw_ties(rng: Generator) -> list[Case]:
         _case(rng, [0.0], 0.5),
         _case(rng, [0.0, 0.0, 0.0], 0.1, "float32"),
         _case(rng, [1.0, 0.0, -1.0, 0.0], 1.0),
+        _case(rng, [0.0, 0.0], 1e-9),
     ]
 
 

@@ -67,6 +67,7 @@ def draw_edges(rng: Generator) -> list[Case]:
         _case(rng, ["p", "p", "p"]),
         _case(rng, ["pr", "pe", "pp"]),
         _case(rng, ["prrr-", "ppre-"], ids=(2**31 + 1, 2**33 + 5, 2**40 + 1), what=", large ids"),
+        _case(rng, ["p" * 150 + "r" * 150 + "---"], what=", a long row"),
     ]
 
 

@@ -41,7 +41,9 @@ def draw_continuations(rng: Generator) -> list[Case]:
     """Counts of one long document, so that little depends on its start."""
     sizes = [("words", 1, (9,)), ("numbers", 1, (23, 6)), ("pairs", 1, (15, 8, 4))]
     sizes += [("words", 2, (31,)), ("numbers", 3, (41,)), ("ids", 2, (300,))]
-    return _draw_continuations(rng, sizes)
+    mixed = {(3,): {"x": 2}, ("x",): {(1, 2): 1, 3: 1}, ((1, 2),): {"x": 5}, ("<eos>",): {3: 1}}
+    case = Case("order 1, tokens of several kinds", {"counts": mixed, "order": 1})
+    return [*_draw_continuations(rng, sizes), case]
 
 
 def draw_all_continuations(rng: Generator) -> list[Case]:

@@ -87,7 +87,7 @@ def continuations(documents: Sequence[Sequence[Token]], order: int, eos: Token) 
     return result
 
 
-def _inputs(
+def ask_everything(
     tables: Sequence[Counts],
     histories: Sequence[History],
     everything: Sequence[Token],
@@ -128,7 +128,7 @@ def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
         if smoothed and not unseen and kind == "pairs":
             settings = {"k": 1_000_000, "vocab_size": 5_000}  # whose product is beyond 32 bits
             label += ", a large k"
-        cases.append(Case(label, _inputs([counts], histories, everything, settings)))
+        cases.append(Case(label, ask_everything([counts], histories, everything, settings)))
     return cases
 
 
@@ -159,9 +159,10 @@ def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool)
         histories = [(eos, *d[:n]) for d in long for n in (order - 1, len(d) - 1, len(d))]
         if unseen:
             strange = [(never,), (tokens[0], never), (never, tokens[0]), (tokens[-1],) * 3]
-            histories = [histories[0], *strange, (), (eos,), (eos, *long[0][:1])]
+            # The end of the last was seen, at the start of a document, where it is all there is.
+            histories = [histories[0], *strange, (), (eos,), (eos, *long[0][:1]), (never, eos)]
         label = f"order {order}, tokens that are {kind}"
-        cases.append(Case(label, _inputs(tables, histories, everything, settings)))
+        cases.append(Case(label, ask_everything(tables, histories, everything, settings)))
     return cases
 
 

@@ -24,6 +24,8 @@ from .inputs import (
     History,
     Ids,
     Token,
+    ask_everything,
+    count,
     draw_orders,
     estimate,
     estimate_and_keep,
@@ -40,7 +42,13 @@ def draw_interpolated(rng: Generator) -> list[Case]:
 
 def draw_interpolated_unseen(rng: Generator) -> list[Case]:
     """The same after histories that are new, or too short for the highest order."""
-    return draw_orders(rng, ORDERS, unseen=True, kneser_ney=False)
+    # The counts of orders 2 and 3 are equal, as no document has a token.
+    tables = [count([[], []], order, "<eos>") for order in (1, 2, 3)]
+    settings = {"weights": [0.1, 0.2, 0.3, 0.4], "vocab_size": 2}
+    histories: list[History] = [("<eos>",), ("x", "<eos>"), ()]
+    empty = ask_everything(tables, histories, ["<eos>", "x"], settings)
+    cases = draw_orders(rng, ORDERS, unseen=True, kneser_ney=False)
+    return [*cases, Case("order 3, two documents without a token", empty)]
 
 
 # -- the reference version -------------------------------------------------------------------------

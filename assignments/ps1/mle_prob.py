@@ -22,6 +22,7 @@ from .inputs import (
     History,
     Ids,
     Token,
+    ask_everything,
     draw_counts,
     estimate,
     estimate_and_keep,
@@ -37,7 +38,11 @@ def draw_mle(rng: Generator) -> list[Case]:
 
 def draw_mle_unseen(rng: Generator) -> list[Case]:
     """Counts and histories that they lack, behind a few that they contain."""
-    return draw_counts(rng, unseen=True, smoothed=False)
+    # Read aloud, the history that is asked about is one that was seen.
+    alike = {("a b",): {"c": 2}, ("a", "b c"): {"d": 1}, ("<eos>",): {"a b": 1}}
+    histories = [("a", "b"), ("a b", "c"), ("a b",)]
+    case = Case("tokens with a space", ask_everything([alike], histories, ["c", "d", "a b"], {}))
+    return [*draw_counts(rng, unseen=True, smoothed=False), case]
 
 
 # -- the reference version -------------------------------------------------------------------------

@@ -26,7 +26,7 @@
 # 2. Follow the example by hand, on paper.
 # 3. Write your code where the stub stands. Run the test cell below it. Its messages say what is wrong.
 #
-# The grader runs more tests than you see: other sizes, and other kinds of token. A token may be a string, a number or a tuple. So never assume that a token is a word.
+# The grader runs more tests than you see: other sizes, and other kinds of token. A token may be a string, a number or a tuple, and one text may hold several kinds of them. So never assume that a token is a word, or that tokens can be sorted.
 #
 # Rules for the whole set:
 #

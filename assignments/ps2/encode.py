@@ -70,7 +70,15 @@ def draw_borders(rng: Generator) -> list[Case]:
         _text_case("another pattern", [halves], r"[a-m]+|[^a-m]+", trained([halves] * 2, 9, WHOLE)),
         _text_case("a pattern for lines", [lines], r".+|\n", trained([lines], 99, WHOLE)),
         _text_case("spaces behind the words", [phrase], r"\S+\s*", learned),
+        # A token that no text leads to: h and e come together first, so t and h never do.
+        _text_case("a word that is a token", ["the the", "the"], SPLIT, _unreachable()),
     ]
+
+
+def _unreachable() -> dict[str, Any]:
+    merges = [(b"h", b"e"), (b"t", b"h"), (b"th", b"e")]
+    vocabulary = [*(bytes([i]) for i in range(256)), *(x + y for x, y in merges), "<eos>"]
+    return {"vocabulary": vocabulary, "merges": merges}
 
 
 def draw_spaces(rng: Generator) -> list[Case]:

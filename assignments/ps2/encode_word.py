@@ -125,7 +125,14 @@ def draw_word_edges(rng: Generator) -> list[Case]:
     return [
         Case(f"{len(words)} words, some very short", {"words": words, **inputs}),
         Case("no merges", {"words": words[:2], **trained([], 0, WHOLE)}),
+        Case("a special token spelled like another", _spelled_alike(letter + other)),
     ]
+
+
+def _spelled_alike(word: str) -> dict[str, Any]:
+    """Add a special token that has the text of a learned one."""
+    learned = trained([word], 1, WHOLE)
+    return {"words": [word.encode()], **learned, "vocabulary": [*learned["vocabulary"], word]}
 
 
 def draw_all(rng: Generator) -> list[Case]:

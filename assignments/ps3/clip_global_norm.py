@@ -16,6 +16,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
+from autograder.authoring.compare import agree
 from course_pkg.training import optim
 
 from ..tensors import Generator, exactly, near_part, normal
@@ -82,6 +83,7 @@ def draw_extreme_gradients(rng: Generator) -> list[Case]:
         ("tensors near 1e-6", [normal(rng, "float64", 3, scale=1e-6) for _ in range(2)], 0.5),
         ("tensors near 1e12", [normal(rng, "float32", 2, 3, scale=1e12) for _ in range(2)], 0.5),
         ("300 tensors", [normal(rng, "float64", 2) for _ in range(300)], 0.25),
+        ("a norm of 1.5e-6", [torch.tensor([9e-7, 1.2e-6], dtype=torch.float64)], 2 / 3),
         ("a norm of exactly max_norm", [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])], 1.0),
     ]:
         norm = sum(float(gradient.double().square().sum()) for gradient in numbers) ** 0.5
@@ -205,6 +207,7 @@ PARTS = (
         draw_extreme_gradients,
         clip_and_measure,
         0.5,
+        agree(rtol=1e-5, atol=0.0),  # to numbers near 1e-6 an absolute tolerance is a large one
     ),
     near_part(
         "layout",

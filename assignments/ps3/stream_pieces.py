@@ -86,7 +86,8 @@ def draw_repeated_ids(rng: Generator) -> list[Case]:
             Case(f"{label}, every other id of a tensor", _inputs(*rest, has_gaps=True)),
             Case(f"{label}, beyond 32 bits", _inputs(*rest, first_id=2**40)),
         ]
-    return cases
+    zeros = torch.tensor([5, 6, 0, 0, 0, 0])
+    return [*cases, Case("6 ids, zeros at the end", _inputs(zeros, 1, 2))]
 
 
 # -- probes ----------------------------------------------------------------------------------------

@@ -55,6 +55,9 @@ def draw_clear_rows(rng: Generator) -> list[Case]:
             0.25,
             "nearly equal weights",
         ),
+        _case(
+            torch.tensor([[0.5 - 2**-20, 0.5], [0.25, 0.5 + 2**-20]]), 0.25, "as equal as can be"
+        ),
     ]
 
 

@@ -84,6 +84,10 @@ def draw_masks(rng: Generator) -> list[Case]:
     lower = torch.ones(4, 4, dtype=torch.bool).tril()
     cases.append(_case(*tensors, lower, ", a causal mask"))
     cases.append(_case(*tensors, torch.ones(4, 4, dtype=torch.bool), ", all allowed"))
+    tensors = _tensors(rng, (), 130, 3, 1, 2, "float64")
+    for shape in ((3,), (1, 3)):
+        mask = torch.tensor([True, False, True]).reshape(shape)
+        cases.append(_case(*tensors, mask, f", mask {shape}"))
     return cases
 
 

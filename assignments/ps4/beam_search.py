@@ -121,7 +121,16 @@ def draw_penalties(rng: Generator) -> list[Case]:
         _case("4 ids, eos is 3", _table(_fixed(7), 4, 3, 0.35), 4, 3, 7, 1.0),
         _case("6 ids, eos is 2", _table(_fixed(8), 6, 2, 0.3), 3, 2, 5, 2.0),
         _case("5 ids, eos is 1", _table(_fixed(9), 5, 1, 0.3, sharp=2.0), 2, 1, 8, 0.3),
+        _case("the longest is best, though halfway worse", _patient(), 2, 0, 3, 3.0),
     ]
+
+
+def _patient() -> Tensor:
+    """Make a model in which 1, 1 is worse than all that has ended, and 1, 1, eos the best."""
+    table = _same_row(0.5, 0.5)
+    table[_row((1,))] = torch.tensor([0.5, 0.45]).log()
+    table[_row((1, 1))] = torch.tensor([1.0, 0.0]).log()
+    return table
 
 
 def draw_ends(rng: Generator) -> list[Case]:

@@ -47,7 +47,12 @@ def draw_sizes(rng: Generator) -> list[Case]:
 
 def draw_axes(rng: Generator) -> list[Case]:
     """No leading axis, or several."""
-    return [_case(rng, (2, 3, 4)), _case(rng, (2, 3, 2, 4, 5)), _case(rng, (2, 1, 2, 3, 2, 4))]
+    return [
+        _case(rng, (2, 3, 4)),
+        _case(rng, (2, 3, 2, 4, 5)),
+        _case(rng, (2, 1, 2, 3, 2, 4)),
+        _case(rng, (2, 5, 1, 3, 4)),
+    ]
 
 
 # -- the reference version -------------------------------------------------------------------------

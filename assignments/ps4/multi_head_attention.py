@@ -80,6 +80,9 @@ def draw_masks(rng: Generator) -> list[Case]:
     weights["key"] = -weights["query"]
     x.mul_(60.0)
     cases.append(low)
+    # As many texts as heads: by the rules of broadcasting, three axes are the heads'.
+    mask = torch.stack([torch.eye(3, dtype=torch.bool), torch.ones(3, 3, dtype=torch.bool).tril()])
+    cases.append(_case(rng, (2, 3, 4, 2), "float64", mask, ", mask (2, 3, 3)"))
     return cases
 
 

@@ -123,7 +123,7 @@ def count_growing(implementation, inputs):
 
     Two kinds of work are looked at. Comparisons are counted: twice the text may take three times as
     many. Copying makes none, so the memory that each line takes for a moment is added up: for four
-    times the text it may be eight times as much.
+    times the text it may be eight times as much, be it one document or many.
     """
     import sys
     import tracemalloc
@@ -153,7 +153,7 @@ def count_growing(implementation, inputs):
         }
         return plain, spent
 
-    def copied(length):
+    def copied(documents):
         total, start = 0, 0
 
         def trace(frame, event, argument):
@@ -164,11 +164,11 @@ def count_growing(implementation, inputs):
             # What a Counter's own lines take is added to the line that called it.
             return None if frame.f_globals.get("__name__") == "collections" else trace
 
-        text, before = [place % 7 for place in range(length)], sys.gettrace()
+        before = sys.gettrace()
         tracemalloc.start()
         sys.settrace(trace)
         try:
-            implementation([text], 2, -1)
+            implementation(documents, 2, -1)
         finally:
             sys.settrace(before)
             tracemalloc.stop()
@@ -177,7 +177,11 @@ def count_growing(implementation, inputs):
     places = inputs["places"]
     half, spent_on_half = work(places[: len(places) // 2])
     whole, spent_on_whole = work(places)
-    grows = spent_on_whole > 3 * spent_on_half or copied(1600) > 8 * copied(400)
+    grows = spent_on_whole > 3 * spent_on_half
+    text = [place % 7 for place in range(1200)]
+    short = [[token] for token in text[:300]]
+    grows = grows or copied([text]) > 8 * copied([text[:300]])
+    grows = grows or copied(short) > 8 * copied(short[:75])
     return half, whole, grows
 
 
@@ -291,11 +295,11 @@ def count_in_place(documents, order, eos):
 
 
 @mistake(
-    hint="The counts are right, but for each n-gram you go through the whole text again. Twice "
-    "the text then takes four times as long. One walk over the text is enough.",
+    hint="The counts are right, but you search or copy the text, or all of it so far, again and "
+    "again. Twice the text then takes four times as long. One walk over the text is enough.",
 )
 def count_by_searching(documents, order, eos):
-    """The whole text is searched again for every n-gram."""
+    """The text is searched or copied again and again."""
     grams = []
     for document in documents:
         padded = [eos, *document, eos]

@@ -15,9 +15,7 @@ what the reference answers, and what a recorded mistake answers where somebody's
 import contextlib
 import hashlib
 import math
-import random
 import signal
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +26,7 @@ import numpy as np
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.compare import agree
+from autograder.grading.process_state import process_state_kept
 from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
@@ -283,7 +282,7 @@ def _prove_harmless(check: Check, drawn: _Drawn) -> None:
 def _probe(implementation: Any, drawn: _Drawn) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
     request, inputs = drawn.request, wire.decode(drawn.message)
-    with _generators_kept():
+    with process_state_kept():
         value = call_probe(request.source, implementation, inputs, seed_of(request))
     return wire.normal_form(value)
 
@@ -422,21 +421,6 @@ def stop_endless(seconds: float) -> Iterator[threading.Event]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-
-
-@contextlib.contextmanager
-def _generators_kept() -> Iterator[None]:
-    """Give the global generators back as they were: probes seed them."""
-    torch = sys.modules.get("torch")
-    plain, numpy_state = random.getstate(), np.random.get_state()
-    torch_state = torch.get_rng_state() if torch else None
-    try:
-        yield
-    finally:
-        random.setstate(plain)
-        np.random.set_state(numpy_state)
-        if torch:
-            torch.set_rng_state(torch_state)
 
 
 def _staff_note(seen: _Seen) -> str:

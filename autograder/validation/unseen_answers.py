@@ -16,7 +16,6 @@ import inspect
 import itertools
 import random
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -281,8 +280,6 @@ def _with(solved: Callable[[], Namespace], more: Namespace) -> Namespace:
 
 def _defined_by(path: Path, solved: Callable[[], Namespace]) -> Namespace:
     """Run the file as the student's cell, among the solutions of the other items."""
-    if torch := sys.modules.get("torch"):  # the answer before may have left it otherwise
-        torch.set_default_dtype(torch.float32)
     namespace = solved()
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), namespace)
     return namespace

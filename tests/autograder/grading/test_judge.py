@@ -510,6 +510,21 @@ def test_judging_leaves_the_global_generators_as_they_were():
     )
 
 
+def test_mistake_that_changes_settings_for_good_changes_them_for_nobody_else():
+    def switches_off(values):
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        return total(values)
+
+    check = dataclasses.replace(CHECK, mistakes=(Mistake("off", "Switch it on.", switches_off),))
+    verdict = JUDGE.verdict(check, SEED, observe(total))
+    settings = torch.is_grad_enabled(), torch.get_default_dtype()
+    torch.set_grad_enabled(True)  # or a failure here would spread
+    torch.set_default_dtype(torch.float32)
+    assert settings == (True, torch.float32)
+    assert verdict.misconception.name == "off"
+
+
 def test_inputs_reach_each_call_as_they_were_drawn():
     verdict = JUDGE.verdict(CHECK, SEED, observe(sorted_in_place))
     assert [part.passed for part in verdict.parts] == [True, False, True]

@@ -19,7 +19,7 @@ import json
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,11 @@ RATES = {
     "LoRA": (3e-3, 1e-2, 3e-2),
     "full": (3e-4, 1e-3, 3e-3),
 }
+TAGGER_RATES = RATES | {
+    "frozen": (1e-3, *RATES["frozen"]),
+    "LoRA": (1e-3, *RATES["LoRA"]),
+    "full": (1e-4, *RATES["full"]),
+}
 ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 Arm = dict[str, Any]
@@ -60,10 +65,11 @@ def tuned(
     run: Callable[[float, int], Any],
     score: Callable[[Any, str], float],
     digits: int = 2,
+    rates: Mapping[str, Sequence[float]] = RATES,
 ) -> tuple[Arm, list[Any]]:
     """Find the rate with seed 0 on validation data, then run the other seeds at it."""
     tried, made = {}, {}
-    for lr in RATES[method]:
+    for lr in rates[method]:
         made[lr] = run(lr, SEEDS[0])
         tried[lr] = score(made[lr], "valid")
     lr = max(tried, key=tried.__getitem__)
@@ -158,7 +164,7 @@ def capitals(n_train: int = 300, n_test: int = 250, n_epochs: int = 4) -> dict[s
             fine_tune(tagger, rows, n_epochs=n_epochs, lr=lr, seed=seed, batch_size=16)
             return tagger
 
-        arm, taggers = tuned(method, run, score)
+        arm, taggers = tuned(method, run, score, rates=TAGGER_RATES)
         arm["n_trained"] = sum(p.numel() for p in taggers[0].parameters() if p.requires_grad)
         if method == "LoRA":
             for tagger in taggers:

@@ -267,6 +267,7 @@ class Recording:
         what: str,
         n_epochs: Mapping[int, int],
         weights: Mapping[str, str],
+        seeds: Sequence[int] = SEEDS,
     ) -> None:
         parser = argparse.ArgumentParser(
             description=about, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -274,7 +275,7 @@ class Recording:
         parser.add_argument("--record", type=Path, help="write the result and its provenance here")
         self.path = parser.parse_args(arguments).record
         settings = {
-            "seeds": list(SEEDS),
+            "seeds": list(seeds),
             "n_epochs": {str(n): passes for n, passes in n_epochs.items()},
             "weights_sha256": dict(weights),
         }

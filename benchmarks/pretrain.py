@@ -42,7 +42,9 @@ BERT_SETTINGS = ("--mask-rate", "0.3", "--context-length", "64", "--batch-size",
                  "--lr", "0.002", "--steps", "3000")  # fmt: skip
 N_STORIES = 250
 ORDER = 5
-N_MASKED_BATCHES = 40
+N_MASKED_BATCHES, N_ROWS = 40, 8
+MASK_RATE = 0.15
+"""Of the test; a model may have learned by another."""
 
 LICENCE = """The weights are offered under CC BY-SA 4.0, because part of the text that they were
 trained on is under CC BY-SA 3.0. That text is by the authors of the English Wikipedia."""
@@ -76,27 +78,51 @@ def bits_of_parts(model: Any, tokenizer: Any) -> dict[str, float]:
 
 
 @torch.no_grad()
+def hidden_tokens(
+    trained: TrainedModel, ids: torch.Tensor, rate: float, n_batches: int | None = None
+) -> tuple[float, float, int]:
+    """Hide tokens of a text, the same ones each time; return what a BERT makes of them.
+
+    Args:
+        ids: the text.
+        rate: share of its tokens that are hidden.
+        n_batches: rows of how many batches of eight are read, at most; by default all.
+
+    Returns:
+        the sum of its nats at them, how many it guessed, and how many there are.
+    """
+    tokenizer: Any = trained.tokenizer
+    model: Any = trained.model
+    batches = masked_batches(
+        ids,
+        model.context_length,
+        N_ROWS,
+        vocab_size=tokenizer.vocab_size,
+        special_ids=tokenizer.special_ids,
+        rate=rate,
+        seed=1,
+    )
+    nats, n_right, n_hidden = 0.0, 0, 0
+    for batch in islice(batches, n_batches or len(batches)):
+        output = model(**batch)
+        hidden = batch["targets"] != IGNORE
+        n = int(hidden.sum())
+        nats, n_hidden = nats + float(output.loss) * n, n_hidden + n
+        guesses = output.logits[hidden].argmax(dim=-1)
+        n_right += int((guesses == batch["targets"][hidden]).sum())
+    return nats, n_right, n_hidden
+
+
 def hidden_tokens_of_parts(trained: TrainedModel) -> dict[str, tuple[float, float]]:
     """Return a BERT's nats per hidden token, and its share of right guesses, on each part."""
     tokenizer: Any = trained.tokenizer
-    model: Any = trained.model
     encode = tokenizer.to_fast().encode
     scores = {}
     for name, texts in parts().items():
         ids = torch.tensor([i for text in texts for i in (*encode(text), tokenizer.eos_id)])
-        sizes = (model.context_length, 8)
-        special_ids = tokenizer.special_ids
-        nats, n_right, n_hidden = 0.0, 0, 0
-        batches = masked_batches(
-            ids, *sizes, vocab_size=tokenizer.vocab_size, special_ids=special_ids, seed=1
-        )
-        for batch in islice(batches, min(N_MASKED_BATCHES, len(ids) // (sizes[0] * sizes[1]) + 1)):
-            output = model(**batch)
-            hidden = batch["targets"] != IGNORE
-            n = int(hidden.sum())
-            nats, n_hidden = nats + float(output.loss) * n, n_hidden + n
-            guesses = output.logits[hidden].argmax(dim=-1)
-            n_right += int((guesses == batch["targets"][hidden]).sum())
+        n_tokens = trained.model.context_length * N_ROWS
+        n_batches = min(N_MASKED_BATCHES, len(ids) // n_tokens + 1)
+        nats, n_right, n_hidden = hidden_tokens(trained, ids, MASK_RATE, n_batches)
         scores[name] = (nats / n_hidden, n_right / n_hidden)
     return scores
 

@@ -483,7 +483,7 @@ def ship(out: Path, settings: Settings, record: dict[str, Any], machine: str) ->
     if settings.begin_with:
         begun = load_model(settings.begin_with)
         first_card = begun.card
-        history = _joined(Path(settings.begin_with), history)
+        history = joined_history(Path(settings.begin_with), history)
     save_model(
         target,
         model,
@@ -499,7 +499,7 @@ def ship(out: Path, settings: Settings, record: dict[str, Any], machine: str) ->
     return target
 
 
-def _joined(begun: Path, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def joined_history(begun: Path, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Put the history of the earlier run before this one's, whose loss is on other text."""
     file = begun / HISTORY_FILE
     if not file.exists():
@@ -517,18 +517,13 @@ def card(record: dict[str, Any], model: nn.Module, machine: str, first_card: str
     """Write what the model is, where it comes from and what not to expect of it."""
     settings, last = Settings(**record["settings"]), record["curve"][-1]
     about, structure = record["text"], settings.structure()
-    kinds = [
-        f"| {name} | {part['n_documents'][0]:,} | {part['n_words'][0]:,} "
-        f"| {part['end'] - part['first']:,} | {part['n_times']} | {part['sha256']} |"
-        for name, part in about["parts"].items()
-    ]
     curve = [
         f"| {e['step']:,} | {e['n_tokens']:,} | {e['valid_loss']:.3f} |" for e in record["curve"]
     ]
     epoch = sum(p["n_times"] * (p["end"] - p["first"]) for p in about["parts"].values())
     begun = ""
     if first_card:
-        library, training = (_section(first_card, title) for title in ("Data", "Training"))
+        library, training = (card_section(first_card, title) for title in ("Data", "Training"))
         curve.insert(0, f"| 0 | 0 | {record['before']['valid_loss']:.3f} |")
         begun = f"""### First run: the library
 
@@ -575,9 +570,7 @@ context of {structure["context_length"]} tokens, byte-pair vocabulary of {about[
 generated stories (Apache-2.0), Wikipedia articles of gensim's test data and of WikiText-2 (CC BY-SA
 3.0), the head of TinyStories (CDLA-Sharing-1.0), War and Peace (public domain).
 
-| text | documents | words | tokens | read how often an epoch | sha256 |
-|---|--:|--:|--:|--:|---|
-{chr(10).join(kinds)}
+{kinds_of_text(about)}
 
 ## Training
 {begun}{last["step"]:,} updates, {last["n_tokens"] / 1e6:.1f} million tokens,
@@ -615,7 +608,18 @@ whether the story makes sense. The first ten drawn:
 """
 
 
-def _section(text: str, title: str) -> str:
+def kinds_of_text(about: dict[str, Any]) -> str:
+    """Return the kinds of text that a model has read as a Markdown table."""
+    rows = [
+        f"| {name} | {part['n_documents'][0]:,} | {part['n_words'][0]:,} "
+        f"| {part['end'] - part['first']:,} | {part['n_times']} | {part['sha256']} |"
+        for name, part in about["parts"].items()
+    ]
+    head = "| text | documents | words | tokens | read how often an epoch | sha256 |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|---|", *rows])
+
+
+def card_section(text: str, title: str) -> str:
     """Return what stands below a heading of a card; nothing if it has no such heading."""
     below = f"\n{text}".partition(f"\n## {title}\n")[2]
     return below.partition("\n## ")[0].strip()

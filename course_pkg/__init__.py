@@ -90,7 +90,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
     from course_pkg.training.trainer import Trainer, TrainerConfig
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 
 def _modules_of_names() -> dict[str, str]:

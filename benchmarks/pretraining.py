@@ -76,6 +76,7 @@ class Settings:
         batch_size: rows of a batch; `n_accumulate` batches are an update.
         n_updates: end of the run, or None to go on until nothing is gained.
         n_decay: updates at that end in which the rate falls.
+        mixture: what an epoch reads, a name in `pretraining_text.MIXTURES`.
         begin_with: folder of a GPT whose weights, structure and tokenizer are taken over, or "" for
             a new one of the sizes here.
     """
@@ -99,6 +100,7 @@ class Settings:
     n_updates: int | None = None
     n_decay: int = 0
     seed: int = 0
+    mixture: str = "eighth"
     begin_with: str = ""
 
     @property
@@ -410,7 +412,9 @@ def mixed_with_begun(settings: Settings, model: nn.Module, share: float) -> nn.M
 def text_of(out: Path, settings: Settings) -> Text:
     """Return the text of a run, tokenized by its model's own tokenizer if it began with one."""
     begun = load_model(settings.begin_with) if settings.begin_with else None
-    return prepare_text(out / "text", settings.vocab_size, begun and begun.tokenizer)
+    return prepare_text(
+        out / "text", settings.vocab_size, begun and begun.tokenizer, settings.mixture
+    )
 
 
 def compare(out: Path, settings: Settings) -> dict[str, Any]:
@@ -500,14 +504,16 @@ def ship(out: Path, settings: Settings, record: dict[str, Any], machine: str) ->
 
 
 def joined_history(begun: Path, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the history of the earlier run before this one's, whose loss is on other text."""
+    """Put the history of the earlier runs before this one's, whose loss is on other text."""
     file = begun / HISTORY_FILE
     if not file.exists():
         return history
     earlier = json.loads(file.read_text(encoding="utf-8"))
-    n = earlier[-1]["step"]
-    return earlier + [e | {"step": n + e["step"], "run": "with tales"} for e in history]
+    n, run = earlier[-1]["step"], "with more tales" if "run" in earlier[-1] else "with tales"
+    return earlier + [e | {"step": n + e["step"], "run": run} for e in history]
 
+
+ARTICLES = {"eighth": "an", "quarter": "a"}
 
 PERIOD = """The tales are of 1820 to 1922. They have the stereotypes of their time, of
 peoples, of women and men, of poor and rich, and the model has learned them with the words."""
@@ -523,19 +529,10 @@ def card(record: dict[str, Any], model: nn.Module, machine: str, first_card: str
     epoch = sum(p["n_times"] * (p["end"] - p["first"]) for p in about["parts"].values())
     begun = ""
     if first_card:
-        library, training = (card_section(first_card, title) for title in ("Data", "Training"))
         curve.insert(0, f"| 0 | 0 | {record['before']['valid_loss']:.3f} |")
-        begun = f"""### First run: the library
-
-{library}
-
-{training.partition("Repeat it:")[0].strip()}
-
-### Second run: the library and tales
-
-"""
+        begun = earlier_runs(first_card)
     means = ""
-    if record["mixtures"]:
+    if record["mixtures"] and record["mixtures"][0]["share"] < 1:
         rows = [
             f"| {m['share']:g} | {m['valid_loss']:.3f} | {m['n_worse']} |"
             for m in sorted(record["mixtures"], key=lambda m: m["share"])
@@ -566,9 +563,10 @@ context of {structure["context_length"]} tokens, byte-pair vocabulary of {about[
 `config.json` says the rest. Weights are stored as float16.
 
 ## Data
-{about["n_train_tokens"]:,} tokens: an eighth of 86 public-domain books of tales, a quarter of the
-generated stories (Apache-2.0), Wikipedia articles of gensim's test data and of WikiText-2 (CC BY-SA
-3.0), the head of TinyStories (CDLA-Sharing-1.0), War and Peace (public domain).
+{about["n_train_tokens"]:,} tokens: {ARTICLES[settings.mixture]} {settings.mixture} of 86
+public-domain books of tales, a quarter of the generated stories (Apache-2.0), Wikipedia articles of
+gensim's test data and of WikiText-2 (CC BY-SA 3.0), the head of TinyStories (CDLA-Sharing-1.0), War
+and Peace (public domain).
 
 {kinds_of_text(about)}
 
@@ -587,7 +585,7 @@ torch {torch.__version__}.
 Repeat it, with the standard data files in the folder COURSE_DATA:
 
 ```
-{chr(10).join(commands(settings, last["step"] - n_decay, n_decay))}
+{chr(10).join(commands(settings, last["step"] - n_decay, n_decay, first_card))}
 ```
 
 ## How well it predicts text that it has not seen
@@ -608,6 +606,23 @@ whether the story makes sense. The first ten drawn:
 """
 
 
+def earlier_runs(first_card: str) -> str:
+    """Return what the card of the model that a run began with says of its training.
+
+    The text of the last run there comes from that card's own section on data, which the new one
+    replaces.
+    """
+    data, training = (card_section(first_card, title) for title in ("Data", "Training"))
+    training = training.partition("Repeat it")[0].strip()
+    if not training.startswith("### "):
+        title, last = "### First run: the library", training
+        return f"{title}\n\n{data}\n\n{last}\n\n### Second run: the library and tales\n\n"
+    title = "\n### Second run: the library and tales\n"
+    before, _, last = training.partition(title)
+    runs = f"{before}{title}\n{data}\n{last}"
+    return f"{runs}\n\n### Third run: the library and more tales\n\n"
+
+
 def kinds_of_text(about: dict[str, Any]) -> str:
     """Return the kinds of text that a model has read as a Markdown table."""
     rows = [
@@ -625,9 +640,15 @@ def card_section(text: str, title: str) -> str:
     return below.partition("\n## ")[0].strip()
 
 
-def commands(settings: Settings, n_stable: int, n_decay: int) -> list[str]:
-    """Return the commands that repeat a run."""
-    run = "python -m benchmarks.pretraining {} --out runs/gpt-tales"
+def commands(settings: Settings, n_stable: int, n_decay: int, first_card: str = "") -> list[str]:
+    """Return the commands that repeat a run, and those before it."""
+    first, begin, folder = [], "", "gpt-tales"
+    if settings.begin_with:
+        first, begin = ["python -m benchmarks.pretrain train gpt"], "runs/gpt-small/model"
+    earlier = [one for one in first_card.splitlines() if one.startswith("python -m benchmarks.pre")]
+    if any("--begin-with" in one for one in earlier):  # what that run shipped
+        first, begin, folder = earlier, "course_pkg/checkpoints/gpt-small", "gpt-more-tales"
+    run = f"python -m benchmarks.pretraining {{}} --out runs/{folder}"
     changed = {
         name: value
         for name, value in asdict(settings).items()
@@ -636,11 +657,11 @@ def commands(settings: Settings, n_stable: int, n_decay: int) -> list[str]:
     if settings.begin_with:  # which has its own sizes
         changed = {n: v for n, v in changed.items() if n not in structure_of(settings.begin_with)}
     flags = [f"--{name.replace('_', '-')} {value}" for name, value in changed.items()]
-    first = ["python -m benchmarks.pretrain train gpt"] if settings.begin_with else []
-    begin = ["--begin-with runs/gpt-small/model"] if settings.begin_with else []
+    if begin:
+        flags.insert(0, f"--begin-with {begin}")
     return [
         *first,
-        " ".join([run.format("train"), *begin, *flags, f"--n-updates {n_stable}"]),
+        " ".join([run.format("train"), *flags, f"--n-updates {n_stable}"]),
         run.format("decay") + f" --updates {n_decay}",
         run.format("ship"),
     ]

@@ -1,8 +1,8 @@
 """What the course's models are pretrained on: kinds of text, each in three splits.
 
 The held-out text is of the same kinds as the training text; whole documents are held out. Of the
-tales an eighth is read, from all books: in an hour of one core no more would be. The n-gram model
-that a network is measured against counts every document once.
+tales a part is read, from all books, which `MIXTURES` names. The n-gram model that a network is
+measured against counts every document once.
 """
 
 import json
@@ -21,15 +21,19 @@ from course_pkg.text.corpora.sources import Splits, digest
 from course_pkg.text.corpora.wikitext import prose_articles
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
-N_TIMES = {
-    "tales": 2,
-    "TinyStories": 3,
+ONCE = {
     "stories": 1,
     "Wikipedia (gensim)": 1,
     "Wikipedia (WikiText-2)": 1,
     "War and Peace": 1,
 }
-"""How many times an epoch reads each kind of text."""
+MIXTURES = {
+    "eighth": (8, {"tales": 2, "TinyStories": 3, **ONCE}),
+    "quarter": (4, {"tales": 1, "TinyStories": 2, **ONCE}),
+}
+"""By the part of the tales: one document in how many is read, and how many times an epoch reads
+each kind of text. An hour of one core does not see all of an eighth; the quarter is for runs that
+read all of it several times."""
 
 ORDER = 5
 """Of the n-grams that a network is measured against."""
@@ -41,8 +45,11 @@ N_CHARACTERS = 30_000
 """Of each kind's validation text are read for the curve; the test text is read in full."""
 
 
-def load_shelves() -> dict[str, Splits]:
+def load_shelves(mixture: str = "eighth") -> dict[str, Splits]:
     """Return the documents of each kind of text in three splits.
+
+    Args:
+        mixture: a name in `MIXTURES`; the training text of the tales depends on it.
 
     Raises:
         SourceUnavailableError: the folder COURSE_DATA lacks one of them.
@@ -59,7 +66,7 @@ def load_shelves() -> dict[str, Splits]:
         if name == "stories":  # a quarter of them teaches their grammar
             splits = tuple(split[: len(split) // 4] for split in splits)
         if name == "tales":  # some of every book
-            splits = (splits[0][::8], *splits[1:])
+            splits = (splits[0][:: MIXTURES[mixture][0]], *splits[1:])
         shelves[title] = splits
     return shelves
 
@@ -81,11 +88,17 @@ class Text:
     about: dict[str, Any]
 
 
-def prepare_text(folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | None = None) -> Text:
+def prepare_text(
+    folder: Path,
+    vocab_size: int,
+    tokenizer: BytePairTokenizer | None = None,
+    mixture: str = "eighth",
+) -> Text:
     """Tokenize the text into a folder, or open what stands there already.
 
     Args:
         tokenizer: of a model that goes on; by default one is trained on this text.
+        mixture: a name in `MIXTURES`.
 
     Raises:
         ValueError: if what stands there is damaged or has another vocabulary.
@@ -95,7 +108,7 @@ def prepare_text(folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | N
     )
     if not about_file.exists():  # written last: with it, all is there
         folder.mkdir(parents=True, exist_ok=True)
-        _tokenize(folder, vocab_size, tokenizer)
+        _tokenize(folder, vocab_size, tokenizer, mixture)
     about = json.loads(about_file.read_text(encoding="utf-8"))
     if about["vocab_size"] != vocab_size:
         raise ValueError(f"{folder} has {about['vocab_size']} tokens; vocab_size is {vocab_size}")
@@ -109,8 +122,10 @@ def prepare_text(folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | N
     )
 
 
-def _tokenize(folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | None) -> None:
-    shelves = load_shelves()
+def _tokenize(
+    folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | None, mixture: str
+) -> None:
+    shelves = load_shelves(mixture)
     if tokenizer is None:
         every = [text for train, _, _ in shelves.values() for text in train]
         tokenizer = BytePairTokenizer.train(every, vocab_size=vocab_size)
@@ -125,7 +140,7 @@ def _tokenize(folder: Path, vocab_size: int, tokenizer: BytePairTokenizer | None
         parts[name] = {
             "first": first,
             "end": end,
-            "n_times": N_TIMES[name],
+            "n_times": MIXTURES[mixture][1][name],
             "n_documents": [len(train), len(valid), len(test)],
             "n_words": [sum(len(t.split()) for t in split) for split in (train, valid, test)],
             "n_bytes": [count_bytes(split) for split in (train, valid, test)],

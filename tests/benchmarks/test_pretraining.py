@@ -36,8 +36,8 @@ def shelves():
 
 @pytest.fixture(autouse=True)
 def two_shelves(monkeypatch, shelves):
-    monkeypatch.setattr(pretraining_text, "load_shelves", lambda: shelves)
-    monkeypatch.setattr(pretraining_text, "N_TIMES", {"reference": 1, "names": 3})
+    monkeypatch.setattr(pretraining_text, "load_shelves", lambda *_: shelves)
+    monkeypatch.setattr(pretraining_text, "MIXTURES", {"eighth": (8, {"reference": 1, "names": 3})})
     monkeypatch.setattr(pretraining_text, "N_CHARACTERS", 400)
     monkeypatch.setattr(pretraining_text, "STORIES", "names")
     monkeypatch.setattr(continuations, "N_TOKENS", 6)
@@ -64,7 +64,7 @@ def test_tokens_are_the_documents_of_each_kind_and_what_is_held_out_is_not_among
         ids = text.ids[slice(first, end)].tolist()
         assert [ids[0], ids[-1], ids.count(eos)] == [eos, eos, len(train) + 1]
         assert text.tokenizer.decode(ids) == "".join(train)
-        assert n_times == pretraining_text.N_TIMES[name]
+        assert n_times == pretraining_text.MIXTURES["eighth"][1][name]
         documents, n_bytes = text.held_out[name]
         shown = "".join(map(text.tokenizer.decode, documents))
         assert "".join(valid).startswith(shown)
@@ -221,6 +221,32 @@ def test_shipped_model_has_card_history_and_the_commands_that_repeat_it(longer, 
             assert str(getattr(settings, name.replace("-", "_"))) == value
 
 
+def test_card_of_a_third_run_keeps_the_runs_before_it(longer):
+    _, out = longer
+    command("decay", out, updates=4)
+    command("ship", out, record=out / "record.json", machine="an abacus")
+    folder = pretraining.CHECKPOINTS / "gpt-small"
+    second = (folder / "card.md").read_text()
+    runs = pretraining.earlier_runs(second)
+    titles = [line for line in runs.splitlines() if line.startswith("#")]
+    assert [title.split()[1:3] for title in titles] == [
+        ["First", "run:"], ["Second", "run:"], ["Third", "run:"],
+    ]  # fmt: skip
+    data = pretraining.card_section(second, "Data")
+    own_training = runs.split("### ")[2]
+    assert data in own_training and "an abacus" in own_training and "python -m" not in runs
+    (out / "third").mkdir()
+    again = settings_of(out / "third", {"begin_with": str(folder), "lr": 0.5})
+    lines = pretraining.commands(again, 30, 10, second)
+    assert lines[:-3] == [line for line in second.splitlines() if line.startswith("python -m")]
+    assert "--begin-with course_pkg/checkpoints/gpt-small --lr 0.5" in lines[-3]
+    assert lines[-3].endswith("--n-updates 30") and lines[-2].endswith("--updates 10")
+    for run in ("with tales", "with more tales"):
+        history = pretraining.joined_history(folder, [{"step": 40}])
+        assert history[-1] == {"step": history[-2]["step"] + 40, "run": run}
+        (folder / "history.json").write_text(json.dumps(history))
+
+
 def test_model_that_predicts_some_text_no_better_is_not_shipped(longer, monkeypatch):
     _, out = longer
     command("decay", out, updates=4)
@@ -266,7 +292,7 @@ def test_held_out_text_shares_stock_phrases_only_with_the_training_text(shared_d
         words = re.findall(r"[a-z0-9']+", text.lower())
         return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
 
-    shelves = pretraining_text.load_shelves()
+    shelves = pretraining_text.load_shelves("quarter")
     held_out = {
         name: set().union(*(sequences(text) for split in splits[1:] for text in split))
         for name, splits in shelves.items()

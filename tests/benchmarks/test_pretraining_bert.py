@@ -42,8 +42,8 @@ def two_shelves(monkeypatch, tmp_path):
         "names": (names[:9], names[9:12], names[12:]),
     }
     for module in (pretraining_text, pretraining_bert):
-        monkeypatch.setattr(module, "load_shelves", lambda: shelves)
-    monkeypatch.setattr(pretraining_text, "N_TIMES", {"reference": 1, "names": 3})
+        monkeypatch.setattr(module, "load_shelves", lambda *_: shelves)
+    monkeypatch.setattr(pretraining_text, "MIXTURES", {"eighth": (8, {"reference": 1, "names": 3})})
     monkeypatch.setattr(pretraining_bert, "TWICE", "reference")
     monkeypatch.setattr(pretraining_bert, "SMALL", "reference in small letters")
     monkeypatch.setattr(pretraining_bert, "CHECKPOINTS", tmp_path / "checkpoints")

@@ -63,7 +63,7 @@ _REMARKS = {
     "text, or all phrases of SST-2 in place of 8,000, or both.",
 }
 """What a reader should not miss in a table."""
-_BEFORE_TALES = {"assistant", "written_text", "decoding"}
+_BEFORE_TALES = {"assistant", "written_text"}
 """Records of our models as they were after their first runs: remove one that is made anew."""
 _OTHERS = {
     "peers",

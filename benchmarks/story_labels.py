@@ -8,7 +8,7 @@ Two tasks whose text is drawn from the book's grammars, so that the best possibl
 With 50, 200 and 1,000 labels, of which each of three seeds draws its own, four ways to adapt the
 model, each with its own setting for each number of labels, as in `benchmarks.label_curve`: a new
 layer on frozen vectors, LoRA, everything; and everything from new weights. 200 examples choose, 500
-report; no text of these is among those to learn from. All read [CLS]. Some 20 minutes of one core.
+report; no text of these is among those to learn from. All read [CLS]. Some 15 minutes of one core.
 """
 
 from collections.abc import Callable, Sequence

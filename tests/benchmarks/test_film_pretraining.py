@@ -21,6 +21,7 @@ def task(n=12):
     records = [Labelled(str(i), LABELS[i % 2]) for i in range(n)]
     return SimpleNamespace(
         labels=LABELS,
+        n_epochs={20: 1},
         valid=records[:4],
         test=records[4:],
         drawn=lambda n_labels, seed: records[seed : seed + n_labels],
@@ -107,4 +108,8 @@ def test_record_has_every_arm_with_five_seeds():
         has_all = arm in ("naive Bayes", "films read")
         assert [*runs] == [str(n) for n in films.N_EPOCHS][: None if has_all else -1]
         assert all(len(run["test_accuracy"]) == 5 for run in runs.values())
+    for arm in ("naive Bayes", "films read", "scratch"):
+        (n_phrases, run), *more = record["arms"][f"phrases: {arm}"].items()
+        assert not more and int(n_phrases) in films.PHRASES
+        assert len(run["valid_accuracy"]) == len(run["test_accuracy"]) == 5
     assert len(record["arms"]["MR, ten-fold: films read"]["10662"]["test_accuracy"]) == 10

@@ -63,8 +63,6 @@ _REMARKS = {
     "text, or all phrases of SST-2 in place of 8,000, or both.",
 }
 """What a reader should not miss in a table."""
-_BEFORE_TALES = {"assistant", "written_text"}
-"""Records of our models as they were after their first runs: remove one that is made anew."""
 _OTHERS = {
     "peers",
     "peers_gpu",
@@ -131,8 +129,6 @@ def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
     yield _table(columns, rows)
     if name in _REMARKS:
         yield _REMARKS[name]
-    if name in _BEFORE_TALES:
-        yield "Recorded with the weights that our models had before they read tales."
     sources: dict[str, list[str]] = {}
     for figure in figures:
         if figure["published"] is not None and figure["source"]:

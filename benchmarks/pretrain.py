@@ -49,8 +49,8 @@ MASK_RATE = 0.15
 LICENCE = """The weights are offered under CC BY-SA 4.0, because part of the text that they were
 trained on is under CC BY-SA 3.0. That text is by the authors of the English Wikipedia."""
 
-LIMITS = """A small model, trained for a course on language models for about as long as a lesson
-takes; models in use have seen a million times as much text. What it writes is not true and may
+LIMITS = """A small model, trained for a course on language models in about two hours of CPU
+time; models in use have seen a million times as much text. What it writes is not true and may
 offend: its text is an encyclopedia of some years ago, a novel of 1869 and made-up stories. It knows
 English only. Do not use it for anything but learning how such models work."""
 

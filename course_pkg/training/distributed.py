@@ -90,9 +90,44 @@ def is_divided(tensor: Any) -> bool:
     return hasattr(tensor, "full_tensor")  # the class itself takes long to import
 
 
+def own_part(tensor: Tensor) -> Tensor:
+    """Return the part that this process holds, or the tensor if it is not divided; no copy."""
+    return tensor.to_local() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
+
+
+def part_like(tensor: Tensor, pattern: Tensor) -> Tensor:
+    """Divide a whole tensor, which every process has, as `pattern` is divided."""
+    if not is_divided(pattern):
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    # Every process has it, so none needs to send anything.
+    mesh, placements = pattern.device_mesh, pattern.placements  # type: ignore[attr-defined]
+    return distribute_tensor(tensor, mesh, placements, src_data_rank=None)
+
+
 def whole(tensor: Tensor) -> Tensor:
-    """Return a tensor with the parts of all processes, which must all call this."""
-    return tensor.full_tensor() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
+    """Return a tensor with the parts of all processes, which must all call this.
+
+    Not by `full_tensor`, which gathers in the background: on CPUs a process has crashed in a thread
+    of gloo's meanwhile (torch 2.13, once in about 200 short runs).
+    """
+    if not is_divided(tensor):
+        return tensor
+    own, n_rows = own_part(tensor), tensor.shape[0]
+    # Rows are divided as by `torch.chunk`: the last parts may be shorter, or empty.
+    padded = own.new_zeros(-(-n_rows // n_processes()), *tensor.shape[1:])
+    padded[: own.shape[0]] = own
+    return join_tensors(padded)[:n_rows]
+
+
+def join_tensors(tensor: Tensor) -> Tensor:
+    """Return the tensors of all processes, of one shape, one after the other."""
+    if n_processes() == 1:
+        return tensor
+    tensors = [torch.empty_like(tensor) for _ in range(n_processes())]
+    dist.all_gather(tensors, tensor)
+    return torch.cat(tensors)
 
 
 def gather(value: Any) -> list[Any]:

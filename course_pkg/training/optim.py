@@ -172,7 +172,8 @@ class Muon(AdamW):
         gradient = weight.grad
         assert gradient is not None  # `step` leaves out the weights without one
         mean = state["mean"].lerp_(gradient, 1 - group["momentum"])
-        direction = orthogonalized(gradient.lerp(mean, group["momentum"]))
+        direction = distributed.whole(gradient.lerp(mean, group["momentum"]))
+        direction = distributed.part_like(orthogonalized(direction), weight)
         weight *= 1 - group["lr"] * group["weight_decay"]
         weight.add_(direction, alpha=-group["lr"] * 0.2 * max(weight.shape) ** 0.5)
 
@@ -316,11 +317,13 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
     gradients = [p.grad for p in params if p.grad is not None]
     if not gradients:
         return torch.tensor(0.0)
-    norms = torch.stack(torch._foreach_norm(gradients))
-    norm = distributed.whole(torch.linalg.vector_norm(norms))
+    own = [distributed.own_part(gradient) for gradient in gradients]
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(own)))
+    if distributed.is_divided(gradients[0]):  # then all are
+        norm = torch.linalg.vector_norm(distributed.join_tensors(norm[None]))
     # The factor stays on the device: to read it back, the CPU would have to wait for the GPU.
     factor = torch.where(norm.isfinite(), (max_norm / norm).clamp(max=1.0), 1.0)
-    torch._foreach_mul_(gradients, factor)
+    torch._foreach_mul_(own, factor)
     return norm
 
 

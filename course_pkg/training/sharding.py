@@ -153,8 +153,4 @@ def _part_like(value: Any, pattern: Tensor | None) -> Any:
         return value
     if value.shape != pattern.shape:  # such as the number of steps; or another model's weight
         return value
-    from torch.distributed.tensor import distribute_tensor
-
-    # Every process has read the file, so none needs to send anything.
-    mesh, placements = pattern.device_mesh, pattern.placements  # type: ignore[attr-defined]
-    return distribute_tensor(value, mesh, placements, src_data_rank=None)
+    return distributed.part_like(value, pattern)

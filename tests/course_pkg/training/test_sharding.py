@@ -1,9 +1,6 @@
 """Sharded training: two processes that hold half of a model each, beside one that holds it all."""
 
 import json
-import multiprocessing
-import os
-import socket
 from dataclasses import replace
 
 import pytest
@@ -15,6 +12,7 @@ from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.training import checkpoint, sharding
 from course_pkg.training.optim import clip_global_norm, make_optimizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from tests.course_pkg.training.processes import train_together
 from tests.course_pkg.training.toy import CycleBatches, V
 
 STRUCTURE = TransformerConfig(
@@ -66,16 +64,8 @@ def trainer(model, batches, config=CONFIG, **settings):
     return Trainer(model, batches, config, evaluate=sample, **settings)
 
 
-def _work(number, port, folder):
+def _work(number, folder):
     """All that the tests below look at, in one group of processes: to start one takes seconds."""
-    torch.set_num_threads(1)
-    os.environ |= {
-        "RANK": str(number),
-        "WORLD_SIZE": "2",
-        "LOCAL_RANK": str(number),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
     from course_pkg.training.distributed import process_group, sum_tensor_over_processes
 
     with process_group("cpu") as device:
@@ -148,18 +138,7 @@ def _work(number, port, folder):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """The folder in which two processes left what they did."""
-    folder = tmp_path_factory.mktemp("sharded")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_work, args=(n, port, folder)) for n in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(timeout=900)
-    assert [process.exitcode for process in processes] == [0, 0]
-    return folder
+    return train_together(_work, tmp_path_factory.mktemp("sharded"))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import math
 import multiprocessing
-import os
 import signal
 import time
 
@@ -15,6 +14,7 @@ from course_pkg.training import checkpoint
 from course_pkg.training import trainer as trainer_module
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
+from tests.course_pkg.training.processes import train_together
 from tests.course_pkg.training.toy import BigramModel, CycleBatches, V, model
 
 
@@ -314,15 +314,7 @@ class OneOfTwo(CycleBatches):
         return pair[self.number]
 
 
-def _train_as_process(number, port, folder, empty_every):
-    torch.set_num_threads(1)
-    os.environ |= {
-        "RANK": str(number),
-        "WORLD_SIZE": "2",
-        "LOCAL_RANK": str(number),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
+def _train_as_process(number, folder, empty_every):
     from course_pkg.training.distributed import process_group
 
     with process_group("cpu") as device:
@@ -338,27 +330,16 @@ def _train_as_process(number, port, folder, empty_every):
 
 # 4: the second process has no target in every other update
 @pytest.mark.parametrize("empty_every", [None, 4])
-def test_trainer_on_two_processes_equals_one_on_the_joined_batch(
-    tmp_path, unused_port, empty_every
-):
-    context = multiprocessing.get_context("spawn")
-    processes = [
-        context.Process(target=_train_as_process, args=(number, unused_port, tmp_path, empty_every))
-        for number in range(2)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(timeout=900)
-    assert [process.exitcode for process in processes] == [0, 0]
+def test_trainer_on_two_processes_equals_one_on_the_joined_batch(tmp_path, empty_every):
+    folder = train_together(_train_as_process, tmp_path, empty_every)
 
     alone = Trainer(model(dropout=0.0).double(), TwoAtOnce(empty_every=empty_every), config())
     history = alone.train()
-    together = checkpoint.load_checkpoint(checkpoint.list_checkpoints(tmp_path)[-1])
+    together = checkpoint.load_checkpoint(checkpoint.list_checkpoints(folder)[-1])
     for name, weight in alone.model.state_dict().items():
         # 1e-7: Adam magnifies the rounding of sums taken in another order.
         torch.testing.assert_close(together.weights[name], weight, rtol=0, atol=1e-7)
-    logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    logged = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     assert losses(logged) == pytest.approx(losses(history), abs=1e-6)
 
 

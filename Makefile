@@ -97,8 +97,13 @@ formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgr
 # Two workers; a group of tests shares one, and the groups begin in the order of conftest.py.
 WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
 PARTS   := package grader sets book
-.PHONY: test $(PARTS:%=test-%) coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
-test: setup  ## All tests: style, types, walls, package, grader, problem sets, book in a browser
+.PHONY: test test-all $(PARTS:%=test-%) coverage test-fast test-gpu lint types links bench bench-gpu figures gpu
+test: setup  ## Every behaviour once: style, types, walls, package, grader, problem sets, book in a browser
+	@.ci/system-packages chromium chromium-driver postgresql runc
+	@$(MAKE) --no-print-directory lint types
+	@$(BIN)/python -m pytest -m "not gpu and not exhaustive" $(WORKERS) --durations=40
+
+test-all: setup  ## Everything exhaustive, too: before a release, and each night
 	@.ci/system-packages chromium chromium-driver postgresql runc
 	@$(MAKE) --no-print-directory lint types
 	@$(BIN)/python -m pytest -m "not gpu" $(WORKERS) --durations=40
@@ -110,14 +115,14 @@ test-sets:  ## Its part about the problem sets, mutants included: after a change
 test-book:  ## Its part about the book in a browser and `make course`: after a change in book/
 $(PARTS:%=test-%): setup
 	@.ci/system-packages chromium chromium-driver postgresql runc
-	@$(BIN)/python -m pytest -m "not gpu and $(@:test-%=%)" $(WORKERS) --durations=40
+	@$(BIN)/python -m pytest -m "not gpu and not exhaustive and $(@:test-%=%)" $(WORKERS) --durations=40
 
 coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)
 	@$(BIN)/python -m pytest -m "not gpu and not browser" $(WORKERS) \
 		--cov --cov-report=term:skip-covered tests/course_pkg tests/autograder
 
 test-fast: $(STAMP)  ## The everyday part, under five minutes
-	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser" $(WORKERS)
+	@$(BIN)/python -m pytest -m "not slow and not gpu and not browser and not exhaustive" $(WORKERS)
 
 test-gpu: $(STAMP)  ## Tests that need a CUDA device
 	@$(BIN)/python -m pytest -m gpu

@@ -17,8 +17,8 @@ SOURCES = sorted(
     path
     for package in PACKAGES
     for path in (ROOT / package).rglob("*.py")
-    # Problem sets are notebooks; answers from outside stand as somebody wrote them.
-    if path.name != "notebook.py" and "outside" not in path.parts
+    # Problem sets are notebooks; answers to try stand as somebody wrote them.
+    if path.name != "notebook.py" and "answers" not in path.parts
 )
 
 

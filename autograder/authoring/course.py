@@ -107,12 +107,12 @@ class Course:
     def check_files(self, name: str) -> tuple[Path, ...]:
         """Files whose text decides how a set is judged and which mistake is recognised.
 
-        They are those in the set's folder but its notebook, its tests and the answers of others,
-        and those that lie beside the folders of the sets.
+        They are those in the set's folder but its notebook, its tests and the answers to try, and
+        those that lie beside the folders of the sets.
         """
         files = {*self.folder.glob(f"{name}/**/*.py"), *self.folder.glob("*.py")}
         files -= {self.source(name), self.folder / "nbgrader_config.py"}
-        files -= set(self.outside(name).rglob("*.py"))
+        files -= set(self.folder.glob(f"{name}/answers/**/*.py"))
         return tuple(sorted(path for path in files if not path.name.startswith("test_")))
 
     def folders(self) -> tuple[Path, ...]:
@@ -134,10 +134,6 @@ class Course:
     def is_groupshared(self) -> bool:
         """Whether what is written belongs to the group, too."""
         return False
-
-    def outside(self, name: str) -> Path:
-        """Folder of the answers to a set that are not by the author of its checks."""
-        return self.folder / name / "outside"
 
     def problem_set(self, name: str) -> ProblemSet:
         """Load `<set>/problem_set.py`.

@@ -36,6 +36,7 @@ from nbgrader.preprocessors import (
 )
 from traitlets.config import Config
 
+from autograder.authoring.answers import KnownAnswer, read_answers
 from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.course import Course
 from autograder.authoring.late_policy import Policy, read_policy
@@ -141,6 +142,11 @@ class ReleasedSet:
     def targets(self) -> dict[str, str]:
         """For each autograded item, the name that its answer defines, where its check says so."""
         return {check.item: check.target for check in self.problem_set.checks if check.target}
+
+    @cached_property
+    def answers(self) -> dict[str, tuple[KnownAnswer, ...]]:
+        """Answers to try, right and wrong, by the name that they define."""
+        return read_answers(self.course.folder / self.name, self.targets.values())
 
     @cached_property
     def setup(self) -> tuple[str, ...]:

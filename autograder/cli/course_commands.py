@@ -110,7 +110,7 @@ def check(
     What the author knew, the checks know: that they catch it says little about what students will
     write. With --thorough they meet two changes of the solution at once, two mistakes at once,
     mistakes of other items where the signatures fit, and the answers of another author in
-    SET/outside/FUNCTION/, in files like wrong_01_what.py and right_01_what.py. The first three are
+    SET/answers/FUNCTION.py, in cells that begin like "# %% wrong: name". The first three are
     samples, the same each time. A diagnosis is untrue where the mistake that it names behaves
     otherwise than the answer on fresh draws.
     """
@@ -126,7 +126,7 @@ def check(
             released.notebooks,
             with_mutants=mutants,
             with_unseen=thorough,
-            outside=course.outside(name),
+            answers=released.answers,
         )
         reports.append(report)
         if not as_json:

@@ -21,11 +21,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, Mistake, ProblemSet, counted, globals_read
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release, lint
@@ -35,7 +36,6 @@ from autograder.validation.mutant_fates import mutant_fates
 from autograder.validation.plain_process import Answer, Observed, observe
 from autograder.validation.unseen_answers import (
     Unseen,
-    answers_from_outside,
     try_outside,
     try_unseen,
 )
@@ -143,7 +143,7 @@ def check_set(
     *,
     with_mutants: bool = True,
     with_unseen: bool = False,
-    outside: Path | None = None,
+    answers: Mapping[str, Sequence[KnownAnswer]] = MappingProxyType({}),
     seeds: Sequence[int] = SEEDS,
 ) -> SetReport:
     """Try a set's checks on everything that is known about its answers.
@@ -151,12 +151,11 @@ def check_set(
     Args:
         with_mutants: leave them out for a quick look.
         with_unseen: the longest part: answers that the checks' author has not seen.
-        outside: folder with answers by another author.
+        answers: those of another author, by the name that they define.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
 
     Raises:
-        GraderError: if the notebook lacks a cell that a check is about, or a file in `outside` is
-            about none.
+        GraderError: if the notebook lacks a cell that a check is about.
         CheckFault: if a check breaks on the reference version or while judging.
     """
     started = sum(os.times()[:4])  # with the processes that answers run in
@@ -174,8 +173,8 @@ def check_set(
                 others = [other for other in problem_set.checks if other is not check]
                 source = _cell(release.solution, f"{check.item}_answer").source
                 unseen += try_unseen(check, others, seeds[0], _notebook(release.solution), source)
-    if with_unseen and outside:
-        unseen += check_outside(problem_set, release, outside)
+    if with_unseen:
+        unseen += check_outside(problem_set, release, answers)
     listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
     points = {check.item: check.points for check in problem_set.checks}
@@ -184,19 +183,20 @@ def check_set(
     return SetReport(problem_set.name, points, *found, seconds)
 
 
-def check_outside(problem_set: ProblemSet, release: Release, outside: Path) -> list[Unseen]:
-    """Try a set's checks on the answers of another author, in the folder `outside`.
+def check_outside(
+    problem_set: ProblemSet, release: Release, answers: Mapping[str, Sequence[KnownAnswer]]
+) -> list[Unseen]:
+    """Try a set's checks on the answers of another author, by the name that they define.
 
     Raises:
-        GraderError: if a file is about no item.
         CheckFault: if a check breaks.
     """
-    given, solved = answers_from_outside(outside, problem_set.checks), _notebook(release.solution)
+    solved = _notebook(release.solution)
     found: list[Unseen] = []
     with _one_torch_thread():
         for check in problem_set.checks:
             visible = _cell(release.student, check.item).source
-            found += try_outside(check, given[check.target], SEEDS[0], solved, visible)
+            found += try_outside(check, answers.get(check.target, ()), SEEDS[0], solved, visible)
     return found
 
 

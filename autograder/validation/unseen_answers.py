@@ -3,7 +3,7 @@
     mutant of two changes     two operators of the solution at once
     two mistakes at once      of the catalogue, where both changes fit into one answer
     another item's            its mistakes and its reference, where the signatures fit
-    right, wrong              by another author: `<set>/outside/<function>/wrong_01_<what>.py`
+    right, wrong              by another author, as `autograder.authoring.answers` reads them
 
 All but the last are far too many, so a sample is drawn from them, the same each time. A diagnosis
 that one of them is given is put to the proof on fresh draws: it is untrue where the mistake that it
@@ -15,18 +15,18 @@ import contextlib
 import inspect
 import itertools
 import random
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from autograder.authoring.answers import RIGHT as IS_RIGHT
+from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, changed_source
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import ProbeRequest
-from autograder.records import CheckFault, GraderError, Observation, Verdict
+from autograder.records import CheckFault, Observation, Verdict
 from autograder.validation.mutant_fates import observe_counted
 from autograder.validation.mutants import mutants
 from autograder.validation.plain_process import Observed, observe, observe_each
@@ -36,7 +36,6 @@ ANOTHER_ITEMS, RIGHT, WRONG = "another item's", "right, from outside", "wrong, f
 MOST = 30
 """Of each kind, for each item; answers from outside are all tried."""
 FRESH_SEEDS = (1001, 1002)
-_FILE = re.compile(r"(right|wrong)_\d\d_\w+\.py")
 
 Namespace = dict[str, Any]
 Ask = Callable[[Sequence[ProbeRequest]], Sequence[Observation]]
@@ -112,12 +111,15 @@ def try_unseen(
 
 
 def try_outside(
-    check: Check, files: Sequence[Path], seed: int, solved: Callable[[], Namespace], tests: str
+    check: Check,
+    answers: Sequence[KnownAnswer],
+    seed: int,
+    solved: Callable[[], Namespace],
+    tests: str,
 ) -> Iterator[Unseen]:
     """Try the answers of another author to one item.
 
     Args:
-        files: that hold them.
         solved: makes the namespace of the solution's notebook.
         tests: the visible ones, which must accept what is right.
 
@@ -127,23 +129,27 @@ def try_outside(
     judge, fresh = ItemJudge(), ItemJudge()
 
     def asked(
-        files: Iterable[Path], requests: Sequence[ProbeRequest], tests: str = ""
+        answers: Iterable[KnownAnswer], requests: Sequence[ProbeRequest], tests: str = ""
     ) -> Iterator[Observed]:
-        answers = (partial(_defined_by, path, solved) for path in files)
-        return observe_each(requests, answers, tests, endless=True)
+        made = (partial(_defined_by, answer, solved) for answer in answers)
+        return observe_each(requests, made, tests, endless=True)
 
-    verdicts, complaints, untrue = {}, {}, set()
-    for path, seen in zip(files, asked(files, judge.requests(check, seed), tests), strict=True):
-        verdicts[path] = _verdict(judge, check, seed, seen.observations)
-        complaints[path] = seen.complaint
-    named = [path for path, verdict in verdicts.items() if verdict.misconception]
+    tried = []
+    for answer, seen in zip(
+        answers, asked(answers, judge.requests(check, seed), tests), strict=True
+    ):
+        verdict = _verdict(judge, check, seed, seen.observations)
+        tried.append((answer, verdict, seen.complaint))
+    named = [(answer, verdict) for answer, verdict, _ in tried if verdict.misconception]
+    untrue = set()
     for other in FRESH_SEEDS:
-        for path, seen in zip(named, asked(named, fresh.requests(check, other)), strict=True):
-            if _contradicted(fresh, check, other, seen.observations, verdicts[path]):
-                untrue.add(path)
-    for path, verdict in verdicts.items():
-        kind = RIGHT if path.name.startswith("right") else WRONG
-        yield _unseen(kind, path.stem, verdict, path in untrue, complaints[path])
+        again = asked((answer for answer, _ in named), fresh.requests(check, other))
+        for (answer, verdict), seen in zip(named, again, strict=True):
+            if _contradicted(fresh, check, other, seen.observations, verdict):
+                untrue.add(answer.name)
+    for answer, verdict, complaint in tried:
+        kind = RIGHT if answer.kind == IS_RIGHT else WRONG
+        yield _unseen(kind, answer.name, verdict, answer.name in untrue, complaint)
 
 
 def _verdict(judge: ItemJudge, check: Check, seed: int, seen: Sequence[Observation]) -> Verdict:
@@ -168,22 +174,6 @@ def _unseen(
     named = verdict.misconception.name if verdict.misconception else ""
     share = verdict.points / verdict.max_points
     return Unseen(verdict.item, kind, name, share, failed, named, untrue, complaint)
-
-
-def answers_from_outside(folder: Path, checks: Sequence[Check]) -> dict[str, list[Path]]:
-    """Find the files of answers by another author, by the name of the function that they define.
-
-    Raises:
-        GraderError: if a file lies or is named otherwise than the module says.
-    """
-    found: dict[str, list[Path]] = {check.target: [] for check in checks}
-    for path in sorted(folder.rglob("*.py")):
-        if path.parent.parent != folder or path.parent.name not in found:
-            raise GraderError(f"{path}: its folder must be one of {sorted(found)} in {folder}")
-        if not _FILE.fullmatch(path.name):
-            raise GraderError(f"{path}: its name must be like right_01_what.py or wrong_01_what.py")
-        found[path.parent.name].append(path)
-    return found
 
 
 def _sample(check: Check, kind: str, things: Sequence[Any]) -> list[Any]:
@@ -278,11 +268,9 @@ def _with(solved: Callable[[], Namespace], more: Namespace) -> Namespace:
     return {**solved(), **more}
 
 
-def _defined_by(path: Path, solved: Callable[[], Namespace]) -> Namespace:
-    """Run the file as the student's cell, among the solutions of the other items."""
-    namespace = solved()
-    exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), namespace)
-    return namespace
+def _defined_by(answer: KnownAnswer, solved: Callable[[], Namespace]) -> Namespace:
+    """Run it as the student's cell, among the solutions of the other items."""
+    return answer.run_in(solved())
 
 
 def _parameters(implementation: Callable[..., Any]) -> tuple[int, frozenset[str]]:

@@ -79,13 +79,13 @@ def test_checks_judge_well(made):
 @pytest.mark.filterwarnings("ignore")  # a student's answer may warn; in grading nobody minds
 def test_answers_from_outside_are_judged_as_they_are_due(made, monkeypatch):
     """Right ones get full points and pass the visible tests; no wrong one is taken for another."""
-    outside = COURSE.outside(made.name)
-    if not outside.is_dir():
+    answers = ReleasedSet(COURSE, made.name).answers
+    if not any(answers.values()):
         pytest.skip("nobody has written any")
     monkeypatch.setattr(unseen_answers, "FRESH_SEEDS", unseen_answers.FRESH_SEEDS[:1])
     # The first optimizer of a process imports it, for seconds: once here, not in each answer's.
     importlib.import_module("torch._dynamo")
-    found = check_outside(made.checks, made.release, outside)
+    found = check_outside(made.checks, made.release, answers)
     assert {one.kind for one in found} == {unseen_answers.RIGHT, unseen_answers.WRONG}
     assert [f"{one.item}: {one.name}: {one.problem}" for one in found if one.problem] == []
 

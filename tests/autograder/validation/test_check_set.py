@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.release import build
 from autograder.grading import judge
@@ -332,23 +333,23 @@ def test_overview_has_a_row_for_each_set_and_one_for_all(source):
     assert total[:3] == ["all", "2", "12 of 13"] and total[-2] == "1"
 
 
-def test_unseen_answers_are_counted_and_their_problems_listed(source, tmp_path, monkeypatch):
+def test_unseen_answers_are_counted_and_their_problems_listed(source, monkeypatch):
     monkeypatch.setattr(unseen_answers, "MOST", 3)
-    folder = tmp_path / "outside" / "total"
-    folder.mkdir(parents=True)
-    (folder / "right_01_sum.py").write_text("total = sum")
-    (folder / "wrong_01_mean.py").write_text("def total(n): return sum(n) / max(1, len(n)) + 1")
-    (folder / "wrong_02_of_four.py").write_text("def total(n): return sum(n) + (len(n) == 4)")
+    answers = [
+        KnownAnswer("right", "sum", "total = sum"),
+        KnownAnswer("wrong", "mean", "def total(n): return sum(n) / max(1, len(n)) + 1"),
+        KnownAnswer("wrong", "of four", "def total(n): return sum(n) + (len(n) == 4)"),
+    ]
     problem_set = ProblemSet("toy", "Toy set", (CHECK,))
     report = check_set(
         problem_set,
         build(source()),
         with_mutants=False,
         with_unseen=True,
-        outside=folder.parent,
+        answers={"total": answers},
         seeds=(0,),
     )
-    assert report.problems == ("toy_total: wrong, from outside 'wrong_02_of_four': is not caught",)
+    assert report.problems == ("toy_total: wrong, from outside 'of four': is not caught",)
     console = Console(width=150, record=True, file=io.StringIO())
     print_report(report, console)
     lines = console.export_text().splitlines()
@@ -357,7 +358,7 @@ def test_unseen_answers_are_counted_and_their_problems_listed(source, tmp_path, 
     )
     assert "3 of 3" in row and "1 of 1" in row and "50.0%" in lines[place + 1]
     plain = plain_report(report)
-    assert plain["unseen"][-1]["name"] == "wrong_02_of_four"
+    assert plain["unseen"][-1]["name"] == "of four"
     assert plain["unseen_judged_well"]["wrong, from outside"] == (1, 2)
 
 

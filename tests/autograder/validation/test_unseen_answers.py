@@ -1,11 +1,9 @@
 """Answers that the author of the checks has not seen: which are tried, and what is said of them."""
 
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import (
     Alternative,
     Case,
@@ -17,10 +15,9 @@ from autograder.authoring.checks import (
 )
 from autograder.grading import judge
 from autograder.grading.judge import ItemJudge, part_seed
-from autograder.records import GraderError
 from autograder.validation import unseen_answers
 from autograder.validation.mutant_fates import observe_counted
-from autograder.validation.unseen_answers import answers_from_outside, try_outside, try_unseen
+from autograder.validation.unseen_answers import try_outside, try_unseen
 
 SOLUTION = """
 def total(numbers):
@@ -100,58 +97,48 @@ def tried(check=CHECK, others=(OTHER,), solution=SOLUTION):
     return {(one.kind, one.name): one for one in found}
 
 
-def tried_outside(files, tests=""):
-    return {one.name: one for one in try_outside(CHECK, files, 0, solved, tests)}
+def tried_outside(answers, tests=""):
+    return {one.name: one for one in try_outside(CHECK, answers, 0, solved, tests)}
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Writes answers of another author and returns their files."""
-
-    def write(**answers):
-        folder = tmp_path / "total"
-        folder.mkdir(exist_ok=True)
-        for name, text in answers.items():
-            (folder / f"{name}.py").write_text(text)
-        return answers_from_outside(tmp_path, [CHECK])["total"]
-
-    return write
+def right(name, body):
+    return KnownAnswer("right", name, f"def total(numbers):\n    {body}\n")
 
 
-def test_answers_from_outside_are_judged_as_they_are_due(written):
-    files = written(
-        right_01_by_sum="def total(numbers):\n    return sum(numbers)",
-        right_02_too_strict="def total(numbers):\n    return sum(numbers) / (len(numbers) < 3)",
-        wrong_01_plus_one="def total(numbers):\n    return sum(numbers) + 1",
-        wrong_02_not_drawn="def total(numbers):\n    return sum(numbers) + (len(numbers) == 3)",
-        wrong_03_endless="def total(numbers):\n    while True: pass",
+def wrong(name, body):
+    return KnownAnswer("wrong", name, f"def total(numbers):\n    {body}\n")
+
+
+def test_answers_from_outside_are_judged_as_they_are_due():
+    found = tried_outside(
+        [
+            right("by sum", "return sum(numbers)"),
+            right("too strict", "return sum(numbers) / (len(numbers) < 3)"),
+            wrong("plus one", "return sum(numbers) + 1"),
+            wrong("not drawn", "return sum(numbers) + (len(numbers) == 3)"),
+            wrong("endless", "while True: pass"),
+        ]
     )
-    found = tried_outside(files)
-    assert found["right_01_by_sum"].problem == found["wrong_01_plus_one"].problem == ""
-    assert (
-        "loses points: values: The sum is right. With 5 n" in found["right_02_too_strict"].problem
-    )
-    assert found["wrong_01_plus_one"].named == "The sum starts at 1."
-    assert found["wrong_02_not_drawn"].problem == "is not caught"
-    assert (found["wrong_03_endless"].share, found["wrong_03_endless"].named) == (0, "")
+    assert found["by sum"].problem == found["plus one"].problem == ""
+    assert "loses points: values: The sum is right. With 5 n" in found["too strict"].problem
+    assert found["plus one"].named == "The sum starts at 1."
+    assert found["not drawn"].problem == "is not caught"
+    assert (found["endless"].share, found["endless"].named) == (0, "")
 
 
-def test_visible_tests_that_reject_a_right_answer_are_a_problem(written):
-    files = written(
-        right_01_by_sum="def total(numbers):\n    return sum(numbers)",
-        wrong_01_plus_one="def total(numbers):\n    return sum(numbers) + 1",
-    )
-    found = tried_outside(files, "assert total([2]) == 3, 'not 3'")
-    assert found["right_01_by_sum"].problem.endswith("on a right answer: AssertionError: not 3")
-    assert found["wrong_01_plus_one"].problem == ""
+def test_visible_tests_that_reject_a_right_answer_are_a_problem():
+    answers = [right("by sum", "return sum(numbers)"), wrong("plus 1", "return sum(numbers) + 1")]
+    found = tried_outside(answers, "assert total([2]) == 3, 'not 3'")
+    assert found["by sum"].problem.endswith("on a right answer: AssertionError: not 3")
+    assert found["plus 1"].problem == ""
 
 
-def test_diagnosis_that_fresh_draws_contradict_is_a_problem(written):
+def test_diagnosis_that_fresh_draws_contradict_is_a_problem():
     """The answer is like the mistake on this seed's numbers only."""
     drawn = draw(np.random.default_rng(part_seed(0, CHECK.item, "values")))
     known = [case.inputs["numbers"][0] for case in drawn]
-    text = f"def total(numbers):\n    return sum(numbers) + (1 if numbers[0] in {known} else 7)"
-    one = tried_outside(written(wrong_01_now_and_then=text))["wrong_01_now_and_then"]
+    body = f"return sum(numbers) + (1 if numbers[0] in {known} else 7)"
+    one = tried_outside([wrong("now and then", body)])["now and then"]
     assert one.untrue
     assert one.problem == "is told to be 'The sum starts at 1.', which it is not"
 
@@ -190,11 +177,3 @@ def test_version_that_never_ends_is_stopped_by_its_steps_once_for_each_part():
     seen, steps = observe_counted(requests, solved, endless, own_steps)
     assert [one.value.kind for one in seen] == ["timeout", "timeout"]
     assert steps[0] > 1000 and steps[1] == 0
-
-
-@pytest.mark.parametrize("path", ["other/wrong_01_a.py", "total/wrong_a.py", "wrong_01_a.py"])
-def test_file_in_the_wrong_place_is_refused(tmp_path, path):
-    (tmp_path / path).parent.mkdir(exist_ok=True)
-    (tmp_path / path).write_text("")
-    with pytest.raises(GraderError, match=json.dumps(path)[1:-1]):
-        answers_from_outside(tmp_path, [CHECK, replace(OTHER)])

@@ -1,8 +1,0 @@
-# wrong: weight_hh is square, so a forgotten transpose raises no error.
-# shows: R > 1.
-
-import torch
-
-
-def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    return torch.tanh(inputs @ weight_ih.T + bias_ih + hidden @ weight_hh + bias_hh)

@@ -1,2 +1,0 @@
-def merge_heads(heads):
-    return heads.transpose(-3, -2).flatten(start_dim=-2)

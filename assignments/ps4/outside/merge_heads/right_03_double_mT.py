@@ -1,2 +1,0 @@
-def merge_heads(heads):
-    return heads.mT.flatten(-3, -2).mT

@@ -1,9 +1,0 @@
-# right: indexing and F.layer_norm.
-
-from torch.nn import functional as F
-
-
-def embed(ids, segments, weights):
-    x = weights["token"][ids] + weights["position"][: ids.shape[1]]
-    x = x + (weights["segment"][0] if segments is None else weights["segment"][segments])
-    return F.layer_norm(x, x.shape[-1:], weights["norm_weight"], weights["norm_bias"], 1e-12)

@@ -18,12 +18,12 @@ PIP   := PIP_ROOT_USER_ACTION=ignore $(BIN)/pip --quiet --disable-pip-version-ch
 NO_SANDBOX := 3
 # ... and that for somebody without a grade: two of the sample class hand in what cannot be read.
 FINDINGS := 4
-PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
-	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null && echo "$$p" && break; done)
+PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo "$$p" && break; done)
 
 # ---------------------------------------------------------------- set up
 $(STAMP): requirements.txt constraints.txt pyproject.toml
-	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or 3.12 is needed; name yours with: make PYTHON=/path/to/python"; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; name yours with: make PYTHON=/path/to/python"; exit 1; }
 	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (a few minutes, once)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) || { \
 		echo "No virtual environment could be made: on Debian or Ubuntu, sudo apt-get install python3-venv"; exit 1; }

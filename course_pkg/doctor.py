@@ -17,7 +17,7 @@ from course_pkg.text.corpora.running_text import list_corpora, load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.compute import peak_flops
 
-_PYTHONS = ((3, 11), (3, 12))
+_PYTHONS = ((3, 11), (3, 12), (3, 13))
 _OWN_CORPORA = ("stories", "wikipedia", "names", "reference")
 """What every chapter reads: generated, or shipped inside packages."""
 
@@ -71,7 +71,7 @@ def main() -> int:
 
 def _python() -> Finding:
     version = sys.version_info[:2]
-    advice = "" if version in _PYTHONS else "the course is tested with Python 3.11 and 3.12"
+    advice = "" if version in _PYTHONS else "the course is tested with Python 3.11, 3.12 and 3.13"
     return Finding("Python", platform.python_version(), advice)
 
 

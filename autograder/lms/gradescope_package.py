@@ -41,13 +41,13 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends bubblewrap
 python=""
-for version in 3.12 3.11; do
+for version in 3.12 3.13 3.11; do
     if apt-get install -y -qq --no-install-recommends "python$version" "python$version-venv"; then
         python="python$version"
         break
     fi
 done
-[ -n "$python" ] || { echo "Python 3.12 or 3.11 is needed: choose a newer Ubuntu image"; exit 1; }
+[ -n "$python" ] || { echo "Python 3.11, 3.12 or 3.13 is needed: choose a newer Ubuntu image"; exit 1; }
 "$python" -m venv "$root/venv"
 "$root/venv/bin/pip" install --quiet --no-cache-dir -r "$root/source/requirements.txt"
 chmod 700 "$root/source"  # the checks are nobody's but root's

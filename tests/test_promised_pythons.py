@@ -1,4 +1,4 @@
-"""The Pythons that `requires-python` promises: every pin runs on them, and every page names them."""
+"""The Pythons that are promised: every pin runs on them, and every page and script names them."""
 
 import re
 import tomllib

@@ -47,7 +47,7 @@ for version in 3.12 3.13 3.11; do
         break
     fi
 done
-[ -n "$python" ] || { echo "Python 3.11, 3.12 or 3.13 is needed: choose a newer Ubuntu image"; exit 1; }
+[ -n "$python" ] || { echo "Python 3.11, 3.12 or 3.13 is needed: take a newer Ubuntu"; exit 1; }
 "$python" -m venv "$root/venv"
 "$root/venv/bin/pip" install --quiet --no-cache-dir -r "$root/source/requirements.txt"
 chmod 700 "$root/source"  # the checks are nobody's but root's

@@ -11,6 +11,7 @@ Chapter: fine-tuning. Radford et al. 2018; Devlin et al. 2019; Reimers and Gurev
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -249,9 +250,11 @@ def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = No
     is learned with the task (Radford et al. 2018, section 3.2). A BERT has such tokens already.
 
     Raises:
-        ValueError: if n_tokens is below 1.
+        ValueError: if n_tokens is below 1, or the model has LoRA at its output.
     """
     whole_numbers(n_tokens=n_tokens)
+    if isinstance(model.unembedding, LoRALinear):
+        raise ValueError("unembedding has LoRA; add tokens first, or call merge_lora")
     first = model.vocab_size
     tables: list[nn.Embedding | nn.Linear] = [model.embedding]
     if model.unembedding is not None:
@@ -281,14 +284,7 @@ class LoRALinear(nn.Module):
         self, linear: nn.Linear, rank: int, alpha: float, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        whole_numbers(rank=rank)
-        if not 0 < alpha < math.inf:
-            raise ValueError(f"alpha is {alpha}; it must be positive and finite")
-        if not 1 <= rank <= min(linear.in_features, linear.out_features):
-            raise ValueError(
-                f"rank is {rank}; for a layer from {linear.in_features} to "
-                f"{linear.out_features} it must be 1 to the smaller of the two"
-            )
+        _check_lora(linear, rank, alpha)
         self.linear = linear.requires_grad_(False)
         self.scale = alpha / rank
         weight = linear.weight
@@ -301,11 +297,53 @@ class LoRALinear(nn.Module):
         out: Tensor = self.linear(x) + self.scale * F.linear(F.linear(x, self.down), self.up)
         return out
 
-    def merged(self) -> nn.Linear:
-        """Return one linear layer that computes the same."""
-        with torch.no_grad():
-            self.linear.weight += self.scale * self.up @ self.down
+    # Some code reads a layer's matrix instead of calling the layer: it finds what a linear layer
+    # has, and gets the sum of both paths.
+    @property
+    def weight(self) -> Float[Tensor, "O I"]:
+        """The matrix that both paths come to."""
+        return self.linear.weight + self.scale * self.up @ self.down
+
+    @property
+    def bias(self) -> Float[Tensor, " O"] | None:
+        """The frozen layer's."""
+        return self.linear.bias
+
+    @property
+    def in_features(self) -> int:
+        """Width of what enters."""
+        return self.linear.in_features
+
+    @property
+    def out_features(self) -> int:
+        """Width of what leaves."""
+        return self.linear.out_features
+
+    def merged(self, *, in_place: bool = True) -> nn.Linear:
+        """Return one linear layer that computes the same.
+
+        Args:
+            in_place: change the frozen matrix; False gives the layer a new one, where another
+                layer has the old one as well.
+        """
+        weight = self.weight.detach()
+        if in_place:
+            with torch.no_grad():
+                self.linear.weight.copy_(weight)
+        else:
+            self.linear.weight = nn.Parameter(weight)
         return self.linear
+
+
+def _check_lora(linear: nn.Linear, rank: int, alpha: float) -> None:
+    whole_numbers(rank=rank)
+    if not 0 < alpha < math.inf:
+        raise ValueError(f"alpha is {alpha}; it must be positive and finite")
+    if rank > min(linear.in_features, linear.out_features):
+        raise ValueError(
+            f"rank is {rank}; for a layer from {linear.in_features} to "
+            f"{linear.out_features} it must be 1 to the smaller of the two"
+        )
 
 
 def add_lora(
@@ -316,43 +354,93 @@ def add_lora(
     targets: str | Sequence[str] = ("attention.query", "attention.value"),
     generator: torch.Generator | None = None,
 ) -> list[nn.Parameter]:
-    """Freeze a model and put a thin trainable layer beside some of its linear layers, in place.
+    """Freeze what is pretrained and put a thin layer beside some of its linear ones, in place.
 
-    Call it before adding a head, whose layer is to train.
+    Pretrained is the GPT or BERT in `model`, or all of it if there is none: the new head of a
+    classifier stays as trainable as it is. Called again, for other layers, it leaves the thin ones
+    that are there trainable.
 
     Args:
         targets: ends of the names of the layers to adapt; the default is that of Hu et al. 2022.
 
     Returns:
-        the parameters that still train: two for each adapted layer.
+        the new parameters: two for each adapted layer.
 
     Raises:
-        ValueError: if a target names no linear layer of the model, or one adapted already.
+        ValueError: if a target names no linear layer of what is pretrained, or one adapted already;
+            or if that is frozen for good, as `is_frozen` makes it. The model is then as it was.
     """
-    targets = (targets,) if isinstance(targets, str) else targets
+    targets = (targets,) if isinstance(targets, str) else tuple(targets)
+    if not targets or "" in targets:
+        raise ValueError(f"targets is {targets}; name the ends of the layers to adapt")
+    if any(isinstance(module, Features) and module.is_frozen for module in model.modules()):
+        raise ValueError(
+            "is_frozen is True, so the thin layers could not train; make the model with is_frozen "
+            "False: add_lora freezes what is pretrained"
+        )
+    pretrained = _pretrained_parts(model)
+    is_theirs = {id(module) for part in pretrained for module in part.modules()}
+    named = list(model.named_modules(remove_duplicate=False))
+    adapted = {name for name, module in named if isinstance(module, LoRALinear)}
     chosen = {
         name: module
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and name.endswith(tuple(targets))
+        for name, module in named
+        if isinstance(module, nn.Linear)
+        and id(module) in is_theirs
+        and name
+        and name.endswith(targets)
+        and name.rpartition(".")[0] not in adapted
     }
     for target in targets:
         if not any(name.endswith(target) for name in chosen):
-            raise ValueError(f"targets has {target!r}; no linear layer of the model ends so")
-    model.requires_grad_(False)
-    trainable: list[nn.Parameter] = []
-    for name, linear in chosen.items():
-        adapted = LoRALinear(linear, rank, alpha, generator)
-        model.set_submodule(name, adapted)
-        trainable += [adapted.down, adapted.up]
-    return trainable
+            has_it = any(name.endswith(target) for name in adapted)
+            reason = "has LoRA already" if has_it else "no linear layer of the model ends so"
+            raise ValueError(f"targets has {target!r}; {reason}")
+    for linear in chosen.values():
+        _check_lora(linear, rank, alpha)
+
+    thin = [p for _, m in named if isinstance(m, LoRALinear) for p in (m.down, m.up)]
+    for part in pretrained:
+        part.requires_grad_(False)
+    for parameter in thin:
+        parameter.requires_grad_(True)
+    made: dict[int, LoRALinear] = {}
+    for linear in chosen.values():
+        if id(linear) not in made:
+            made[id(linear)] = LoRALinear(linear, rank, alpha, generator)
+    for name, module in named:  # under all its names, where a layer has several
+        if id(module) in made:
+            model.set_submodule(name, made[id(module)])
+    return [parameter for layer in made.values() for parameter in (layer.down, layer.up)]
+
+
+def _pretrained_parts(model: nn.Module) -> list[nn.Module]:
+    """The GPTs and BERTs in a model, or the model itself."""
+    return [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
 
 
 def merge_lora(model: nn.Module) -> None:
     """Fold every thin layer into the matrix beside it, in place: no cost is left at inference.
 
-    Everything trains again afterwards.
+    Everything trains again afterwards. A matrix that served another layer too, such as a tied
+    embedding, is left to that layer: they differ from then on.
+
+    Raises:
+        ValueError: if the model is a thin layer itself: call its `merged`.
     """
-    adapted = {name: m for name, m in model.named_modules() if isinstance(m, LoRALinear)}
-    for name, module in adapted.items():
-        model.set_submodule(name, module.merged())
+    if isinstance(model, LoRALinear):
+        raise ValueError("model is a LoRALinear itself; call its merged(), which returns the layer")
+    named = list(model.named_modules(remove_duplicate=False))
+    holders = Counter(
+        id(parameter)
+        for module in {id(module): module for _, module in named}.values()
+        for parameter in module.parameters(recurse=False)
+    )
+    merged: dict[int, nn.Linear] = {}
+    for name, module in named:
+        if isinstance(module, LoRALinear):
+            if id(module) not in merged:
+                is_alone = holders[id(module.linear.weight)] == 1
+                merged[id(module)] = module.merged(in_place=is_alone)
+            model.set_submodule(name, merged[id(module)])
     model.requires_grad_(True)

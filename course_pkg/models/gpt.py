@@ -123,8 +123,10 @@ class GPT(nn.Module):
 
     def unembed(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         """Compare vectors with every token of the vocabulary."""
-        table = self.embedding if self.unembedding is None else self.unembedding
-        return F.linear(x, table.weight)
+        if self.unembedding is None:
+            return F.linear(x, self.embedding.weight)
+        scores: Tensor = self.unembedding(x)
+        return scores
 
     def forward(
         self,

@@ -227,9 +227,10 @@ class EncoderDecoder(nn.Module):
         if self.target_positions is not None:
             x = self.target_positions(x, 0 if cache is None else cache[0].attention.length)
         x = self.decoder(self.dropout(x), memory, memory_mask=memory_mask, cache=cache, trace=trace)
-        return F.linear(
-            x, embedding.weight if self.unembedding is None else self.unembedding.weight
-        )
+        if self.unembedding is None:
+            return F.linear(x, embedding.weight)
+        scores: Tensor = self.unembedding(x)
+        return scores
 
     def forward(
         self,

@@ -62,6 +62,10 @@ def read_hub(path: str, config: str | None, split: str) -> Sequence[Mapping[str,
         raise SourceUnavailableError(
             "the datasets library is missing; pip install 'language-models-by-hand[hub]'"
         ) from error
+    except (OSError, RuntimeError) as error:  # it looks for its cache when it is imported
+        raise SourceUnavailableError(
+            f"the datasets library finds no folder for downloads ({error}); set HF_HOME to one"
+        ) from error
     try:
         rows: Sequence[Mapping[str, Any]] = datasets.load_dataset(path, config, split=split)
     except (OSError, datasets.exceptions.DatasetsError) as error:
@@ -72,11 +76,19 @@ def read_hub(path: str, config: str | None, split: str) -> Sequence[Mapping[str,
     return rows
 
 
-def cache_folder() -> Path:
-    """Return the folder for derived text, made if need be: COURSE_CACHE or the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(os.environ.get("COURSE_CACHE") or Path(base) / "language-models-by-hand")
-    folder.mkdir(parents=True, exist_ok=True)
+def cache_folder() -> Path | None:
+    """Return the folder for derived text, made if need be: COURSE_CACHE or the user's cache.
+
+    Returns:
+        None where it cannot be: the user has no home, as in many containers, or it cannot be
+        written. What would be kept there is then derived again.
+    """
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(os.environ.get("COURSE_CACHE") or Path(base) / "language-models-by-hand")
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: pathlib finds no home
+        return None
     return folder
 
 

@@ -61,15 +61,20 @@ def wikipedia_articles(_folder: Path | None = None) -> Splits:
         SourceUnavailableError: gensim, or its test data, is not installed.
         ValueError: the archive is not the one that this course pins.
     """
-    cached = cache_folder() / f"wikipedia-{TEXT_SHA256[:16]}.json"
-    with suppress(OSError, ValueError):  # no cache yet, or one that something has damaged
-        train, valid, test = json.loads(cached.read_text(encoding="utf-8"))
-        if digest((train, valid, test)) == TEXT_SHA256:
-            return train, valid, test
+    folder = cache_folder()
+    cached = None if folder is None else folder / f"wikipedia-{TEXT_SHA256[:16]}.json"
+    if cached is not None:
+        # No cache yet, or one that something has damaged: digest may meet any JSON.
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            train, valid, test = json.loads(cached.read_text(encoding="utf-8"))
+            if digest((train, valid, test)) == TEXT_SHA256:
+                return train, valid, test
     splits: Splits = ([], [], [])
     for i, article in enumerate(_read_archive()):
         splits[max(0, i % 10 - 7)].append(article)
-    write_atomically(cached, json.dumps(splits, ensure_ascii=False))
+    if cached is not None:
+        with suppress(OSError):  # a full disk, or a folder that is for reading alone
+            write_atomically(cached, json.dumps(splits, ensure_ascii=False))
     return splits
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_pkg.layers.attention import AdditiveScore
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import (
     Features,
@@ -17,8 +18,15 @@ from course_pkg.models.adaptation import (
     add_tokens,
     merge_lora,
 )
-from course_pkg.models.bert import BERT, bert_tiny
-from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.attention import AttentionLM
+from course_pkg.models.bert import BERT, bert_tiny, deberta_tiny
+from course_pkg.models.bert_objectives import ReplacedTokenLoss, SpanBoundaryLoss
+from course_pkg.models.gpt import GPT, gpt_tiny, llama_like_small
+from course_pkg.models.loss import nats_per_target
+from course_pkg.models.recurrent import RecurrentLM
+from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
+from course_pkg.models.window import FixedWindowLM
 
 B, T, V, C = 2, 5, 11, 3
 KINDS = ("gpt", "bert")
@@ -228,11 +236,146 @@ def test_adaptation_rejects_what_cannot_work(make, message):
         make()
 
 
-def test_add_lora_rejects_a_model_that_has_it_already():
+def test_add_lora_rejects_a_model_that_has_it_already_and_takes_other_layers():
     model = backbone("gpt")
-    add_lora(model, rank=2)
-    with pytest.raises(ValueError, match=r"'attention\.query'; no linear layer"):
+    first = add_lora(model, rank=2)
+    with pytest.raises(ValueError, match=r"'attention\.query'; has LoRA already"):
         add_lora(model, rank=2)
+    second = add_lora(model, rank=2, targets="contract")
+    assert [p for p in model.parameters() if p.requires_grad] == in_order(model, first + second)
+
+
+def in_order(model: nn.Module, chosen: list[nn.Parameter]) -> list[nn.Parameter]:
+    return [p for p in model.parameters() if any(p is c for c in chosen)]
+
+
+class TwoNames(nn.Module):
+    """One linear layer by two names, and one that shares its matrix with an embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = self.second = nn.Linear(4, 4)
+        self.embedding = nn.Embedding(V, 4)
+        self.output = nn.Linear(4, V)
+        self.output.weight = self.embedding.weight
+
+    def forward(self, ids, targets=None):
+        logits = self.output(self.second(self.first(self.embedding(ids))))
+        return logits, None if targets is None else nats_per_target(logits, targets)
+
+
+IDS = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+ONE = {"ids": IDS, "targets": IDS}
+TWO = {"source_ids": IDS, **ONE}
+PAIR = {**ONE, "pair_targets": torch.tensor([0, 1])}
+MASKED = {"ids": IDS, "targets": IDS.where(torch.arange(T) == 2, IGNORE)}
+LABELLED = {"ids": IDS, "lengths": torch.tensor([3, 5]), "targets": torch.tensor([2, 0])}
+
+
+def config(make, **changes):
+    return replace(make(V), **changes)
+
+
+# Every model that has linear layers, and a batch that gives it a loss.
+MODELS = {
+    "gpt tied": (lambda: GPT(gpt_tiny(V)), ONE),
+    "gpt untied": (lambda: GPT(config(gpt_tiny, is_tied=False)), ONE),
+    "llama": (lambda: GPT(config(llama_like_small, d_model=24, n_layers=1, d_ff=8)), ONE),
+    "bert tied": (lambda: BERT(bert_tiny(V)), PAIR),
+    "bert untied": (lambda: BERT(config(bert_tiny, is_tied=False)), PAIR),
+    "deberta": (lambda: BERT(deberta_tiny(V)), PAIR),
+    "span boundary": (lambda: SpanBoundaryLoss(BERT(bert_tiny(V))), MASKED),
+    "replaced token": (
+        lambda: ReplacedTokenLoss(BERT(bert_tiny(V), has_heads=False), BERT(bert_tiny(V))),
+        MASKED,
+    ),
+    "encoder-decoder tied": (lambda: EncoderDecoder(transformer_tiny(V)), TWO),
+    "encoder-decoder": (lambda: EncoderDecoder(config(transformer_tiny, is_tied=False)), TWO),
+    "recurrent tied": (lambda: RecurrentLM(V, 8, 8, is_tied=True), ONE),
+    "recurrent untied": (lambda: RecurrentLM(V, 8, 8), ONE),
+    "seq2seq": (lambda: Seq2Seq(V, V, 8, 8, eos_id=0, score=AdditiveScore(8, 8, 8)), TWO),
+    "window": (lambda: FixedWindowLM(V, 3, 4, 8, eos_id=0), ONE),
+    "attention": (lambda: AttentionLM(V, 8, 2), ONE),
+    "two names": (lambda: TwoNames(), ONE),
+    "classifier": (lambda: TextClassifier(backbone("bert"), C), LABELLED),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_lora_beside_every_linear_layer_of_every_model_learns_and_merges(name, rng):
+    make, batch = MODELS[name]
+    model = make().double().eval()
+
+    def loss():
+        torch.manual_seed(0)  # of ELECTRA's samples
+        return model(**batch)[1]
+
+    heads = [p for _, p in _head(model)]
+    names, before = set(model.state_dict()), loss().item()
+    pretrained = [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
+    linear = {id(m) for part in pretrained for m in part.modules() if isinstance(m, nn.Linear)}
+    targets = [name for name, module in model.named_modules() if id(module) in linear]
+    thin = add_lora(model, 1, 1.0, targets=targets)
+    assert len(thin) == 2 * len(targets)
+    assert [p for p in model.parameters() if p.requires_grad] == in_order(model, thin + heads)
+    assert loss().item() == pytest.approx(before, rel=1e-12)  # 1e-12: sums in another order
+
+    loss().backward()
+    # What does not enter this loss: the pooler of ELECTRA's and SpanBERT's, and their pair heads.
+    unused = ("pooler", "pair_head", "token_head") if len(heads) > 2 else ()
+    for name, layer in model.named_modules():
+        if isinstance(layer, LoRALinear) and not any(word in name for word in unused):
+            assert layer.up.grad is not None and layer.up.grad.any(), name
+    with torch.no_grad():
+        for parameter in thin:
+            parameter += 0.01 * torch.randn(parameter.shape, generator=rng)
+    changed = loss().item()
+    assert changed != pytest.approx(before, rel=1e-6)
+    merge_lora(model)
+    assert set(model.state_dict()) == names
+    assert loss().item() == pytest.approx(changed, rel=1e-12)
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def _head(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
+    """What is not pretrained, in a model that has something pretrained."""
+    parts = [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
+    theirs = {id(p) for part in parts for p in part.parameters()}
+    return [(name, p) for name, p in model.named_parameters() if id(p) not in theirs]
+
+
+def test_a_classifier_with_lora_trains_its_new_head():
+    classifier = TextClassifier(backbone("gpt"), C)
+    add_lora(classifier, rank=2)
+    assert classifier.output.weight.requires_grad and classifier.output.bias.requires_grad
+    assert not classifier.features.backbone.embedding.weight.requires_grad
+
+
+@pytest.mark.parametrize("targets", [(), "", ("attention.query", "")])
+def test_add_lora_wants_names(targets):
+    with pytest.raises(ValueError, match="name the ends of the layers"):
+        add_lora(backbone("gpt"), targets=targets)
+
+
+def test_refused_lora_leaves_the_model_as_it_was():
+    model = backbone("gpt")
+    for arguments, message in (
+        ({"rank": 65}, "rank is 65"),  # fits the first of the layers, not the second
+        ({"targets": ("expand", "c_attn")}, "'c_attn'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            add_lora(model, **{"targets": ("expand", "query"), **arguments})
+        assert all(p.requires_grad for p in model.parameters())
+        assert not any(isinstance(m, LoRALinear) for m in model.modules())
+    with pytest.raises(ValueError, match="is_frozen is True"):
+        add_lora(TextClassifier(model, C, is_frozen=True))
+
+
+def test_tokens_are_added_before_lora():
+    model = GPT(replace(gpt_tiny(V), is_tied=False))
+    add_lora(model, targets="unembedding")
+    with pytest.raises(ValueError, match="unembedding has LoRA"):
+        add_tokens(model, 1)
 
 
 @pytest.mark.parametrize("is_tied", [True, False])

@@ -1,13 +1,16 @@
 """Corpora and the sources behind them."""
 
+import errno
 import gzip
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from course_pkg import files
 from course_pkg.text.corpora import (
     catalogue,
     list_corpora,
@@ -37,6 +40,14 @@ def wikitext_folder(tmp_path):
     return folder.parent
 
 
+def raise_no_home():
+    raise RuntimeError("Could not determine home directory.")
+
+
+def raise_read_only(**_):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
 @pytest.mark.slow
 def test_stories_come_in_three_disjoint_draws():
     corpus = load_corpus("stories")
@@ -60,11 +71,29 @@ def test_wikipedia_is_the_pinned_text_and_comes_from_the_cache_the_second_time(m
 def test_wikipedia_repairs_a_damaged_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(wikipedia, "_read_archive", lambda: ["only article"])
     cached = sources.cache_folder() / f"wikipedia-{wikipedia.TEXT_SHA256[:16]}.json"
-    for damage in ('[["changed"], [], []]', "[[", "[]"):
+    for damage in ('[["changed"], [], []]', "[[", "[]", "5", '[[["a"]], [], []]', "[[{}], [], []]"):
         cached.write_text(damage)
         assert wikipedia.wikipedia_articles() == (["only article"], [], [])
     with pytest.raises(ValueError, match="'wikipedia' from source 'package' has sha256"):
         load_corpus("wikipedia")
+
+
+@pytest.mark.parametrize("place", ["file", "file/under", "readable", "none"])
+def test_wikipedia_needs_no_folder_to_keep_it_in(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(wikipedia, "_read_archive", lambda: ["only article"])
+    monkeypatch.delenv("COURSE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    (tmp_path / "file").touch()
+    if place == "none":  # a user whom the machine does not know, in a container
+        monkeypatch.setattr(Path, "home", raise_no_home)
+    elif place == "readable":
+        monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
+        monkeypatch.setattr(files.tempfile, "NamedTemporaryFile", raise_read_only)
+    else:
+        monkeypatch.setenv("HOME", str(tmp_path / place))
+    before = sorted(tmp_path.rglob("*"))
+    assert wikipedia.wikipedia_articles() == (["only article"], [], [])
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_article_cleaning_keeps_prose_only():

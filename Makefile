@@ -87,8 +87,10 @@ serve: book  ## Build the book and serve it at http://localhost:8000
 	@echo "http://localhost:8000   (Ctrl-C stops)"
 	@$(BIN)/python -m http.server 8000 --directory _build/html --bind 127.0.0.1
 
-lab: release  ## Open JupyterLab on the student notebooks
-	@$(BIN)/jupyter lab _build/course/release
+# `work` puts a notebook there once; a newer release takes over what was written in it.
+lab: $(STAMP)  ## Open JupyterLab on your notebooks, in work/
+	@$(BIN)/python -m autograder work
+	@$(BIN)/jupyter lab work
 
 formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgrader
 	@$(BIN)/python -m autograder formgrader --out $(SAMPLE)

@@ -115,6 +115,11 @@ class Course:
         files -= set(self.folder.glob(f"{name}/answers/**/*.py"))
         return tuple(sorted(path for path in files if not path.name.startswith("test_")))
 
+    @property
+    def top(self) -> Path:
+        """Where what belongs to the course lies: its class, and a student's workspace."""
+        return self.folder.parent if self.folder.name == "assignments" else self.folder
+
     def folders(self) -> tuple[Path, ...]:
         """Folders that student code must not see."""
         return (self.folder,)

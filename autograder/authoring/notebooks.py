@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nbformat
-from nbformat import NotebookNode
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 # Cells that plug student code into the package and train it: seconds of work, never graded.
 UNGRADED_TAG = "workshop"
@@ -20,8 +20,10 @@ def assignment_and_notebook(name: str) -> tuple[str, str]:
     return assignment, notebook or assignment
 
 
-def as_text(notebook: NotebookNode) -> str:
+def as_text(notebook: "NotebookNode") -> str:
     """Return the notebook file's text, as nbgrader writes it."""
+    import nbformat  # the rest of this file serves where it is not installed
+
     text: str = nbformat.writes(notebook, version=4)  # type: ignore[no-untyped-call]
     return text.rstrip("\n") + "\n"
 

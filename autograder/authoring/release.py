@@ -12,7 +12,6 @@ derived from grade ids, so that two builds of one source are equal too.
 """
 
 import copy
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,6 +56,7 @@ from autograder.authoring.notebooks import (
     is_ungraded_work,
 )
 from autograder.authoring.outline import Outline
+from autograder.authoring.workspace import has_work, keep_beside, text_digest
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
@@ -175,11 +175,10 @@ def read_source(path: Path) -> NotebookNode:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel})  # type: ignore[no-untyped-call]
     for index, cell in enumerate(notebook.cells):
-        digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
-        fallback = f"cell-{index:03d}-{digest}"
-        cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
         if is_ungraded_work(cell):
             cell.source = cell.source.replace(_NO_ADDRESS, f"ADDRESS = {json.dumps(address)}")
+        fallback = f"cell-{index:03d}-{text_digest(cell.source)}"  # which `workspace` reads
+        cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
     return notebook
 
 
@@ -230,7 +229,8 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
     """Write source, student and solution notebooks below `folder`, in nbgrader's layout.
 
     nbgrader copies every file beside a source notebook to the students, so `source/<set>/` is
-    given that one file only.
+    given that one file only. A student notebook in which somebody has worked is kept beside the
+    new one.
 
     Returns:
         The path of each version: "source", "release", "solution".
@@ -242,8 +242,10 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
     }
     paths = {}
     for version, notebook in versions.items():
-        paths[version] = folder / version / release.name / f"{release.name}.ipynb"
-        write_atomically(paths[version], as_text(notebook).encode())
+        path = paths[version] = folder / version / release.name / f"{release.name}.ipynb"
+        if version == "release" and path.exists() and has_work(before := path.read_bytes()):
+            keep_beside(path, before)
+        write_atomically(path, as_text(notebook).encode())
     return paths
 
 

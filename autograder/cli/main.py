@@ -11,6 +11,7 @@ from autograder.cli.formgrader_command import formgrader
 from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
+from autograder.cli.student_commands import work
 
 _EPILOG = f"""\b
 A course, from its first day to its last:
@@ -23,6 +24,10 @@ A course, from its first day to its last:
   autograder similarity ps1            whose answers are alike?
   autograder leaderboard ps2           who is best in its challenge?
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
+
+\b
+Whoever solves the sets:
+  autograder work                      your own copies of the notebooks, kept up to date
 
 \b
 SET is a folder's name in the course's folder: ps1 stands for assignments/ps1/.
@@ -62,5 +67,6 @@ for command in (
     *(doctor, new, adopt, check, release),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(export, gradescope, forecast),
+    work,
 ):
     main.add_command(command)

@@ -1,0 +1,377 @@
+"""A student's copies of released notebooks, brought up to date without losing what was written.
+
+    no copy yet        ──► the release, marked with which one it is
+    the same release   ──► the copy stays as it is, byte for byte
+    a newer release    ──► answers and the student's own cells go over into it;
+                           the copy as it was stays beside it, under its date
+
+A released cell bears its own fingerprint: nbgrader's checksum in its metadata, or a digest in its
+id. So what a student has changed is known without the release that it once was, and a notebook that
+came by mail is brought up to date like any other. The standard library is all that this needs.
+"""
+
+import datetime
+import hashlib
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.authoring.notebooks import grading, is_answer
+from autograder.files import write_atomically
+from autograder.records import GraderError
+
+Notebook = dict[str, Any]
+"""A notebook of format 4, as its file has it."""
+
+_MARK = "autograder"  # in the copy's metadata, {"release": which one it came from}
+_ID_WITH_DIGEST = re.compile(r"cell-\d{3}-([0-9a-f]{8})")
+
+
+@dataclass(frozen=True)
+class Update:
+    """What became of one notebook in a workspace.
+
+    Attributes:
+        path: the student's copy.
+        kept: where the copy as it was stands now, if it was replaced.
+        n_answers: how many changed answers went over into a newer release.
+        n_own: how many cells of the student's own did.
+        renewed: answers that went over although the release has changed what stood there.
+        is_new: whether there was no copy before.
+        problem: why the file that stood there was no notebook; empty if it was one.
+    """
+
+    name: str
+    path: Path
+    kept: Path | None = None
+    n_answers: int = 0
+    n_own: int = 0
+    renewed: tuple[str, ...] = ()
+    is_new: bool = False
+    is_newer: bool = False
+    problem: str = ""
+
+    @property
+    def line(self) -> str:
+        """What happened, in one line; empty if nothing did."""
+        if self.is_new:
+            return f"{self.name}: put into {self.path}"
+        beside = f"as it was, the notebook is kept as {self.kept.name}" if self.kept else ""
+        if self.problem:
+            return f"{self.name}: {self.problem}; {beside}, and the released one is in its place"
+        if not self.is_newer:
+            return ""
+        if not self.kept:
+            return f"{self.name}: a newer release took the place of one without answers"
+        over = f"{_counted(self.n_answers, 'answer')} and {_counted(self.n_own, 'cell')} of yours"
+        line = f"{self.name}: a newer release came in, and {over} went over; {beside}"
+        if self.renewed:
+            line += f"; look again at {', '.join(self.renewed)}: the task's own code has changed"
+        return line
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A newer release with what a student had written; see `Update` for the counts."""
+
+    notebook: Notebook
+    n_answers: int
+    n_own: int
+    renewed: tuple[str, ...]
+
+
+def bring(name: str, released: Notebook, work: Path) -> Update:
+    """Put a released notebook into a workspace, or bring the copy there up to date.
+
+    Whatever interrupts this, the student's file is there, whole: the old one or the new one.
+
+    Args:
+        work: the folder of the workspace; the copy is `<work>/<name>/<name>.ipynb`.
+
+    Raises:
+        GraderError: if it cannot be read or written; says why, and nothing has changed.
+    """
+    path = copy_of(name, work)
+    try:
+        return _bring(name, released, path, Path(os.path.realpath(path)))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraderError(
+            f"{error.filename or path} cannot be read or written: {reason}; {path} is as it was"
+        ) from error
+
+
+def copy_of(name: str, work: Path) -> Path:
+    """Where a workspace has its copy of a notebook."""
+    return work / name / f"{name}.ipynb"
+
+
+def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update:
+    mark = _mark(released)
+    marked = released | {"metadata": released["metadata"] | mark}
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        write_atomically(file, _as_bytes(marked))
+        return Update(name, path, is_new=True)
+    try:
+        mine = read_notebook(data)
+    except ValueError as error:
+        beside = keep_beside(file, data)
+        write_atomically(file, _as_bytes(marked))
+        return Update(name, path, beside, problem=f"the file was no notebook ({error})")
+    if mine["metadata"].get(_MARK) == mark[_MARK]:
+        return Update(name, path)
+    merged = merge(mine, released)
+    if _content(merged.notebook) == _content(mine):  # only the mark is missing
+        return Update(name, path)
+    untouched = all(is_as_released(cell) and not cell.get("outputs") for cell in mine["cells"])
+    kept = None if untouched else keep_beside(file, data)
+    write_atomically(file, _as_bytes(merged.notebook))
+    counts = merged.n_answers, merged.n_own, merged.renewed
+    return Update(name, path, kept, *counts, is_newer=True)
+
+
+def take_over(name: str, found: Path, work: Path) -> str:
+    """Move a notebook that somebody has worked on elsewhere into the workspace.
+
+    Older versions had students work in the folder of releases, which is written anew at any time.
+    Where the workspace has a copy of its own, the other one is put beside it.
+
+    Returns:
+        One line that says where it is now; empty if nobody has written anything in it.
+
+    Raises:
+        GraderError: if it cannot be moved; says why, and it is where it was.
+    """
+    try:
+        data = found.read_bytes()
+        if not has_work(data):
+            return ""
+        path = copy_of(name, work)
+        if not path.exists():
+            write_atomically(path, data)
+        elif path.read_bytes() != data:
+            path = keep_beside(path, data, found.stat().st_mtime)
+        found.unlink()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraderError(f"{found} holds answers and cannot be moved: {reason}") from error
+    return f"{name}: the answers in {found} are now in {path}"
+
+
+def has_work(data: bytes) -> bool:
+    """Whether somebody has written something into what was once a released notebook.
+
+    Outputs alone do not count: they can be made again. A file that is no notebook counts.
+    """
+    try:
+        return not all(map(is_as_released, read_notebook(data)["cells"]))
+    except ValueError:
+        return bool(data.strip())
+
+
+def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
+    """Write what stands in a file beside it, under the date of its last change.
+
+    Returns:
+        The file that holds it; one that was there already is never written over.
+    """
+    moment = datetime.datetime.fromtimestamp(modified or path.stat().st_mtime)
+    stem, n = f"{path.stem}-{moment:%Y-%m-%d-%H%M}", 1
+    while True:
+        kept = path.with_name(f"{stem}{f'-{n}' if n > 1 else ''}{path.suffix}")
+        if not kept.exists():
+            write_atomically(kept, data)
+            return kept
+        if kept.read_bytes() == data:  # by a run that was interrupted afterwards
+            return kept
+        n += 1
+
+
+# -------------------------------------------------------------- notebooks and cells
+def read_notebook(data: bytes) -> Notebook:
+    """Read a notebook of format 4.
+
+    Raises:
+        ValueError: if it is none; says what it is.
+    """
+    notebook = json.loads(data.decode("utf-8-sig"))
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        raise ValueError("it has no list of cells")
+    if not isinstance(notebook.setdefault("metadata", {}), dict):
+        raise ValueError("its metadata are no dict")
+    for cell in cells:
+        source = cell.get("source", "")
+        cell["source"] = "".join(source) if isinstance(source, list) else str(source)
+        if not isinstance(cell.setdefault("metadata", {}), dict):
+            cell["metadata"] = {}
+    return dict(notebook)
+
+
+def is_as_released(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell is one that some release had, and has the text that it had there."""
+    if grading(cell):
+        return grading(cell).get("checksum") == _checksum(cell)
+    match = _ID_WITH_DIGEST.fullmatch(str(cell.get("id", "")))
+    return match is not None and text_digest(cell["source"]) == match[1]
+
+
+def text_digest(source: str) -> str:
+    """What the id of a released cell without a grade id says of its text."""
+    return hashlib.sha256(source.encode()).hexdigest()[:8]
+
+
+def _checksum(cell: Mapping[str, Any]) -> str:
+    """Return nbgrader's checksum of a cell, as its `compute_checksum` defines it."""
+    meta = grading(cell)
+    is_grade, is_solution = bool(meta.get("grade")), bool(meta.get("solution"))
+    is_locked = not is_solution and (is_grade or bool(meta.get("locked")))
+    words = [cell["source"], cell.get("cell_type", ""), is_grade, is_solution, is_locked]
+    words.append(meta.get("grade_id", ""))
+    if is_grade:
+        try:
+            words.append(float(meta.get("points", 0)))
+        except (TypeError, ValueError):
+            return ""
+    return hashlib.md5("".join(map(str, words)).encode(), usedforsecurity=False).hexdigest()
+
+
+def _mark(released: Notebook) -> dict[str, Any]:
+    """Return the metadata by which a copy knows its release."""
+    digest = hashlib.sha256(repr(_content(released)).encode()).hexdigest()[:16]
+    return {_MARK: {"release": digest}}
+
+
+def _content(notebook: Notebook) -> list[tuple[str, str, str]]:
+    """Return what a release decides, or a student: not outputs, and not what editors note."""
+    return [
+        (cell.get("cell_type", ""), cell["source"], json.dumps(grading(cell), sort_keys=True))
+        for cell in notebook["cells"]
+    ]
+
+
+def _as_bytes(notebook: Notebook) -> bytes:
+    """Return the file's text, as nbformat lays it out."""
+    cells = [
+        cell | {"source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]
+    ]
+    text = json.dumps(notebook | {"cells": cells}, ensure_ascii=False, indent=1, sort_keys=True)
+    return f"{text}\n".encode()
+
+
+# -------------------------------------------------------------- a newer release
+def merge(mine: Notebook, released: Notebook) -> Merged:
+    """Take a student's answers and own cells over into another release.
+
+    Released cells come in the release's order and with its text. An answer that was changed keeps
+    the student's text, and so does any other cell without a grade that was. Whatever else the
+    student wrote stands behind the released cell that it stood behind before.
+    """
+    found, own = _sorted_out(mine["cells"], released["cells"])
+    cells, renewed = list(own[""]), []
+    n_answers = 0
+    for template in released["cells"]:
+        name = _name(template)
+        cell, is_students = _combined(found.get(name), template)
+        cells.append(cell)
+        if is_answer(template) and is_students:
+            n_answers += 1
+            before = grading(found[name]).get("checksum")
+            renewed += [name] if before != grading(template).get("checksum") else []
+        cells += own[name]
+    n_own = sum(bool(cell["source"].strip()) for of in own.values() for cell in of)
+    notebook = {
+        **released,
+        "metadata": released["metadata"] | mine["metadata"] | _mark(released),
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "cells": _with_ids(cells),
+    }
+    return Merged(notebook, n_answers, n_own, tuple(renewed))
+
+
+def _name(cell: Mapping[str, Any]) -> str:
+    return str(grading(cell).get("grade_id") or cell.get("id", ""))
+
+
+def _sorted_out(
+    mine: Sequence[Notebook], released: Sequence[Notebook]
+) -> tuple[dict[str, Notebook], dict[str, list[Notebook]]]:
+    """Tell cells of this release, by name, from the student's own, by what they stand behind."""
+    templates = {_name(cell): cell for cell in released}
+    by_text = {(cell["cell_type"], cell["source"]): _name(cell) for cell in released}
+    found: dict[str, Notebook] = {}
+    own: dict[str, list[Notebook]] = defaultdict(list)
+    place = ""  # the top
+    for cell in mine:
+        name = _name(cell)
+        if name not in templates:  # some editors drop the ids
+            name = by_text.get((cell.get("cell_type", ""), cell["source"]), "")
+        if name in templates and name not in found:
+            place, found[name] = name, cell
+            if _is_locked(templates[name]) and _is_written(cell, templates[name]):
+                own[name].append(_unlocked(cell))
+        elif not is_as_released(cell):  # else of an earlier release, which has it no more
+            own[place].append(cell)
+    return found, own
+
+
+def _is_locked(template: Notebook) -> bool:
+    return bool(grading(template)) and not is_answer(template)
+
+
+def _is_written(cell: Notebook, template: Notebook) -> bool:
+    """Whether a student has changed this cell of an earlier release, or of this one."""
+    return cell["source"] != template["source"] and not is_as_released(cell)
+
+
+def _unlocked(cell: Notebook) -> Notebook:
+    """Return a locked cell that a student has changed all the same, as one of their own."""
+    drop = ("nbgrader", "editable", "deletable")
+    metadata = {key: value for key, value in cell["metadata"].items() if key not in drop}
+    return {key: value for key, value in cell.items() if key != "id"} | {"metadata": metadata}
+
+
+def _combined(cell: Notebook | None, template: Notebook) -> tuple[Notebook, bool]:
+    """Return a cell of the newer release, and whether its text is the student's."""
+    if cell is None:
+        return template, False
+    is_students = not _is_locked(template) and _is_written(cell, template)
+    if not is_students and cell["source"] != template["source"]:
+        return template, False
+    metadata = {**cell["metadata"], **template["metadata"]}
+    same = {key: template[key] for key in ("id", "cell_type") if key in template}
+    combined = cell | same | {"metadata": metadata}
+    if combined["cell_type"] != cell.get("cell_type"):  # as the release has it
+        for key in ("outputs", "execution_count", "attachments"):
+            combined.pop(key, None)
+    if combined["cell_type"] == "code":
+        combined = {"outputs": [], "execution_count": None} | combined
+    return combined, is_students
+
+
+def _with_ids(cells: Sequence[Notebook]) -> list[Notebook]:
+    """Give every cell an id of its own."""
+    taken: set[str] = set()
+    named = []
+    for number, cell in enumerate(cells):
+        cell_id = cell.get("id")
+        if not isinstance(cell_id, str) or not cell_id or cell_id in taken:
+            digest = hashlib.sha256(f"{number} {cell['source']}".encode()).hexdigest()[:12]
+            cell_id = f"own-{digest}"
+        taken.add(cell_id)
+        named.append(cell | {"id": cell_id})
+    return named
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,129 @@
+"""Commands for whoever solves the problem sets: a workspace that loses nothing, and a grade."""
+
+import json
+from pathlib import Path
+
+import click
+
+from autograder.authoring.course import Course, find_course_with_checks
+from autograder.authoring.notebooks import as_text
+from autograder.authoring.workspace import Notebook, Update, bring, read_notebook, take_over
+from autograder.cli.options import json_option, report_errors
+from autograder.records import GraderError
+from autograder.untrusted import as_line
+
+WORK = "work"
+_LEGACY = Path("_build", "course", "release")  # where students once had to work
+
+work_option = click.option(
+    "--work",
+    "place",
+    type=click.Path(path_type=Path),
+    help="Folder of your notebooks.  [default: work/ at the top of the course]",
+)
+
+
+@click.command(
+    epilog="\b\nExamples:\n"
+    "  autograder work                       every set; `make lab` does it and opens JupyterLab\n"
+    "  autograder work ps5\n"
+    "  autograder work --from notebooks      of released notebooks alone, without a course\n"
+)
+@click.argument("names", metavar="[SET]...", nargs=-1)
+@click.option(
+    "--from",
+    "released",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Released notebooks, as FOLDER/SET/SET.ipynb or FOLDER/SET.ipynb, instead of the course's "
+    "own sets; then WORK is work/ here, unless it is named.",
+)
+@work_option
+@json_option
+@click.pass_obj
+@report_errors
+def work(
+    folder: Path | None,
+    names: tuple[str, ...],
+    released: Path | None,
+    place: Path | None,
+    as_json: bool,
+) -> None:
+    """Put each set's notebook where you write your answers, and keep it up to date.
+
+    A notebook is put into WORK/SET/SET.ipynb once, and is yours from then on. When the course has a
+    newer one, what you wrote goes over into it: every answer that you changed, and cells of your
+    own, at their place. The notebook as it was stays beside it under the date of its last change,
+    and one line says so. Nothing that you wrote is ever written over or deleted, and to run this
+    again does no harm.
+    """
+    if released is not None:
+        found = _in_folder(released)
+        place = place or Path(WORK)
+    else:
+        course = find_course_with_checks(folder)
+        found = {name: course.source(name) for name in course.sets()}
+        place = place or shown(course.top / WORK)
+    for name in names:
+        if name not in found:
+            raise GraderError(f"no problem set {name!r}; there are: {', '.join(found)}")
+    updates, lines = [], []
+    for name in names or found:
+        happened = []
+        if released is None:
+            earlier = course.top / _LEGACY / name / f"{name}.ipynb"
+            happened.append(take_over(name, earlier, place))
+            notebook = _student_version(course, name)
+        else:
+            notebook = _read(found[name])
+        updates.append(bring(name, notebook, place))
+        happened.append(updates[-1].line)
+        lines += [line for line in happened if line]
+    if as_json:
+        plain = [_plain(update) for update in updates]
+        click.echo(json.dumps({"notebooks": plain, "lines": lines}, indent=1))
+    else:
+        nothing = f"{place}: {', '.join(names or found)} as you left them"
+        click.echo("\n".join(map(as_line, lines or [nothing])))
+
+
+def shown(path: Path) -> Path:
+    """Return a path as a person would write it here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _plain(update: Update) -> dict[str, object]:
+    return {
+        "name": update.name,
+        "path": str(update.path),
+        "kept": str(update.kept) if update.kept else None,
+        "answers": update.n_answers,
+        "own_cells": update.n_own,
+        "is_new": update.is_new,
+        "is_newer": update.is_newer,
+    }
+
+
+def _student_version(course: Course, name: str) -> Notebook:
+    from autograder.authoring.release import ReleasedSet
+
+    return read_notebook(as_text(ReleasedSet(course, name).notebooks.student).encode())
+
+
+def _in_folder(folder: Path) -> dict[str, Path]:
+    """Find released notebooks by the names of their sets."""
+    paths = [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]
+    found = {path.stem: path for path in paths if path.parent in (folder, folder / path.stem)}
+    if not found:
+        raise GraderError(f"{folder} has no released notebooks: SET/SET.ipynb or SET.ipynb")
+    return dict(sorted(found.items()))
+
+
+def _read(path: Path) -> Notebook:
+    try:
+        return read_notebook(path.read_bytes())
+    except OSError as error:
+        raise GraderError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise GraderError(f"{path} is no released notebook: {error}") from error

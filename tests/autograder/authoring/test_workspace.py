@@ -1,0 +1,263 @@
+import copy
+import errno
+import json
+import os
+import re
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbgrader.utils import compute_checksum
+
+from autograder import files
+from autograder.authoring import release, workspace
+from autograder.authoring.notebooks import as_text
+from autograder.authoring.workspace import bring, copy_of, has_work, read_notebook, take_over
+from autograder.intake.repair import repair
+from autograder.records import GraderError
+
+NEWER = (
+    ("# Write two functions.", "# Write two functions, and run their tests."),
+    ("assert double([1, 2]) == [2, 4]", "assert double([1, 2]) == [2, 4] != double([1])"),
+    ("# ## 1. Double", "# A new cell.\n\n# %% [markdown]\n# ## 1. Double"),
+)
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory, toys):
+    """Two releases of the toy set: the second has other prose, a stricter test and a new cell."""
+    course = toys.make_course(tmp_path_factory.mktemp("workspace"))
+    source = course.source("toy")
+    first = release.ReleasedSet(course, "toy")
+    old, text = _student(first), source.read_text()
+    for before, after in NEWER:
+        assert before in text
+        text = text.replace(before, after)
+    source.write_text(text)
+    second = release.ReleasedSet(course, "toy")
+    return SimpleNamespace(old=old, new=_student(second), set=second)
+
+
+def _student(released):
+    return read_notebook(as_text(released.notebooks.student).encode())
+
+
+def _write(work, notebook):
+    path = copy_of("toy", work)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(notebook))
+    return path
+
+
+def _read(work):
+    return read_notebook(copy_of("toy", work).read_bytes())
+
+
+def _edited(work, **sources):
+    """Change cells of the copy as an editor would, and return its bytes."""
+    notebook = _read(work)
+    for cell in notebook["cells"]:
+        cell["source"] = sources.get(cell["id"], cell["source"])
+    return _write(work, notebook).read_bytes()
+
+
+def _sources(notebook):
+    return [cell["source"] for cell in notebook["cells"]]
+
+
+def test_checksum_is_that_of_nbgrader_and_every_released_cell_is_known_as_such(toy):
+    notebook = nbformat.from_dict(copy.deepcopy(toy.old))
+    graded = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    assert len(graded) == 6
+    for cell in graded:
+        assert workspace._checksum(cell) == compute_checksum(cell)
+    assert all(map(workspace.is_as_released, toy.old["cells"]))
+    for cell in copy.deepcopy(toy.old)["cells"]:
+        cell["source"] += " "
+        assert not workspace.is_as_released(cell)
+
+
+def test_a_notebook_is_put_there_once_and_stays_byte_for_byte(toy, tmp_path):
+    update = bring("toy", toy.old, tmp_path)
+    assert update.is_new and update.path == tmp_path / "toy" / "toy.ipynb"
+    assert str(update.path) in update.line
+    assert _sources(_read(tmp_path)) == _sources(toy.old)
+    nbformat.validate(nbformat.read(update.path, as_version=4))
+    notebook = _read(tmp_path)
+    del notebook["cells"][0]  # whatever somebody does to it
+    notebook["cells"][3]["source"] = "def double(numbers): ..."
+    before = _write(tmp_path, notebook).read_bytes()
+    update = bring("toy", toy.old, tmp_path)
+    assert update.line == "" and update.path.read_bytes() == before
+    assert list(update.path.parent.iterdir()) == [update.path]
+
+
+def test_a_newer_release_takes_over_answers_and_own_cells_and_keeps_the_former_file(toy, tmp_path):
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    places = {cell["id"]: place for place, cell in enumerate(notebook["cells"])}
+    notebook["cells"][places["toy_double_answer"]] |= {
+        "source": "def double(numbers):\n    return helper(numbers)",
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": ["seen"]}],
+    }
+    essay = notebook["cells"][places["toy_essay"]]
+    essay |= {"source": "![](attachment:a.png)", "attachments": {"a.png": {"image/png": "eA=="}}}
+    own = {"cell_type": "code", "metadata": {"mine": 1}, "source": "def helper(n): ...", "id": "h"}
+    own |= {"outputs": [], "execution_count": 3}
+    notebook["cells"].insert(places["toy_double_answer"], own)
+    before = _write(tmp_path, notebook).read_bytes()
+    os.utime(copy_of("toy", tmp_path), (1_700_000_000, 1_700_000_000))
+
+    update = bring("toy", toy.new, tmp_path)
+
+    assert (update.n_answers, update.n_own, update.renewed) == (2, 1, ())
+    assert re.fullmatch(r"toy-2023-11-1\d-\d{4}\.ipynb", update.kept.name)
+    assert update.kept.read_bytes() == before
+    assert "2 answers and 1 cell of yours went over" in update.line
+    assert update.kept.name in update.line and "\n" not in update.line
+    merged = _read(tmp_path)
+    nbformat.validate(nbformat.from_dict(merged))
+    cells = {cell["id"]: cell for cell in merged["cells"]}
+    assert cells["h"] == own
+    order = list(cells)
+    # The new release has another cell before the answer; the own cell stays right above that.
+    assert order.index("h") == order.index("toy_double_answer") - 1
+    assert cells["toy_double_answer"]["source"].endswith("return helper(numbers)")
+    assert cells["toy_double_answer"]["outputs"][0]["text"] == ["seen"]
+    assert cells["toy_essay"]["attachments"] == {"a.png": {"image/png": "eA=="}}
+    assert "!= double([1])" in cells["toy_double"]["source"]
+    assert [s for s in _sources(merged) if s not in _sources(notebook)] == [
+        s for s in _sources(toy.new) if s not in _sources(toy.old)
+    ]
+    # It is a submission like any other: nothing has to be repaired.
+    repaired = repair(copy_of("toy", tmp_path).read_bytes(), toy.set)
+    assert repaired.reasons == () and "helper" in repaired.answers["toy_double"]
+    assert bring("toy", toy.new, tmp_path).line == ""
+
+
+def test_what_a_release_took_away_stays_and_finds_its_place_again(toy, tmp_path):
+    fewer = copy.deepcopy(toy.new)
+    fewer["cells"] = [c for c in fewer["cells"] if not c["id"].startswith("toy_mean")]
+    bring("toy", toy.old, tmp_path)
+    _edited(tmp_path, toy_mean_answer="def mean(numbers):\n    return 42")
+    update = bring("toy", fewer, tmp_path)
+    assert (update.n_answers, update.n_own) == (0, 1)
+    assert _sources(_read(tmp_path)).count("def mean(numbers):\n    return 42") == 1
+    update = bring("toy", toy.new, tmp_path)
+    assert (update.n_answers, update.n_own) == (1, 0)
+    cells = {cell["id"]: cell["source"] for cell in _read(tmp_path)["cells"]}
+    assert [*cells] == [cell["id"] for cell in toy.new["cells"]]
+    assert cells["toy_mean_answer"] == "def mean(numbers):\n    return 42"
+
+
+def test_an_answer_goes_over_also_where_the_release_has_changed_its_stub(toy, tmp_path):
+    newer = copy.deepcopy(toy.new)
+    (stub,) = (cell for cell in newer["cells"] if cell["id"] == "toy_mean_answer")
+    stub["source"] = stub["source"].replace("(numbers)", "(numbers, weights)")
+    stub["metadata"]["nbgrader"]["checksum"] = workspace._checksum(stub)
+    bring("toy", toy.old, tmp_path)
+    assert "without answers" in bring("toy", newer, tmp_path).line  # nothing written: the new stub
+    assert stub["source"] in _sources(_read(tmp_path))
+    _write(tmp_path, toy.old)
+    _edited(tmp_path, toy_mean_answer="def mean(numbers): return 1")
+    update = bring("toy", newer, tmp_path)
+    assert update.renewed == ("toy_mean_answer",) and "look again at" in update.line
+    assert "def mean(numbers): return 1" in _sources(_read(tmp_path))
+
+
+def test_cells_that_were_split_locked_or_lost_their_ids_lose_nothing(toy, tmp_path):
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    (place,) = (n for n, c in enumerate(notebook["cells"]) if c["id"] == "toy_double_answer")
+    split = copy.deepcopy(notebook["cells"][place])
+    notebook["cells"][place]["source"] = "def double(numbers):"
+    notebook["cells"].insert(place + 1, split | {"id": "x1", "source": "    return 2"})
+    notebook["cells"][place + 2]["source"] += "\nassert double([3]) == [6]  # mine"
+    for cell in notebook["cells"]:
+        del cell["id"]  # as some hosts do
+    notebook |= {"nbformat_minor": 4}
+    _write(tmp_path, notebook)
+    bring("toy", toy.new, tmp_path)
+    merged = _read(tmp_path)
+    nbformat.validate(nbformat.from_dict(merged))
+    text = "\n".join(_sources(merged))
+    assert text.index("def double(numbers):") < text.index("    return 2") < text.index("# mine")
+    changed = next(cell for cell in merged["cells"] if "# mine" in cell["source"])
+    assert "nbgrader" not in changed["metadata"] and "editable" not in changed["metadata"]
+    assert text.count("## 3. Why?") == 1  # recognised by its text
+
+
+def test_no_notebook_is_kept_aside_and_never_written_over(toy, tmp_path):
+    path = copy_of("toy", tmp_path)
+    path.parent.mkdir(parents=True)
+    for n, damaged in enumerate((b"half of a noteb", b'{"cells": 3}', b"\xff\xfe")):
+        path.write_bytes(damaged)
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # all within one minute
+        update = bring("toy", toy.old, tmp_path)
+        assert "no notebook" in update.line and update.kept.read_bytes() == damaged
+        assert len(list(path.parent.iterdir())) == n + 2
+    assert _sources(_read(tmp_path)) == _sources(toy.old)
+
+
+def test_a_link_to_a_notebook_elsewhere_stays_a_link(toy, tmp_path):
+    bring("toy", toy.old, tmp_path / "cloud")
+    _edited(tmp_path / "cloud", toy_mean_answer="mine")
+    path = copy_of("toy", tmp_path / "work")
+    path.parent.mkdir(parents=True)
+    path.symlink_to(copy_of("toy", tmp_path / "cloud"))
+    update = bring("toy", toy.new, tmp_path / "work")
+    assert path.is_symlink() and "mine" in _sources(_read(tmp_path / "cloud"))
+    assert update.kept.parent == tmp_path / "cloud" / "toy"
+
+
+@pytest.mark.parametrize("n_whole", [0, 1])
+def test_a_full_disk_changes_nothing_and_the_next_try_goes_on(toy, tmp_path, monkeypatch, n_whole):
+    bring("toy", toy.old, tmp_path)
+    before = _edited(tmp_path, toy_mean_answer="mine")
+    written, replace = [], os.replace
+
+    def full(source, target):
+        written.append(target)
+        if len(written) > n_whole:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(GraderError, match=r"No space left on device; .*toy\.ipynb is as it was"):
+        bring("toy", toy.new, tmp_path)
+    assert copy_of("toy", tmp_path).read_bytes() == before
+    monkeypatch.undo()
+    update = bring("toy", toy.new, tmp_path)
+    assert update.kept.read_bytes() == before and "mine" in _sources(_read(tmp_path))
+    assert len(list(update.path.parent.iterdir())) == 2  # not another copy for each try
+
+
+def test_answers_written_in_the_folder_of_releases_are_taken_over(toy, tmp_path):
+    found, work = copy_of("toy", tmp_path / "release"), tmp_path / "work"
+    bring("toy", toy.old, tmp_path / "release")
+    assert not has_work(found.read_bytes()) and take_over("toy", found, work) == ""
+    assert found.exists() and not work.exists()
+    answered = _edited(tmp_path / "release", toy_mean_answer="mine")
+    line = take_over("toy", found, work)
+    assert str(copy_of("toy", work)) in line and not found.exists()
+    assert copy_of("toy", work).read_bytes() == answered
+    # A second one, of somebody who has gone on here and there, stays beside the first.
+    bring("toy", toy.old, tmp_path / "release")
+    other = _edited(tmp_path / "release", toy_mean_answer="mine, too")
+    assert "toy-" in take_over("toy", found, work) and not found.exists()
+    contents = {path.read_bytes() for path in (work / "toy").iterdir()}
+    assert contents == {answered, other}
+
+
+def test_release_keeps_a_notebook_that_somebody_has_worked_in(toy, tmp_path):
+    release.write(toy.set.notebooks, tmp_path)
+    path = tmp_path / "release" / "toy" / "toy.ipynb"
+    notebook = read_notebook(path.read_bytes())
+    notebook["cells"][-1]["source"] += "# mine"
+    path.write_text(json.dumps(notebook))
+    before = path.read_bytes()
+    release.write(toy.set.notebooks, tmp_path)
+    (kept,) = set(path.parent.iterdir()) - {path}
+    assert kept.read_bytes() == before and not has_work(path.read_bytes())
+    release.write(toy.set.notebooks, tmp_path)
+    assert len(list(path.parent.iterdir())) == 2

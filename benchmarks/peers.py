@@ -20,7 +20,7 @@ from torch import nn
 
 from benchmarks.peers_attention import attention
 from benchmarks.peers_text import kenlm, ngrams, tokenization
-from benchmarks.plain_gpt import PlainGPT
+from benchmarks.kernel_gpt import KernelGPT
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
 from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
@@ -43,7 +43,7 @@ def gpt(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     own = GPT(config).to(device)
     ours = _adam_update(own, lambda: own(text, targets)[1])
     sizes = (config.d_model, config.n_heads, config.n_layers)
-    plain = PlainGPT(config.vocab_size, config.context_length, *sizes).to(device)
+    plain = KernelGPT(config.vocab_size, config.context_length, *sizes).to(device)
     subject = f"GPT update, {config.n_layers} x {config.d_model}, {batch_size} x {len(text[0])}"
     yield compare(
         subject,
@@ -75,7 +75,7 @@ def pretraining(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     V, T, B = 50_304, 1024, 12  # 50,257 tokens, padded so that 64 divides them
     config = replace(gpt2_small(), vocab_size=V, activation="gelu", has_bias=False)
     own = GPT(config).to(device)
-    plain = PlainGPT(V, T, config.d_model, config.n_heads, config.n_layers).to(device)
+    plain = KernelGPT(V, T, config.d_model, config.n_heads, config.n_layers).to(device)
     ids = torch.randint(V, (B, T + 1), device=device)
     text, targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
     own_compiled, plain_compiled = torch.compile(own), torch.compile(plain)

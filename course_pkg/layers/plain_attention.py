@@ -1,7 +1,8 @@
 """Causal multi-head self-attention as the paper writes it, and nothing else.
 
-`layers.attention` computes the same with a choice for everything. Read this one first: the names of
-the weights are the same, so a trained layer's weights fit into it.
+Read this one first, then `models.plain_gpt`, a GPT around it, then `models.gpt`. `layers.attention`
+computes the same with a choice for everything: the names of the weights are the same, so a trained
+layer's weights fit into it.
 
 Chapter: self-attention. Vaswani et al. 2017, sections 3.2.1 and 3.2.2.
 """

@@ -3,6 +3,10 @@
 Nothing here is new but the scale: embed, pass through causal blocks, compare with every token of
 the vocabulary. With other fields of the config the same file is LLaMA.
 
+Start with `layers.plain_attention` (40 lines) and `models.plain_gpt` (GPT-2 in one page): the same
+model without a choice. This file adds the choices: a config, a cache, dropout, kernels, your own
+attention and norm.
+
 Chapter: GPT. Radford et al. 2018 (GPT-1), 2019 (GPT-2); Touvron et al. 2023 (LLaMA).
 """
 

@@ -132,16 +132,16 @@ def test_peers_are_compared_and_recorded(tmp_path, capsys):
     assert longest.theirs > 2048**2 * 4 * N_HEADS / 1e6 > longest.ours
 
 
-def test_plain_gpt_computes_what_ours_computes():
+def test_peer_of_the_gpt_computes_what_ours_computes():
     """A peer that does less work would make an unfair race."""
     from dataclasses import replace
 
-    from benchmarks.plain_gpt import PlainGPT
+    from benchmarks.kernel_gpt import KernelGPT
     from course_pkg.models.gpt import GPT, gpt_tiny
 
     V, T = 31, 8
     ours = GPT(replace(gpt_tiny(V, T), has_bias=False))
-    plain = PlainGPT(V, T, 64, 4, 2)
+    plain = KernelGPT(V, T, 64, 4, 2)
     with torch.no_grad():
         plain.embedding.weight.copy_(ours.embedding.weight)
         plain.positions.weight.copy_(ours.positions.table.weight)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-class PlainBlock(nn.Module):
+class KernelBlock(nn.Module):
     """Pre-norm attention and feed-forward layer, without biases."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -31,7 +31,7 @@ class PlainBlock(nn.Module):
         return x + self.contract(F.gelu(self.expand(self.norm_2(x))))
 
 
-class PlainGPT(nn.Module):
+class KernelGPT(nn.Module):
     """Learned positions, tied output, cross-entropy."""
 
     def __init__(
@@ -40,7 +40,7 @@ class PlainGPT(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.positions = nn.Embedding(context_length, d_model)
-        self.blocks = nn.ModuleList(PlainBlock(d_model, n_heads) for _ in range(n_layers))
+        self.blocks = nn.ModuleList(KernelBlock(d_model, n_heads) for _ in range(n_layers))
         self.norm = nn.LayerNorm(d_model, bias=False)
         for weight in self.parameters():
             if weight.ndim == 2:

@@ -18,9 +18,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from benchmarks.kernel_gpt import KernelGPT
 from benchmarks.peers_attention import attention
 from benchmarks.peers_text import kenlm, ngrams, tokenization
-from benchmarks.kernel_gpt import KernelGPT
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
 from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu

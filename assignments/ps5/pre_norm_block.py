@@ -523,7 +523,7 @@ MISTAKES = mistakes(
                 middle = x + attention(norm_1(x), mask)
             """
         },
-        hint="The result is right, but you call attention twice, and it is the dearest part of "
+        hint="The result is right, but you call attention twice, and it is the costliest part of "
         "the block. Keep what it returns in a name.",
     ),
     mistake(

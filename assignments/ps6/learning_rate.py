@@ -115,7 +115,7 @@ _same = agree(rtol=1e-9, atol=1e-15)
 PARTS = (
     Part(
         "warm-up",
-        "Over n_warmup updates the rate rises in a line, from peak / n_warmup to the peak.",
+        "Over n_warmup updates the rate rises linearly, from peak / n_warmup to the peak.",
         draw_warmups,
         rates,
         judge=_same,

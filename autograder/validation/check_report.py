@@ -147,7 +147,7 @@ def _unseen(report: SetReport) -> Table:
 
 
 def _judged_well(unseen: Sequence[Unseen]) -> dict[str, tuple[int, int]]:
-    """Count, for each kind of answer, those that were judged as they are due, and all of them."""
+    """Count, for each kind of answer, those that were judged correctly, and all of them."""
 
     def count(well: Iterable[bool]) -> tuple[int, int]:
         found = list(well)

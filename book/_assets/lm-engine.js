@@ -252,7 +252,7 @@
         return this.norm(add(xs, ids.map(() => segments[0])), "embedding_norm"); // one text is BERT's first segment
       }
 
-      /** The vector of each token in its context. The cache holds what came before, and comes to hold these too. */
+      /** The vector of each token in its context. The cache holds what came before and is extended by these. */
       encode(ids, { causal = this.kind === "gpt", cache = this.newCache(), trace = null } = {}) {
         const offset = cache[0].keys[0].length, end = offset + ids.length;
         if (end > this.config.context_length) throw new Error(`the text has ${end} tokens; the context ends at ${this.config.context_length}`);

@@ -1,4 +1,4 @@
-"""Write a text: greedily, by draws, or along several candidates at once.
+"""Write a text: greedily, by draws, or by beam search, along several candidates at once.
 
 Taking the best token at each step need not lead to the best text. A beam keeps the few best
 beginnings instead of one. Sums of log probabilities favour short texts, so finished ones are

@@ -102,7 +102,7 @@ def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
 
 
 def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
-    """Return True for the nucleus: the fewest likeliest tokens whose probabilities reach `p`.
+    """Nucleus sampling: True for the fewest likeliest tokens whose probabilities reach `p`.
 
     The likeliest token is always in it. The token that crosses `p` is the last one in.
     """

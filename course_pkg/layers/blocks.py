@@ -33,7 +33,7 @@ trained with; "swiglu" multiplies the activated units by a second, linear projec
 
 
 class LayerNorm(nn.Module):
-    """Bring each vector to mean 0, variance 1, then to learned ones: Ba et al. 2016.
+    """Layer normalization: each vector to mean 0, variance 1, then to learned ones: Ba et al. 2016.
 
     Args:
         d_model: width of the vectors.

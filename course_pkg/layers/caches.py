@@ -1,4 +1,4 @@
-"""Keys and values that attention keeps, so that no position of a growing text is computed twice.
+"""The KV cache: attention keeps keys and values, so that no position is computed twice.
 
 One cache grows with the text. The other has all its room from the start and notes on the device how
 much of it is in use, so that every step is the same sequence of kernels on the same memory: what a
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 class KeyValueCache:
-    """The keys and values of every position read so far, so that none is computed twice.
+    """A KV cache: keys and values of every position read so far, so that none is computed twice.
 
     For inference only: it is written in place, which a backward pass would refuse.
 

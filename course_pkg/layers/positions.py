@@ -127,7 +127,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class RotaryPositions(AttentionPositions):
-    """Turn queries and keys by angles proportional to their position: Su et al. 2021, eq. 34.
+    """RoPE: turn queries and keys by angles proportional to their position: Su et al. 2021, eq. 34.
 
     Entry i of a head is paired with entry i + K/2, and the pair turned by position * base^(-2i/K).
     This "halves" pairing is that of LLaMA in `transformers`; the paper pairs neighbours 2i, 2i + 1,

@@ -274,7 +274,7 @@ def add_tokens(model: GPT, n_tokens: int, generator: torch.Generator | None = No
 
 
 class LoRALinear(nn.Module):
-    """A frozen linear layer and a thin trainable one beside it: W x + b + (alpha / r) B A x.
+    """Low-rank adaptation: beside a frozen layer a thin one, W x + b + (alpha / r) B A x.
 
     A is Gaussian and B zero, so that at first nothing has changed (Hu et al. 2022, section 4.1).
     The paper leaves A's spread open; ours is that of its authors' code, 1 / sqrt(3 I) for I inputs.

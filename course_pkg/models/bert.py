@@ -1,4 +1,4 @@
-"""BERT: a transformer encoder, pretrained to fill in masked tokens.
+"""BERT: a transformer encoder, pretrained as a masked language model.
 
 A decoder may not look ahead, or predicting the next token would be copying. An encoder may look
 both ways if what it predicts is hidden from it: some tokens are masked, and from each vector of the

@@ -112,7 +112,7 @@ class GPT(nn.Module):
 
         Args:
             ids: tokens; with a cache, those that follow the tokens it has seen.
-            cache: keys and values of earlier tokens; it comes to hold these too.
+            cache: keys and values of earlier tokens; it is extended by these.
             trace: where hidden states and attention weights are noted, if at all.
 
         Raises:
@@ -158,7 +158,7 @@ class GPT(nn.Module):
 
         Args:
             ids: tokens; with a cache, those that follow the tokens it has seen.
-            cache: keys and values of earlier tokens; it comes to hold these too.
+            cache: keys and values of earlier tokens; it is extended by these.
         """
         return self.unembed(self.encode(ids, cache=cache)[:, -1]).log_softmax(dim=-1)
 

@@ -1,4 +1,4 @@
-"""The loss that every model of the course reports: nats per target.
+"""The loss that every model of the course reports: cross entropy, in nats per target.
 
 Chapter: fixed-window models.
 """

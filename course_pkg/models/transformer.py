@@ -218,7 +218,7 @@ class EncoderDecoder(nn.Module):
         Args:
             memory: what `encode` returned, as is `memory_mask`.
             ids: target tokens; with a cache, those that follow the tokens it has seen.
-            cache: from `decoder.new_cache()`; it comes to hold these tokens too.
+            cache: from `decoder.new_cache()`; it is extended by these tokens.
             trace: where hidden states and weights are noted, if at all.
         """
         check_rows(ids)

@@ -60,7 +60,8 @@ class TransformerConfig:
         wiring: where residual connections go, a key of `WIRINGS`.
         has_qk_norm: RMSNorm on the queries and keys of each head.
         has_bias: whether linear layers and LayerNorms have biases.
-        is_tied: embed and unembed (and, in the encoder–decoder, embed both sides) by one table.
+        is_tied: weight tying (Press & Wolf 2017): one table embeds and unembeds and, in the
+            encoder–decoder, embeds both sides.
         shares_layers: apply one block n_layers times, as ALBERT does.
 
     Raises:

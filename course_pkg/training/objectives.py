@@ -21,13 +21,14 @@ from course_pkg.models.loss import check_targets, log_prob_of_targets
 def cross_entropy(
     logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"], label_smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
-    """Return the mean surprise at the targets, in nats: -log softmax(logits)[target].
+    """Cross entropy: the mean surprise at the targets, in nats, -log softmax(logits)[target].
 
     The largest logit is subtracted before exponentials are taken (inside `logsumexp`): softmax does
     not change, and exp cannot overflow. Without any target the loss is 0, not 0 / 0.
 
     Args:
-        label_smoothing: share of each target that is spread evenly over V (Szegedy et al. 2016).
+        label_smoothing: label smoothing spreads this share of each target evenly over V
+            (Szegedy et al. 2016).
 
     Raises:
         ValueError: if there is not one target for each row, a target is no class, or the share is

@@ -301,7 +301,7 @@ def make_optimizer(
 
 
 def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
-    """Scale all gradients by one factor so that their joint length is at most `max_norm`.
+    """Gradient clipping: scale all by one factor so that their joint length is at most `max_norm`.
 
     One factor for all keeps the direction (Pascanu et al. 2013, algorithm 1); a gradient that is
     short enough is left alone.
@@ -328,12 +328,12 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 def constant_schedule(lr: float, *, n_warmup: int = 0) -> Schedule:
-    """Rise in a line over `n_warmup` updates, then stay."""
+    """Linear warm-up over `n_warmup` updates, then constant."""
     return lambda step: lr * min(1.0, (step + 1) / max(n_warmup, 1))
 
 
 def inverse_sqrt_schedule(d_model: int, *, n_warmup: int, factor: float = 1.0) -> Schedule:
-    """The schedule of the first transformer: up in a line, down with 1 / sqrt(step).
+    """The schedule of the first transformer: linear warm-up, then a fall with 1 / sqrt(step).
 
     factor d_model^-0.5 min(s^-0.5, s n_warmup^-1.5), s counting from 1: Vaswani et al. 2017, eq. 3.
     """
@@ -349,7 +349,7 @@ def inverse_sqrt_schedule(d_model: int, *, n_warmup: int, factor: float = 1.0) -
 def cosine_schedule(
     peak_lr: float, *, n_warmup: int, n_steps: int, final_fraction: float = 0.1
 ) -> Schedule:
-    """Rise in a line to `peak_lr`, fall along half a cosine to `final_fraction` of it.
+    """Linear warm-up to `peak_lr`, then a fall along half a cosine to `final_fraction` of it.
 
     Loshchilov & Hutter 2017, eq. 5, with warm-up as in Radford et al. 2018. The last of `n_steps`
     updates has the lowest rate; later ones keep it.
@@ -374,7 +374,7 @@ def cosine_schedule(
 def warmup_stable_decay_schedule(
     peak_lr: float, *, n_warmup: int, n_steps: int, n_decay: int
 ) -> Schedule:
-    """Rise in a line to `peak_lr`, stay, and fall as 1 - sqrt(progress) in the last updates.
+    """Linear warm-up to `peak_lr`, stay, and fall as 1 - sqrt(progress) in the last updates.
 
     Until the fall begins the rate does not depend on `n_steps`, so a run can go on without knowing
     its end, and be ended from any checkpoint: Hu et al. 2024, section 4; the form of the fall is

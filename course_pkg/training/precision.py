@@ -1,4 +1,4 @@
-"""In which floats a run computes: decided here and nowhere else.
+"""In which floats a run computes, mixed precision included: decided here and nowhere else.
 
 float32 means float32. A GPU could round the factors of float32 products to the ten bits of TF32;
 PyTorch does so by default in recurrent layers but not in matrix products, so that two models of one

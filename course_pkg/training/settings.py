@@ -21,12 +21,12 @@ class TrainerConfig:
 
     Attributes:
         n_steps: updates in all.
-        n_accumulate: batches per update and process.
+        n_accumulate: batches per update and process (gradient accumulation).
         optimizer: "sgd", "adam", "adamw" or "muon".
         schedule: "cosine", "constant", "inverse_sqrt" or "warmup_stable_decay"; `lr` is its peak.
         n_decay: with "warmup_stable_decay", the updates at the end in which the rate falls. Before
             them a run may be resumed with another end: another `n_steps` and `n_decay`.
-        clip_norm: longest joint gradient, or None.
+        clip_norm: longest joint gradient, see `optim.clip_global_norm`, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
         weight_decay: see `optim.make_optimizer`; by default 0.1 where it is decoupled, else 0.
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.

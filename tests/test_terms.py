@@ -1,0 +1,37 @@
+"""Who knows the field's word finds the thing: the first hit of a search is the right file."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PLACES = {
+    "KV cache": "course_pkg/layers/caches.py",
+    "beam search": "course_pkg/decoding/beam_search.py",
+    "byte-pair encoding": "course_pkg/text/tokenizers/byte_pair.py",
+    "cross entropy": "course_pkg/models/loss.py",
+    "gradient accumulation": "course_pkg/training/settings.py",
+    "gradient clipping": "course_pkg/training/optim.py",
+    "label smoothing": "course_pkg/training/objectives.py",
+    "layer normalization": "course_pkg/layers/blocks.py",
+    "low-rank adaptation": "course_pkg/models/adaptation.py",
+    "masked language model": "course_pkg/models/bert.py",
+    "mixed precision": "course_pkg/training/precision.py",
+    "nucleus sampling": "course_pkg/decoding/samplers.py",
+    "RoPE": "course_pkg/layers/positions.py",
+    "linear warm-up": "course_pkg/training/optim.py",
+    "weight decay": "course_pkg/training/optim.py",
+    "weight tying": "course_pkg/models/transformer_config.py",
+}
+
+
+@pytest.mark.parametrize("term", PLACES)
+def test_first_hit_of_a_term_is_the_thing(term):
+    """In the code that people use; a folder's front door says only what is behind it."""
+    search = ["git", "grep", "-i", "-w", "-l", "-F", term, "--"]
+    where = ["course_pkg/*.py", "autograder/*.py", ":!*/__init__.py"]
+    hits = subprocess.run([*search, *where], cwd=ROOT, capture_output=True, text=True, check=False)
+    if hits.returncode == 128:
+        pytest.skip("not a checkout: there is nothing that git could search")
+    assert hits.stdout.splitlines()[:1] == [PLACES[term]]

@@ -36,6 +36,21 @@ class Submission:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """By which names a submission came: its platform knows it again by these.
+
+    Attributes:
+        layout: how the delivery named students and files; empty if nothing came.
+        parts: the names that led to the notebook, or else to what came instead.
+        secret: under which nbgrader's exchange publishes feedback; empty if there is none.
+    """
+
+    layout: str = ""
+    parts: tuple[str, ...] = ()
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
 class Observation:
     """The answer to one `ProbeRequest`: a plain value, or the Failure that came instead."""
 

@@ -23,6 +23,7 @@ from autograder.records import CheckFault, GraderError
 
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
 SETTINGS = "course.toml"
+NBGRADER_SETTINGS = "nbgrader_config.py"
 _SET_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -111,7 +112,7 @@ class Course:
         those that lie beside the folders of the sets.
         """
         files = {*self.folder.glob(f"{name}/**/*.py"), *self.folder.glob("*.py")}
-        files -= {self.source(name), self.folder / "nbgrader_config.py"}
+        files -= {self.source(name), self.folder / NBGRADER_SETTINGS}
         files -= set(self.folder.glob(f"{name}/answers/**/*.py"))
         return tuple(sorted(path for path in files if not path.name.startswith("test_")))
 

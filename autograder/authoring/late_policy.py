@@ -9,13 +9,13 @@ import math
 import tomllib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
-from autograder.authoring.course import SETTINGS, Course
+from autograder.authoring.course import NBGRADER_SETTINGS, SETTINGS, Course
 from autograder.records import GraderError
 
 _LEAST_SECONDS = 1
@@ -33,6 +33,8 @@ class Policy:
         cap_percent: the most that is ever taken.
         extensions: due dates of single students.
         seconds: of CPU time that a submission may take in all.
+        zones: those in which times of submissions are read, the first of them where none is named:
+            that of nbgrader's exchange, where its settings name one, and, last, the course's own.
     """
 
     due: datetime | None = None
@@ -43,6 +45,7 @@ class Policy:
     cap_percent: float = 100.0
     extensions: Mapping[str, datetime] = field(default_factory=dict)
     seconds: float = 60.0
+    zones: tuple[tzinfo, ...] = (UTC,)
 
 
 def read_policy(course: Course, name: str) -> Policy:
@@ -55,10 +58,17 @@ def read_policy(course: Course, name: str) -> Policy:
     try:
         loaded = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return Policy()
+        loaded = {}
     except (OSError, ValueError) as error:
         raise GraderError(f"{path} cannot be read: {error}") from None
-    return _Reader(path).read(loaded, course.sets(), name)
+    policy = _Reader(path).read(loaded, course.sets(), name)
+    if (course.folder / NBGRADER_SETTINGS).is_file():
+        # nbgrader takes long to import, and only such a course needs it here.
+        from autograder.authoring.nbgrader_settings import exchange_zone
+
+        theirs = exchange_zone(course.folder)
+        policy = replace(policy, zones=(*([theirs] if theirs else []), *policy.zones))
+    return policy
 
 
 class _Reader:
@@ -116,6 +126,7 @@ class _Reader:
             self._number(table, "cap_percent", 100.0, 100.0, where),
             extensions,
             seconds,
+            (self._zone,),
         )
 
     def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
@@ -133,6 +144,8 @@ class _Reader:
         return dict(found)
 
     def _time_zone(self, name: object) -> tzinfo:
+        if name == "UTC":
+            return UTC
         try:
             return ZoneInfo(str(name))
         except (KeyError, OSError, ValueError):
@@ -143,7 +156,12 @@ class _Reader:
         if not isinstance(date, datetime):
             self._refuse(where + key, date, "it must be a day and a time, as 2027-10-12 23:59:00")
         found: datetime = date
-        return found if found.tzinfo is not None else found.replace(tzinfo=self._zone)
+        found = found if found.tzinfo is not None else found.replace(tzinfo=self._zone)
+        try:
+            found.astimezone(UTC)
+        except OverflowError:
+            self._refuse(where + key, date, "it must be a year that UTC has, from 1 to 9999, too")
+        return found
 
     def _number(
         self, table: dict[str, Any], key: str, default: float, most: float, where: str

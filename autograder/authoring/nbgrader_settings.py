@@ -4,10 +4,13 @@ It is the instructor's own program, like the source notebooks beside it, and as 
 """
 
 import contextlib
+from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import ExchangeSubmit
 from nbgrader.exchange.default.exchange import Exchange
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions, Execute, InstantiateTests
 from sqlalchemy import make_url
@@ -15,9 +18,10 @@ from sqlalchemy.exc import ArgumentError
 from traitlets import TraitError
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder.authoring.course import NBGRADER_SETTINGS as SETTINGS
 from autograder.records import GraderError
 
-SETTINGS = "nbgrader_config.py"
+_EXCHANGE = ("Exchange", "ExchangeSubmit")
 _MARKS = (
     (ClearSolutions, "begin_solution_delimeter", "end_solution_delimeter"),
     (ClearHiddenTests, "begin_test_delimeter", "end_test_delimeter"),
@@ -77,6 +81,21 @@ def gradebook_address(folder: Path) -> str:
 def exchange_folder(folder: Path) -> Path:
     """Return where nbgrader hands out and collects, which students' own accounts can reach."""
     return Path(str(Exchange(config=read_config(folder)).root))
+
+
+def exchange_zone(folder: Path) -> tzinfo | None:
+    """Return the zone in which nbgrader's exchange writes times; None where a course names none.
+
+    Raises:
+        GraderError: if its settings cannot be read.
+    """
+    config = read_config(folder)
+    if not any("timezone" in config[name] for name in _EXCHANGE if name in config):
+        return None
+    try:
+        return ZoneInfo(ExchangeSubmit(config=config).timezone)
+    except (TraitError, KeyError, OSError, ValueError):
+        return None  # nbgrader itself submits nothing then
 
 
 def unusual_marks(folder: Path) -> dict[str, str]:

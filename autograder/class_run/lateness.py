@@ -60,7 +60,7 @@ def _believed(found: Collected, policy: Policy, now: datetime) -> tuple[datetime
     """
     submitted, arrived, why = found.submitted_at, found.arrived_at, ""
     if submitted is None:
-        return None, ""
+        return None, found.time_note
     if submitted > now + _CLOCKS_DIFFER:
         why = "which is in the future"
     elif policy.released is not None and submitted < policy.released:

@@ -12,6 +12,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 """
 
 import contextlib
+import hashlib
 import time
 from collections import Counter
 from collections.abc import (
@@ -27,6 +28,7 @@ from collections.abc import (
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
@@ -38,8 +40,9 @@ from autograder.class_run.workers import Job, grade_all
 from autograder.files import write_atomically, write_if_new
 from autograder.grading.grader import Graded
 from autograder.intake.collection import Delivery, collect
+from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import Grade, GraderError, State
+from autograder.records import Grade, GraderError, Origin, State
 from autograder.reports import instructor_pages, student_feedback
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.formgrader_notebook import formgrader_notebook
@@ -109,7 +112,7 @@ def grade_class(
     settings = settings.hiding(submissions)
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
-        delivery = collect(submissions, released.name, settings.layout)
+        delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
         watcher.found(delivery)
         received = receive(released, delivery, journal, settings, held)
         watcher.received(len(received))
@@ -123,7 +126,9 @@ def grade_class(
         ledger = _Ledger(journal)
         graded = _grade(released, received, settings, ledger, watcher)
         with contextlib.closing(graded):  # an error in what is written ends the processes, too
-            outputs = _write_outputs(released, graded, settings, _penalties(received))
+            outputs = _write_outputs(
+                released, graded, settings, _origins(received), _penalties(received)
+            )
     return ClassResult(
         problem_set=released.name,
         outline=released.outline,
@@ -194,10 +199,11 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     for released in sets:
         journal = Journal(settings.out, released.name)
         with journal.only_writer():
-            records = [journal.read(student) for student in journal.students()]
-            recorded = [Graded(record.grade) for record in records if record is not None]
-            if recorded:
-                classes.append(_write_outputs(released, recorded, settings, {}))
+            records = [one for one in map(journal.read, journal.students()) if one is not None]
+            if records:
+                recorded = [Graded(record.grade) for record in records]
+                origins = {record.grade.student: record.origin for record in records}
+                classes.append(_write_outputs(released, recorded, settings, origins))
     if not classes:
         raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
     page = settings.out / "dashboard" / "index.html"
@@ -231,17 +237,23 @@ def _penalties(received: Iterable[Received]) -> dict[str, Collection[float]]:
     return {record.grade.student: record.penalties for record in earlier}
 
 
+def _origins(received: Iterable[Received]) -> dict[str, Origin]:
+    return {arrival.task.submission.student: arrival.origin for arrival in received}
+
+
 def _write_outputs(
     released: ReleasedSet,
     graded: Iterable[Graded],
     settings: Settings,
-    earlier_penalties: Mapping[str, Collection[float]],
+    origins: Mapping[str, Origin],
+    earlier_penalties: Mapping[str, Collection[float]] = MappingProxyType({}),
 ) -> _Outputs:
     """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
     grades: list[Grade] = []
     with Gradebook(settings.url) as book:
         book.register(released.name, released.notebooks.recorded, released.policy.due)
-        pages = _StudentPages(released, settings.out, book.hand_grades(released.name))
+        given = book.hand_grades(released.name)
+        pages = _StudentPages(released, settings.out, given, origins)
 
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
             for answer in graded:
@@ -267,12 +279,21 @@ class _StudentPages:
 
     Args:
         by_hand: for each student, what people gave for each cell.
+        origins: for each student, where the submission came from.
     """
 
-    def __init__(self, released: ReleasedSet, out: Path, by_hand: HandGrades) -> None:
+    def __init__(
+        self,
+        released: ReleasedSet,
+        out: Path,
+        by_hand: HandGrades,
+        origins: Mapping[str, Origin],
+    ) -> None:
         self._released = released
         self._out = out
         self._by_hand = by_hand
+        self._origins = origins
+        self._salt = Journal(out, released.name).salt()
 
     def write(self, graded: Graded) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
@@ -283,14 +304,35 @@ class _StudentPages:
         place = Path(grade.student, assignment)
         given = self._by_hand.get(grade.student, {})
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
-        write_if_new(course.output("feedback", self._out) / place / f"{name}.html", html.encode())
+        folder = course.output("feedback", self._out) / place
+        write_if_new(folder / f"{name}.html", html.encode())
+        self._write_beside(folder, grade)
         if repaired is None:
             return frozenset()
         notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        write_if_new(
-            course.output("autograded", self._out) / place / f"{name}.ipynb", notebook.encode()
-        )
+        folder = course.output("autograded", self._out) / place
+        write_if_new(folder / f"{name}.ipynb", notebook.encode())
+        self._write_beside(folder, grade)
         return repaired.blank
+
+    def _write_beside(self, folder: Path, grade: Grade) -> None:
+        """Write what nbgrader's `release_feedback` reads beside a page that came by its exchange.
+
+        It stops at the first student of whom one of these is missing or cannot be read, so they
+        are never copies of what the student's account wrote, and whoever handed in without a
+        secret has one that nobody knows.
+        """
+        origin = self._origins.get(grade.student, Origin())
+        if origin.layout not in (Layout.NBGRADER, Layout.EXCHANGE):
+            return
+        own = f"{self._salt}+{grade.problem_set}+{grade.student}"
+        secret = origin.secret or hashlib.sha256(own.encode()).hexdigest()
+        write_if_new(folder / "submission_secret.txt", secret.encode())
+        written = ""
+        if grade.timing.submitted:
+            moment = datetime.fromisoformat(grade.timing.submitted).astimezone(UTC)
+            written = f"{moment.replace(tzinfo=None).isoformat(' ', 'microseconds')} UTC"
+        write_if_new(folder / "timestamp.txt", written.encode())
 
     def _repaired(self, graded: Graded) -> RepairedNotebook | None:
         """Return the notebook that was graded; None where there never was a readable one."""
@@ -318,7 +360,8 @@ class _Ledger:
         grade = replace(grade, timing=arrival.timing)
         before = arrival.earlier.penalties if arrival.earlier is not None else ()
         penalties = tuple(sorted({*before, grade.timing.penalty} - {0.0}))
-        record = Record(arrival.task.key, grade, arrival.made_from, penalties)
+        key = arrival.task.key
+        record = Record(key, grade, arrival.made_from, penalties, arrival.origin)
         if record != arrival.earlier:
             change = None if arrival.earlier is None else change_between(arrival.earlier, record)
             if change is not None:

@@ -14,7 +14,7 @@ from autograder.grading.grader import Task
 from autograder.grading.judge import submission_seed
 from autograder.intake.collection import Delivery, collect, read_notebook
 from autograder.intake.repair import repair
-from autograder.records import Grade, State, Submission, SubmissionRefused, Timing
+from autograder.records import Grade, Origin, State, Submission, SubmissionRefused, Timing
 from autograder.store.grade_changes import PART
 from autograder.store.gradebook import Gradebook
 from autograder.store.input_digests import input_digests, part_digests
@@ -29,6 +29,7 @@ class Received:
     timing: Timing
     made_from: Mapping[str, str]
     earlier: Record | None
+    origin: Origin
     held: bool = False
 
     @property
@@ -98,7 +99,7 @@ def look_at(
         own = {"submission": digest or refusal, "questions": str(seed)}
         timing = timing_of(found, released.policy, released.outline.points, now)
         earlier = journal.read(found.student)
-        yield Received(task, timing, {**own, **decides, **parts}, earlier, is_held)
+        yield Received(task, timing, {**own, **decides, **parts}, earlier, found.origin, is_held)
 
 
 def with_points_of_nbgrader(
@@ -151,7 +152,7 @@ def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[
     """
     journal = Journal(settings.out, released.name)
     planned = []
-    delivery = collect(submissions, released.name, settings.layout)
+    delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
     arrivals = list(look_at(released, delivery, journal, settings))
     theirs = with_points_of_nbgrader(released, arrivals, settings)
     for arrival in arrivals:

@@ -1,19 +1,25 @@
 """Find the notebooks of a class: every student exactly once, in whichever layout they came."""
 
+import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.intake.archives import Delivered, contents
-from autograder.intake.layouts import Handed, Layout, by_student, read_time, recognise, unwrapped
-from autograder.records import GraderError, SubmissionRefused
+from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
+from autograder.intake.times import read_time, unreadable
+from autograder.records import GraderError, Origin, SubmissionRefused
 
 MAX_NOTEBOOK_BYTES = 16 << 20
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
 _MAX_TIME_BYTES = 100
+_SECRET_FILE = "submission_secret.txt"
+_MAX_SECRET_BYTES = 256
+_SECRET = re.compile(r"[\x21-\x7e]{16,}")  # nbgrader makes one of 128 characters
 
 
 @dataclass(frozen=True)
@@ -25,8 +31,10 @@ class Collected:
             the archive's path and the file's own after it.
         submitted_at: when it was handed in, with its time zone; None where the layout does not say.
         time_source: where `submitted_at` was read, in words; empty if it is None.
+        time_note: what is to be said where a time stood that could not be read.
         marked_late: the learning platform itself calls it late, without saying since when.
         arrived_at: when the exchange's file system received it, where that can be told.
+        origin: by which names it came.
         delivered: what `read_notebook` reads.
     """
 
@@ -35,8 +43,10 @@ class Collected:
     reasons: tuple[str, ...] = ()
     submitted_at: datetime | None = None
     time_source: str = ""
+    time_note: str = ""
     marked_late: bool = False
     arrived_at: datetime | None = None
+    origin: Origin = field(default_factory=Origin)
     delivered: Delivered | None = field(default=None, repr=False, compare=False)
 
 
@@ -57,12 +67,18 @@ class Delivery:
         return iter(self.submissions)
 
 
-def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Delivery:
+def collect(
+    place: Path,
+    problem_set: str,
+    layout: Layout | None = None,
+    zones: Sequence[tzinfo] = (UTC,),
+) -> Delivery:
     """Find each student's notebook, every student exactly once.
 
     Args:
         place: a folder or a zip file.
         layout: how it names students; recognised by its names if None.
+        zones: as `autograder.intake.times.read_time` takes them.
 
     Raises:
         GraderError: if it does not exist, cannot be read or holds nothing of the kind.
@@ -70,11 +86,12 @@ def collect(place: Path, problem_set: str, layout: Layout | None = None) -> Deli
     found = unwrapped(contents(place), from_zip=place.is_file())
     assignment, _ = assignment_and_notebook(problem_set)
     layout = layout or recognise(found, assignment)
-    students, remarks = by_student(found, layout, assignment)
+    students, remarks = by_student(found, layout, assignment, zones)
     if not students:
         raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
-        choose(student, students[student], problem_set, layout) for student in sorted(students)
+        choose(student, students[student], problem_set, layout, zones)
+        for student in sorted(students)
     )
     if layout is Layout.EXCHANGE:
         chosen, more = _with_arrivals(chosen)
@@ -118,7 +135,13 @@ def read_notebook(found: Collected) -> bytes:
         raise SubmissionRefused(str(error)) from None
 
 
-def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Collected:
+def choose(
+    student: str,
+    handed: Handed,
+    problem_set: str,
+    layout: Layout,
+    zones: Sequence[tzinfo] = (UTC,),
+) -> Collected:
     """Pick the notebook among a student's files: one that can be read, named for the set."""
     assignment, notebook = assignment_and_notebook(problem_set)
     ending = ".ipynb" if notebook == assignment else f"{notebook}.ipynb"
@@ -135,22 +158,27 @@ def choose(student: str, handed: Handed, problem_set: str, layout: Layout) -> Co
         ]
     usable = notebooks or [(name, file) for name, file in handed.files if file.refusal]
     if not usable:
-        return Collected(student, None, (_nothing(handed), *handed.reasons))
+        others = [file.parts for _, file in handed.files]
+        origin = Origin(layout, min(others, default=()), _secret(handed.files))
+        reasons = [_nothing(handed), *handed.reasons]
+        return Collected(student, None, tuple(reasons), origin=origin)
     name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook))
     reasons = list(handed.reasons)
     if len(usable) > 1:
         names = ", ".join(sorted(other for other, _ in usable))
         reasons.insert(0, f"{len(usable)} notebooks ({names}); {name} was graded")
-    submitted_at, source = handed.submitted_at, handed.time_source
-    if submitted_at is None:
-        submitted_at, source = _written_time(handed.files)
+    submitted_at, source, note = handed.submitted_at, handed.time_source, handed.time_note
+    if submitted_at is None and not note:
+        submitted_at, source, note = _written_time(handed.files, zones)
     return Collected(
         student,
         chosen.path,
         tuple(dict.fromkeys(reasons)),
         submitted_at,
         source,
+        note,
         handed.marked_late,
+        origin=Origin(layout, chosen.parts, _secret(handed.files)),
         delivered=chosen,
     )
 
@@ -170,15 +198,34 @@ def _nothing(handed: Handed) -> str:
     return f"{words}, only {', '.join(others)}" if others else words
 
 
-def _written_time(files: Sequence[tuple[str, Delivered]]) -> tuple[datetime | None, str]:
-    """Read the time that nbgrader writes beside a notebook."""
+def _written_time(
+    files: Sequence[tuple[str, Delivered]], zones: Sequence[tzinfo]
+) -> tuple[datetime | None, str, str]:
+    """Read the time that nbgrader writes beside a notebook; also its source, or what is wrong."""
+    note = ""
     for name, file in files:
         if name != _TIME_FILE or file.refusal or len(file.parts) != 3:
             continue
         try:
-            time = read_time(file.read(_MAX_TIME_BYTES).decode("utf-8", "replace"))
+            text = file.read(_MAX_TIME_BYTES).decode("utf-8", "replace")
         except GraderError:
             continue
+        time = read_time(text, zones)
         if time is not None:
-            return time[0], f"{_TIME_FILE}{time[1]}"
-    return None, ""
+            return time, _TIME_FILE, ""
+        note = unreadable(_TIME_FILE, text)
+    return None, "", note
+
+
+def _secret(files: Sequence[tuple[str, Delivered]]) -> str:
+    """Read the secret under which nbgrader's exchange publishes feedback; empty if there is none.
+
+    The student's account has written it, so it is taken only if nbgrader can read it, too, and it
+    is too long to be guessed.
+    """
+    for name, file in files:
+        if name == _SECRET_FILE and not file.refusal:
+            with contextlib.suppress(GraderError, UnicodeError):
+                text = file.read(_MAX_SECRET_BYTES).decode("ascii")
+                return text if _SECRET.fullmatch(text) else ""
+    return ""

@@ -19,16 +19,20 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import PurePath
 
 from autograder.intake.archives import Delivered
+from autograder.intake.times import read_clock, read_time, unreadable
 from autograder.records import GraderError
 
 _MAX_NAME_BYTES = 120
 _BREAKING = {"Cc", "Zl", "Zp"}  # what could end a row or command a terminal
-_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? (?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?)"
+_TIME = (
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?"
+    r"(?: ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))?"
+)
 _EXCHANGE = re.compile(rf"(?P<student>.+)\+(?P<set>[^+]+)\+(?P<time>{_TIME})(?:\+[\w-]+)?", re.S)
 _CANVAS = re.compile(
     r"(?:(?P<name>(?!LATE_).*?)_)?(?P<late>LATE_)?(?P<number>\d+|anon_[A-Za-z0-9]+)"
@@ -72,6 +76,8 @@ class Handed:
     Attributes:
         files: each with the name that the student gave it.
         reasons: what was noticed about the names.
+        time_source: where `submitted_at` was read, in words.
+        time_note: what is to be said where a time stood that could not be read.
         marked_late: the platform calls it late.
     """
 
@@ -79,6 +85,7 @@ class Handed:
     reasons: list[str] = field(default_factory=list)
     submitted_at: datetime | None = None
     time_source: str = ""
+    time_note: str = ""
     marked_late: bool = False
 
 
@@ -126,15 +133,18 @@ def recognise(found: Sequence[Delivered], problem_set: str) -> Layout:
 
 
 def by_student(
-    found: Sequence[Delivered], layout: Layout, problem_set: str
+    found: Sequence[Delivered], layout: Layout, problem_set: str, zones: Sequence[tzinfo] = (UTC,)
 ) -> tuple[dict[str, Handed], tuple[str, ...]]:
     """Sort a delivery by student; also return remarks about the whole of it.
+
+    Args:
+        zones: as `autograder.intake.times.read_time` takes them.
 
     Raises:
         GraderError: if all of it belongs to other problem sets.
     """
     if layout is Layout.EXCHANGE:
-        return _from_exchange(found, problem_set)
+        return _from_exchange(found, problem_set, zones)
     pattern = {Layout.CANVAS: _CANVAS, Layout.MOODLE: _MOODLE}.get(layout)
     students: dict[str, Handed] = {}
     for entry in found:
@@ -186,31 +196,6 @@ def student_name(name: str) -> str:
     return f"{short}~{digest}"
 
 
-def read_time(text: str) -> tuple[datetime, str] | None:
-    """Read a time as nbgrader writes it; also say how its zone was taken, if that is a guess.
-
-    Returns:
-        None if it is no time.
-    """
-    match = re.fullmatch(r"(\S+ [\d:]+)(?:\.(\d{1,6}))? ?(\S*)", text.strip())
-    try:
-        moment = datetime.strptime(match[1] if match else "", "%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        return None
-    assert match is not None
-    moment = moment.replace(microsecond=int((match[2] or "0").ljust(6, "0")))
-    zone = match[3]
-    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", zone)
-    if offset:
-        minutes = 60 * int(offset[2]) + int(offset[3] or 0)
-        if minutes >= 24 * 60:
-            return None
-        shift = timedelta(minutes=minutes if offset[1] == "+" else -minutes)
-        return moment.replace(tzinfo=timezone(shift)), ""
-    known = zone in ("", "UTC", "GMT", "Z")
-    return moment.replace(tzinfo=UTC), "" if known else f", its zone {zone} read as UTC"
-
-
 def _n_matches(pattern: re.Pattern[str], names: Collection[str]) -> int:
     return sum(pattern.fullmatch(name) is not None for name in names)
 
@@ -236,24 +221,26 @@ def _add_plain(
 
 # ------------------------------------------------------------------ nbgrader's exchange
 def _from_exchange(
-    found: Iterable[Delivered], problem_set: str
+    found: Iterable[Delivered], problem_set: str, zones: Sequence[tzinfo]
 ) -> tuple[dict[str, Handed], tuple[str, ...]]:
     submissions: dict[str, dict[tuple[datetime, str], Handed]] = {}
     students: dict[str, Handed] = {}
     other_sets: set[str] = set()
     for entry in found:
         match = _EXCHANGE.fullmatch(entry.parts[0])
-        time = read_time(match["time"]) if match else None
-        if match is None or time is None:
+        clock = read_clock(match["time"]) if match else None
+        if match is None or clock is None:
             _add_plain(students, entry, problem_set, Layout.EXCHANGE)
         elif match["set"] != problem_set:
             other_sets.add(match["set"])
         else:
-            moment, guess = time
+            time = read_time(match["time"], zones)
             mine = submissions.setdefault(student_name(match["student"]), {})
-            handed = mine.setdefault((moment, entry.parts[0]), Handed())
-            handed.submitted_at = moment
-            handed.time_source = f"nbgrader's exchange{guess}"
+            # Of a zone that is not known, what the clock showed is the best order there is.
+            handed = mine.setdefault((time or clock.replace(tzinfo=UTC), entry.parts[0]), Handed())
+            handed.submitted_at = time
+            handed.time_source = "nbgrader's exchange" if time else ""
+            handed.time_note = "" if time else unreadable("its folder's name", match["time"])
             if not entry.is_folder or entry.refusal:
                 handed.files.append((entry.name, entry))
     if not submissions and other_sets:

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from autograder.authoring.checks import Check, Part
-from autograder.authoring.nbgrader_settings import SETTINGS
+from autograder.authoring.course import NBGRADER_SETTINGS
 from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]
@@ -39,7 +39,9 @@ def input_digests(released: ReleasedSet) -> dict[str, str]:
         left = repr(sorted(released.left_to_people))
         handed_out = {
             "files handed out": hashlib.sha256(repr(released.setup).encode()).hexdigest(),
-            "nbgrader's settings": _digest(filter(Path.is_file, [course.folder / SETTINGS])),
+            "nbgrader's settings": _digest(
+                filter(Path.is_file, [course.folder / NBGRADER_SETTINGS])
+            ),
             "tests left to people": hashlib.sha256(left.encode()).hexdigest(),
         }
     return handed_out | {

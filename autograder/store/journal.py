@@ -26,6 +26,7 @@ from autograder.records import (
     Grade,
     GraderError,
     Misconception,
+    Origin,
     PartVerdict,
     State,
     Submission,
@@ -40,6 +41,7 @@ class Record:
 
     Attributes:
         made_from: name and digest (or words) of each thing that decided the grade.
+        origin: where the submission came from.
         penalties: all that was ever taken off for being late. One of them may stand in the
             gradebook, where a run was killed before it wrote there.
     """
@@ -48,6 +50,7 @@ class Record:
     grade: Grade
     made_from: Mapping[str, str] = field(default_factory=dict)
     penalties: tuple[float, ...] = ()
+    origin: Origin = field(default_factory=Origin)
 
 
 class Journal:
@@ -85,7 +88,8 @@ class Journal:
             loaded = json.loads(self._record(student).read_text())
             grade = grade_from_plain(loaded["grade"])
             penalties = tuple(map(float, loaded["penalties"]))
-            return Record(loaded["key"], grade, loaded["made_from"], penalties)
+            origin = _origin_from_plain(loaded.get("origin", {}))  # older ones have none
+            return Record(loaded["key"], grade, loaded["made_from"], penalties, origin)
         except (OSError, ValueError, KeyError, TypeError):
             return None  # absent, or of another version of the grader: graded anew
 
@@ -192,6 +196,10 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "timing": Timing(**plain["timing"]),
         }
     )
+
+
+def _origin_from_plain(plain: dict[str, Any]) -> Origin:
+    return Origin(**plain | {"parts": tuple(plain.get("parts", ()))})
 
 
 def _difference_from_plain(plain: dict[str, Any]) -> Difference:

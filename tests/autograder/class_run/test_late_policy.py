@@ -1,5 +1,6 @@
 """Due dates and penalties; expected points are worked out by hand beside each case."""
 
+import os
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -12,6 +13,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.pipeline import grade_class
+from autograder.class_run.plan import plan
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
 from autograder.grading.grader import Confinement, Grader
@@ -74,6 +76,41 @@ def test_lateness_is_real_time_when_clocks_are_put_forward(tmp_path, toy_course)
     found = _found(tmp_path, submitted_at=submitted)
     timing = timing_of(found, policy, 100.0, NOW)
     assert (timing.seconds_late, timing.penalty) == (3600, 10)
+
+
+def test_name_of_the_course_s_zone_costs_nobody_a_point(toy_course, hand_in, tmp_path):
+    """`2026-10-12 23:58:00 CEST`, due at 23:59 in Berlin, as nbgrader writes it."""
+    (toy_course.folder / "course.toml").write_text(
+        'time_zone = "Europe/Berlin"\n[sets.toy]\ndue = 2026-10-12 23:59:00\npenalty_percent = 10\n'
+    )
+    times = {"ada": "2026-10-12 23:58:00 CEST", "bo": "2026-10-13T00:58", "eve": "1-1-1 +0001"}
+    for student, text in times.items():
+        place = tmp_path / "submitted" / student / "toy"
+        place.mkdir(parents=True)
+        (place / "toy.ipynb").write_text("{")
+        (place / "timestamp.txt").write_text(text)
+    released, out = ReleasedSet(toy_course, "toy"), Settings(tmp_path / "out")
+    planned = {one.student: one.timing for one in plan(released, tmp_path / "submitted", out)}
+    assert {student: timing.penalty for student, timing in planned.items()} == {
+        "ada": 0,
+        "bo": 10,
+        "eve": 0,
+    }
+    assert (planned["ada"].note, planned["ada"].submitted) == ("", "2026-10-12T23:58:00+02:00")
+    assert "timestamp.txt says '1-1-1 +0001'" in planned["eve"].note
+
+
+def test_zone_of_nbgrader_s_exchange_is_read_from_the_course_s_settings(toy_course):
+    (toy_course.folder / "course.toml").write_text('time_zone = "Europe/Berlin"')
+    config = toy_course.folder / "nbgrader_config.py"
+    for text, zones in (
+        ("c = get_config()\nc.Exchange.timezone = 'America/Chicago'", ["America/Chicago"]),
+        ("c = get_config()\nc.Exchange.root = 'exchange'", []),
+        ("c = get_config()\nc.Exchange.timezone = 'Nowhere'", []),
+    ):
+        config.write_text(text)
+        os.utime(config, ns=(0, len(text)))  # it is run again where its time has changed
+        assert [*map(str, read_policy(toy_course, "toy").zones)] == [*zones, "Europe/Berlin"]
 
 
 def test_zones_of_the_two_times_may_differ(tmp_path):
@@ -212,6 +249,7 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),
         ('time_zone = "Rome"', "time_zone is 'Rome'; it must be a place"),
         ("[sets.toy]\ndue = 2026-03-05", r"sets\.toy\.due is .*2026, 3, 5.*a day and a time"),
+        ("[sets.toy]\ndue = 0001-01-01 00:00:00+14:00", r"toy\.due is .* from 1 to 9999, too"),
         ("[sets.toy]\ndue = 'soon'", r"sets\.toy\.due is 'soon'"),
         ("[sets.toy]\ndew = 1", r"sets\.toy\.dew is 1; known here: cap_percent, due"),
         ("[defaults]\ndue = 2026-03-05 23:00:00", "defaults.due is"),
@@ -245,8 +283,8 @@ def late_class(toys, toy_course, hand_in, tmp_path, monkeypatch, without_sandbox
     for student in came:
         folder = hand_in(student, double=toys.double, mean=toys.mean)
 
-    def with_times(folder, name, layout):
-        delivery = collect(folder, name, layout)
+    def with_times(*args):
+        delivery = collect(*args)
         timed = tuple(
             replace(f, submitted_at=DUE + came[f.student], time_source="a list") for f in delivery
         )

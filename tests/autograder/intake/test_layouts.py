@@ -4,7 +4,7 @@ import os
 import sys
 import unicodedata
 import zipfile
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autograder.intake.archives import contents
 from autograder.intake.collection import collect, read_notebook
-from autograder.intake.layouts import Layout, read_time, recognise, student_name
+from autograder.intake.layouts import Layout, recognise, student_name
 from autograder.records import GraderError
 
 # As github.com/instructure/canvas-lms, lib/content_zipper.rb, puts them together: the sortable name
@@ -348,33 +348,6 @@ def test_recognition_needs_most_of_the_names(tmp_path):
     )
     found = contents(tmp_path)
     assert recognise(found, "ps1") is Layout.PLAIN
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-02-03 16:00:00.123456 UTC", datetime(2026, 2, 3, 16, 0, 0, 123_456, UTC)),
-        ("2026-02-03 16:00:00 GMT\n", datetime(2026, 2, 3, 16, tzinfo=UTC)),
-        ("2026-02-03 16:00:00", datetime(2026, 2, 3, 16, tzinfo=UTC)),
-        (
-            "2026-02-03 16:00:00.5 -03:30",
-            datetime(2026, 2, 3, 16, 0, 0, 500_000, timezone(-timedelta(hours=3, minutes=30))),
-        ),
-        ("2026-02-03 16:00:00 +05", datetime(2026, 2, 3, 16, tzinfo=timezone(timedelta(hours=5)))),
-    ],
-)
-def test_time_is_read_with_its_zone(text, expected):
-    assert read_time(text) == (expected, "")
-
-
-def test_time_of_an_unknown_zone_says_that_it_was_guessed():
-    guess = ", its zone CEST read as UTC"
-    assert read_time("2026-02-03 16:00:00.0 CEST") == (datetime(2026, 2, 3, 16, tzinfo=UTC), guess)
-
-
-@pytest.mark.parametrize("text", ["", "soon", "2026-02-30 16:00:00 UTC", "2026-02-03 16:00 +9999"])
-def test_time_rejects_what_is_none(text):
-    assert read_time(text) is None
 
 
 @pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\0", "\u2028", "\x85"])

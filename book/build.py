@@ -48,7 +48,7 @@ PROCESSORS = {
 
 
 @contextlib.contextmanager
-def alone(output: Path) -> Iterator[None]:
+def build_lock(output: Path) -> Iterator[None]:
     """Wait until no other build writes to the same place: two at once spoil each other's pages."""
     output.mkdir(parents=True, exist_ok=True)
     with (output / "lock").open("w") as lock:
@@ -61,7 +61,7 @@ def alone(output: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def nobody(output: Path) -> Iterator[None]:
+def clean_environment(output: Path) -> Iterator[None]:
     """Let the build see an empty home folder, so that it finds the same on every machine.
 
     A page must not come out differently where an earlier build, or the user, has left something.
@@ -159,7 +159,7 @@ def lay_out(book: Path, output: Path, console: Console, *, every_page: bool) -> 
     return done.returncode
 
 
-def state(book: Path, output: Path) -> str:
+def digest_of_inputs(book: Path, output: Path) -> str:
     """Digest of all that goes into the book and of which files came out, to tell if either changed.
 
     Pages that the build itself generates are left out, since they follow from the rest.
@@ -183,16 +183,16 @@ def build(book: Path, output: Path, *, every_page: bool) -> int:
     console = Console()
     stamp = output / "built-from"
     done = stamp.read_text(encoding="utf-8") if stamp.exists() and not every_page else ""
-    if done == state(book, output):
+    if done == digest_of_inputs(book, output):
         print("nothing has changed since the last build (--all builds all the same)")
         return 0
     stamp.unlink(missing_ok=True)
-    with nobody(output):
+    with clean_environment(output):
         if not run_cells(book, output, console):
             return 1
         status = lay_out(book, output, console, every_page=every_page)
     if status == 0:
-        stamp.write_text(state(book, output), encoding="utf-8")
+        stamp.write_text(digest_of_inputs(book, output), encoding="utf-8")
     return status
 
 
@@ -203,7 +203,7 @@ def run_as_on(processor: str, book: Path, output: Path) -> int:
     then differs as if by another seed, and a page may claim only what is true of both.
     """
     os.environ.update(PROCESSORS[processor])
-    with alone(output / processor), nobody(output / processor):
+    with build_lock(output / processor), clean_environment(output / processor):
         return 0 if run_cells(book, output / processor, Console()) else 1
 
 
@@ -229,7 +229,7 @@ def main() -> int:
     output = args.output.resolve() / "_build"
     if args.processor:
         return run_as_on(args.processor, args.book.resolve(), output)
-    with alone(output):
+    with build_lock(output):
         status = build(args.book.resolve(), output, every_page=args.all)
     if status == 0:
         print(f"the book: {output / 'html' / 'index.html'}")

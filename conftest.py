@@ -58,8 +58,14 @@ def uses_site(item: pytest.Item) -> bool:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test's part; on several workers, keep a file together, and all that need the book."""
+    """Mark a test's part, and the cases that only `make test-all` runs.
+
+    On several workers a file stays together, and so does all that needs the book.
+    """
     item.add_marker(part_of(item))
+    for mark in item.iter_markers("exhaustive_but"):
+        if mark.args[0] not in item.callspec.id.split("-"):
+            item.add_marker("exhaustive")
     group = "book" if uses_site(item) else str(item.path.relative_to(ROOT))
     item.add_marker(pytest.mark.xdist_group(group))
 

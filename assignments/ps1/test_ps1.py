@@ -140,7 +140,7 @@ def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message)
         visible_tests(check, check.mistake(mistake).implementation)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     assert "The two Kneser–Ney models agree." in printed

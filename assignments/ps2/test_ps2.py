@@ -264,7 +264,7 @@ def test_challenge_asks_everybody_for_the_size_that_its_page_states():
     assert words != other.inputs["words"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     for claim in (

@@ -353,7 +353,7 @@ def test_no_task_is_done_by_the_names_that_it_forbids(release):
     assert "detach" not in inspect.getsource(attend.right_answer)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("is_long", "loss"), [(False, 1.29), (True, 0.82)])
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release, is_long, loss):
     """At the losses, and with the number to beat, that the text names."""

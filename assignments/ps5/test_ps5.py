@@ -320,7 +320,7 @@ def test_workshop_says_in_one_line_what_does_not_fit(release, function, message)
         norm(torch.ones(2, 3, 4, dtype=torch.float64))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     assert printed.count("both copies agree") == 3

@@ -263,7 +263,7 @@ def test_workshop_says_in_one_line_what_does_not_fit(release, result, message):
         namespace["MyAdamW"]([weight]).step(1, 0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     assert printed.count("both copies agree") == 1

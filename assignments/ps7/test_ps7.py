@@ -285,7 +285,7 @@ def test_workshop_says_in_one_line_what_does_not_fit(release, function, message)
         namespace["my_vectors"](namespace["mine"], torch.ones(2, 3).long(), None)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     (first,) = (line for line in printed.splitlines() if "before training" in line)

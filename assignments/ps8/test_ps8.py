@@ -245,7 +245,7 @@ def test_visible_tests_reject_no_right_answer(visible_tests, item):
         visible_tests(CHECKS[item], alternative.implementation)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solution_notebook_runs_whole_and_agrees_with_the_package(release):
     printed, n_pictures = run_whole(release.solution)
     assert "scores after merging differ" in printed and "at most: yes" in printed

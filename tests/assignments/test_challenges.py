@@ -30,6 +30,7 @@ def test_every_set_has_a_challenge_that_is_ranked_by_time_or_by_a_score():
     assert timed == {"ps2", "ps6"} == set(COURSE.sets()) - TO_BEAT.keys()
 
 
+@pytest.mark.exhaustive_but("ps3")
 @pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.filterwarnings("ignore::nbformat.warnings.MissingIDFieldWarning")

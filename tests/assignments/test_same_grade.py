@@ -46,7 +46,7 @@ def test_cases_have_the_same_sizes_for_everybody(check: Check):
         assert drawn[0] == drawn[1], part.name
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @each_of(CHECKS)
 def test_mistake_loses_the_same_parts_under_ten_salts(check: Check):
     """And so the same points, which follow from the parts.

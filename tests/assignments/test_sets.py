@@ -67,7 +67,7 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
                 assert wrong is None, (seed, request.part, request.inputs)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_checks_judge_well(made):
     report = check_set(made.checks, made.release)
     assert report.problems == ()
@@ -75,7 +75,7 @@ def test_checks_judge_well(made):
     assert all(report.of(item, "mutant") for item in report.points)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore")  # a student's answer may warn; in grading nobody minds
 def test_answers_from_outside_are_judged_as_they_are_due(made, monkeypatch):
     """Right ones get full points and pass the visible tests; no wrong one is taken for another."""
@@ -148,6 +148,7 @@ def test_what_students_read_of_a_part_is_one_sentence(name, check):
         assert len(set(labels)) == len(labels), (part.name, labels)
 
 
+@pytest.mark.exhaustive_but("ps3")
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_plain_nbgrader_and_the_sandbox_give_the_same_points(made, tmp_path, monkeypatch):
@@ -291,6 +292,7 @@ def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(made):
             assert "subprocess" not in cell.source
 
 
+@pytest.mark.exhaustive_but("ps3")
 @pytest.mark.slow
 def test_student_notebook_runs_whole_in_a_kernel(made):
     client = NotebookClient(

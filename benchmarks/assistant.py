@@ -94,7 +94,7 @@ class Reward(nn.Module):
     def rewards(self, ids: Tensor, targets: Tensor) -> Tensor:
         """Return the reward of each row, whose prompt is one token, read at the end of its text."""
         lengths = 1 + (targets != IGNORE).sum(dim=1)
-        return self.judge(ids, lengths)[0][:, 0]
+        return self.judge(ids, lengths=lengths)[0][:, 0]
 
     def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return which pairs it orders rightly, where other models have logits, and the loss."""

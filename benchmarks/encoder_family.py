@@ -176,7 +176,8 @@ class PairLoss(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the scores of the pair, and the sum of the losses."""
         asked = pair_targets if self.asks_pairs else None
-        found = self.model(ids, segments, mask, targets, asked)
+        asked = {"segments": segments, "mask": mask, "pair_targets": asked}
+        found = self.model(ids, targets=targets, **asked)
         return found.pair_logits, found.loss
 
 
@@ -196,7 +197,7 @@ class Student(nn.Module):
 
     def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return the student's logits and, in training, the mean of both losses."""
-        logits, loss, _ = self.model(ids, targets=targets)
+        logits, loss = self.model(ids, targets=targets)[:2]
         if not self.training:
             return logits, loss
         with torch.no_grad():
@@ -360,7 +361,7 @@ def restored(model: BERT, batches: Batches) -> tuple[float, float]:
     nats = 0.0
     for batch in batches:
         hidden = batch["targets"] != IGNORE
-        x = model.encode(batch["ids"], batch.get("segments"), batch.get("mask"))
+        x = model.encode(batch["ids"], segments=batch.get("segments"), mask=batch.get("mask"))
         logits, truth = model.token_logits(x[hidden]), batch["targets"][hidden]
         n_right += int((logits.argmax(dim=-1) == truth).sum())
         nats += float(F.cross_entropy(logits, truth, reduction="sum"))
@@ -407,7 +408,7 @@ def pairs_right(model: BERT, batches: Batches) -> float:
     """Return the share of pairs judged rightly, in percent; nothing is masked."""
     n_right = n = 0
     for batch in batches:
-        x = model.encode(batch["ids"], batch["segments"], batch["mask"])
+        x = model.encode(batch["ids"], segments=batch["segments"], mask=batch["mask"])
         guesses = model.pair_head(model.pool(x)).argmax(dim=-1)  # type: ignore[misc]
         n_right += int((guesses == batch["pair_targets"]).sum())
         n += len(guesses)

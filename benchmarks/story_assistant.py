@@ -148,7 +148,7 @@ class RewardModel(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return the rewards of padded rows."""
-        return self.judge(ids, lengths)[0][:, 0]
+        return self.judge(ids, lengths=lengths)[0][:, 0]
 
 
 def pretrain(world: World, seed: int, n_steps: int = 400) -> GPT:

@@ -83,6 +83,7 @@ class Features(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         lengths: Int[Tensor, " B"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Return the vector of each token; what stands at padding means nothing.
@@ -94,7 +95,7 @@ class Features(nn.Module):
         check_lengths(lengths, ids.shape)
         if isinstance(self.backbone, BERT):
             mask = padding_mask(lengths, ids.shape[1]).squeeze(1)
-            return self.backbone.encode(ids, segments, mask)
+            return self.backbone.encode(ids, segments=segments, mask=mask)
         if segments is not None:
             raise ValueError("segments is given; a GPT has none, it separates texts by tokens")
         return self.backbone.encode(ids)  # padding comes last, and nobody looks ahead
@@ -103,10 +104,11 @@ class Features(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         lengths: Int[Tensor, " B"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
     ) -> Float[Tensor, "B D"]:
         """Return one vector for each text, as `pooling` says."""
-        states = self(ids, lengths, segments)
+        states = self(ids, lengths, segments=segments)
         if self.pooling == "mean":
             is_real = padding_mask(lengths, ids.shape[1]).squeeze(1).unsqueeze(-1)
             return states.where(is_real, 0.0).sum(dim=1) / lengths.unsqueeze(1)
@@ -151,12 +153,14 @@ class TextClassifier(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         lengths: Int[Tensor, " B"],
         targets: Int[Tensor, " B"] | None = None,
         segments: Int[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the classes; the loss is in nats per text."""
-        logits = self.output(self.dropout(self.features.of_text(ids, lengths, segments)))
+        vectors = self.features.of_text(ids, lengths, segments=segments)
+        logits = self.output(self.dropout(vectors))
         return logits, None if targets is None else nats_per_target(logits, targets)
 
 
@@ -180,6 +184,7 @@ class TokenTagger(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         lengths: Int[Tensor, " B"],
         targets: Int[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, ""] | None]:
@@ -216,6 +221,7 @@ class MultipleChoice(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B C T"],
+        *,
         lengths: Int[Tensor, "B C"],
         targets: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:

@@ -138,9 +138,9 @@ class BERT(nn.Module):
     def encode(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
-        *,
         trace: Trace | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Return the vector of each token in its context.
@@ -197,11 +197,11 @@ class BERT(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
         targets: Int[Tensor, "B T"] | None = None,
         pair_targets: Int[Tensor, " B"] | None = None,
-        *,
         trace: Trace | None = None,
     ) -> BERTOutput:
         """Fill in every place, and judge whether the second segment follows the first.
@@ -219,7 +219,7 @@ class BERT(nn.Module):
         """
         if self.pair_head is None:
             raise ValueError(NO_HEADS)
-        x = self.encode(ids, segments, mask, trace=trace)
+        x = self.encode(ids, segments=segments, mask=mask, trace=trace)
         logits = self.token_logits(x)
         pair_logits = self.pair_head(self.pool(x))
         losses = []
@@ -250,12 +250,14 @@ class MaskedLMLoss(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "N V"], Float[Tensor, ""]]:
         """Return the logits of the masked places, in reading order, and the mean loss on them."""
         hidden = targets != IGNORE
-        logits = self.model.token_logits(self.model.encode(ids, segments, mask)[hidden])
+        x = self.model.encode(ids, segments=segments, mask=mask)
+        logits = self.model.token_logits(x[hidden])
         return logits, nats_per_target(logits, targets[hidden])
 
 

@@ -49,11 +49,12 @@ class SpanBoundaryLoss(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "N V"], Float[Tensor, ""]]:
         """Return the logits of the masked places by the second way, and the sum of both losses."""
-        x = self.model.encode(ids, segments, mask)
+        x = self.model.encode(ids, segments=segments, mask=mask)
         hidden = targets != IGNORE
         rows, places = hidden.nonzero(as_tuple=True)
         left, right = (edge[hidden] for edge in span_edges(hidden))
@@ -127,18 +128,19 @@ class ReplacedTokenLoss(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T"], Float[Tensor, ""]]:
         """Return the logit of "replaced" at each place, and the weighted sum of both losses."""
-        guesses, masked_lm_loss = self.masked_lm(ids, targets, segments, mask)
+        guesses, masked_lm_loss = self.masked_lm(ids, targets, segments=segments, mask=mask)
         hidden = targets != IGNORE
         # The largest of logits with Gumbel noise is a sample, of no row at all as of many.
         noise = torch.empty_like(guesses).exponential_().log()
         samples = (guesses.detach() - noise).argmax(dim=-1)
         filled = ids.masked_scatter(hidden, samples.to(ids.dtype))
         is_replaced = filled != targets.where(hidden, ids)
-        logits = self.detect(filled, segments, mask)
+        logits = self.detect(filled, segments=segments, mask=mask)
         is_real = torch.ones_like(hidden) if mask is None else mask
         detection = F.binary_cross_entropy_with_logits(
             logits[is_real], is_replaced[is_real].to(logits.dtype)
@@ -148,11 +150,12 @@ class ReplacedTokenLoss(nn.Module):
     def detect(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
     ) -> Float[Tensor, "B T"]:
         """Return the logit of "replaced" at each place."""
-        logits: Tensor = self.detector_head(self.model.encode(ids, segments, mask))
+        logits: Tensor = self.detector_head(self.model.encode(ids, segments=segments, mask=mask))
         return logits.squeeze(-1)
 
 
@@ -188,6 +191,7 @@ class PermutationLoss(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         ranks: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"] | None = None,
         segments: Int[Tensor, "B T"] | None = None,

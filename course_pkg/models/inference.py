@@ -9,7 +9,9 @@ from torch import nn
 
 @contextmanager
 def inference(model: object) -> Iterator[torch.device]:
-    """Switch dropout and gradients off for a while, and leave the model in the mode it had.
+    """Switch dropout and gradients off for a while; then each part has the mode again that it had.
+
+    Parts of a model may differ: a frozen one is never in training.
 
     Yields:
         the device that the model is on; the CPU if it is no `torch.nn.Module`.
@@ -18,9 +20,10 @@ def inference(model: object) -> Iterator[torch.device]:
         if not isinstance(model, nn.Module):
             yield torch.device("cpu")
             return
-        was_training = model.training
+        modes = [(module, module.training) for module in model.modules()]
         model.eval()
         try:
             yield next(model.parameters(), torch.empty(0)).device
         finally:
-            model.train(was_training)
+            for module, was_training in modes:
+                module.training = was_training  # `train` would set all parts below as well

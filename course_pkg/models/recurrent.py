@@ -158,6 +158,7 @@ class TruncatedBPTT(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"] | None = None,
+        *,
         is_start: Bool[Tensor, ""] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
         """Score every next token of the streams' next pieces.
@@ -310,6 +311,7 @@ class SequenceClassifier(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         lengths: Int[Tensor, " B"],
         targets: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
@@ -337,6 +339,7 @@ class Tagger(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "B T"],
+        *,
         lengths: Int[Tensor, " B"],
         targets: Int[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, ""] | None]:

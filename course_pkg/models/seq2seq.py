@@ -155,6 +155,7 @@ class Seq2Seq(nn.Module):
         source_ids: Int[Tensor, "B S"],
         ids: Int[Tensor, "B T"],
         targets: Int[Tensor, "B T"] | None = None,
+        *,
         source_lengths: Int[Tensor, " B"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
         """Score every next target token, the true ones before it being known (teacher forcing).

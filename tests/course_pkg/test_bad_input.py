@@ -212,23 +212,23 @@ CASES = {
         r"lengths is \[5, 7\]; each must be 1 to 5",
     ),
     "sequence classifier: length 0": (
-        lambda: SequenceClassifier(BidirectionalEncoder(V, 3, 4), 2)(IDS, lengths(3, 0)),
+        lambda: SequenceClassifier(BidirectionalEncoder(V, 3, 4), 2)(IDS, lengths=lengths(3, 0)),
         r"lengths is \[3, 0\]; each must be 1 to 5",
     ),
     "text classifier: length 0": (
-        lambda: classifier()(IDS, lengths(3, 0)),
+        lambda: classifier()(IDS, lengths=lengths(3, 0)),
         r"lengths is \[3, 0\]; each must be 1 to 5",
     ),
     "text classifier: length beyond the row": (
-        lambda: classifier()(IDS, lengths(3, 9)),
+        lambda: classifier()(IDS, lengths=lengths(3, 9)),
         r"lengths is \[3, 9\]; each must be 1 to 5",
     ),
     "text classifier: a class that is not there": (
-        lambda: classifier()(IDS, lengths(3, 5), torch.tensor([0, 2])),
+        lambda: classifier()(IDS, lengths=lengths(3, 5), targets=torch.tensor([0, 2])),
         "targets has 2; it must be 0 to 1",
     ),
     "token tagger: targets of too few tokens": (
-        lambda: TokenTagger(gpt(), 2)(IDS, lengths(3, 5), IDS[:, :4]),
+        lambda: TokenTagger(gpt(), 2)(IDS, lengths=lengths(3, 5), targets=IDS[:, :4]),
         r"targets has shape \(2, 4\).*\(2, 5\)",
     ),
     "stream: another number of rows": (
@@ -430,31 +430,33 @@ CASES = {
             (
                 "text classifier",
                 "lengths in a list",
-                lambda: classifier()(IDS, [5, 5]),
+                lambda: classifier()(IDS, lengths=[5, 5]),
                 "lengths is list; it must be a tensor",
             ),
             (
                 "text classifier",
                 "one length for two rows",
-                lambda: classifier()(IDS, lengths(5)),
+                lambda: classifier()(IDS, lengths=lengths(5)),
                 r"lengths is torch\.int64 of shape \(1,\); .*each of 2 rows",
             ),
             (
                 "text classifier",
                 "ids in an array",
-                lambda: classifier()(IDS.numpy(), lengths(5, 5)),
+                lambda: classifier()(IDS.numpy(), lengths=lengths(5, 5)),
                 "ids is ndarray; it must be a tensor of ids",
             ),
             (
                 "token tagger",
                 "targets in an array",
-                lambda: TokenTagger(gpt(), 2)(IDS, lengths(5, 5), (IDS % 2).numpy()),
+                lambda: TokenTagger(gpt(), 2)(
+                    IDS, lengths=lengths(5, 5), targets=(IDS % 2).numpy()
+                ),
                 "targets is ndarray; it must be a tensor",
             ),
             (
                 "multiple choice",
                 "one text for each question",
-                lambda: MultipleChoice(gpt())(IDS, lengths(5, 5)),
+                lambda: MultipleChoice(gpt())(IDS, lengths=lengths(5, 5)),
                 r"ids has shape \(2, 5\) and lengths \(2,\); .*\(questions, candidates, positions",
             ),
             (
@@ -478,7 +480,7 @@ CASES = {
             (
                 "permutations",
                 "one order for all rows",
-                lambda: PermutationLoss(bert(), mask_id=0)(IDS, IDS[:1], IDS),
+                lambda: PermutationLoss(bert(), mask_id=0)(IDS, ranks=IDS[:1], targets=IDS),
                 r"ranks has shape \(1, 5\); it must have that of ids, \(2, 5\)",
             ),
             ("gpt", "a size", lambda: GPT(64), "config is int; it must be a TransformerConfig"),

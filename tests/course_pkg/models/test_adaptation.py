@@ -48,11 +48,11 @@ def text(rng):
 def test_text_classifier_ignores_padding(kind, text):
     ids, lengths = text
     classifier = TextClassifier(backbone(kind), C).double().eval()
-    logits, _ = classifier(ids, lengths)
+    logits, _ = classifier(ids, lengths=lengths)
     other = ids.clone()
     other[0, 3:] = (other[0, 3:] + 1) % V
-    torch.testing.assert_close(classifier(other, lengths)[0], logits, rtol=0, atol=1e-10)
-    alone, _ = classifier(ids[:1, :3], lengths[:1])
+    torch.testing.assert_close(classifier(other, lengths=lengths)[0], logits, rtol=0, atol=1e-10)
+    alone, _ = classifier(ids[:1, :3], lengths=lengths[:1])
     torch.testing.assert_close(alone, logits[:1], rtol=0, atol=1e-10)
 
 
@@ -73,7 +73,9 @@ def test_text_classifier_of_a_gpt_matches_transformers(text):
     ours.features.forward = lambda ids, lengths, segments=None: body
     with torch.no_grad():
         ours.output.weight.copy_(theirs.score.weight)
-    torch.testing.assert_close(ours(ids, lengths)[0], theirs(ids).logits, rtol=0, atol=1e-10)
+    torch.testing.assert_close(
+        ours(ids, lengths=lengths)[0], theirs(ids).logits, rtol=0, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,7 +103,7 @@ def test_frozen_backbone_gives_the_same_features_in_training_and_gets_no_gradien
 
     before = [p.clone() for p in classifier.parameters()]
     optimizer = torch.optim.SGD([p for p in classifier.parameters() if p.requires_grad], lr=1.0)
-    classifier(ids, lengths, targets)[1].backward()
+    classifier(ids, lengths=lengths, targets=targets)[1].backward()
     optimizer.step()
     changed = [
         name
@@ -122,7 +124,7 @@ def test_token_tagger_loss_ignores_padding_and_ignored_tokens(kind, text):
     ids, lengths = text
     tagger = TokenTagger(backbone(kind), C).double().eval()
     targets = torch.tensor([[0, IGNORE, 2, 1, 1], [1, 2, 0, 1, 2]])
-    logits, loss = tagger(ids, lengths, targets)
+    logits, loss = tagger(ids, lengths=lengths, targets=targets)
     counted = [logits[0, 0, 0], logits[0, 2, 2], *(logits[1, t, targets[1, t]] for t in range(5))]
     norms = logits.logsumexp(-1)
     expected = torch.stack([norms[0, 0], norms[0, 2], *norms[1]]) - torch.stack(counted)
@@ -133,9 +135,11 @@ def test_multiple_choice_scores_do_not_depend_on_the_order_of_candidates(rng):
     ids = torch.randint(V, (B, C, T), generator=rng)
     lengths = torch.tensor([[3, 5, 4], [5, 2, 5]])
     model = MultipleChoice(backbone("gpt")).double().eval()
-    logits, loss = model(ids, lengths, torch.tensor([1, 2]))
+    logits, loss = model(ids, lengths=lengths, targets=torch.tensor([1, 2]))
     order = [2, 0, 1]
-    shuffled, same_loss = model(ids[:, order], lengths[:, order], torch.tensor([2, 0]))
+    shuffled, same_loss = model(
+        ids[:, order], lengths=lengths[:, order], targets=torch.tensor([2, 0])
+    )
     torch.testing.assert_close(shuffled, logits[:, order], rtol=0, atol=1e-10)
     torch.testing.assert_close(same_loss, loss, rtol=0, atol=1e-10)
 
@@ -143,7 +147,7 @@ def test_multiple_choice_scores_do_not_depend_on_the_order_of_candidates(rng):
 def test_features_of_a_gpt_rejects_segments(text):
     ids, lengths = text
     with pytest.raises(ValueError, match="segments is given"):
-        Features(backbone("gpt"))(ids, lengths, torch.zeros_like(ids))
+        Features(backbone("gpt"))(ids, lengths, segments=torch.zeros_like(ids))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -217,7 +221,7 @@ def test_text_classifier_learns_which_token_comes_first(is_frozen, rng):
     optimizer = torch.optim.Adam(parameters, lr=0.05 if is_frozen else 0.003)
     for _ in range(60):
         optimizer.zero_grad()
-        _, loss = classifier(ids, lengths, targets)
+        _, loss = classifier(ids, lengths=lengths, targets=targets)
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.1  # chance is log 2 = 0.69

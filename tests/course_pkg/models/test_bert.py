@@ -70,7 +70,9 @@ class TestParity:
         ids, segments = batch(rng)
         targets = torch.randint(V, (B, T), generator=rng).masked_fill(~MASK, IGNORE)
         pair_targets = torch.tensor([1, 0])
-        output = model(ids, segments, MASK, targets, pair_targets)
+        output = model(
+            ids, segments=segments, mask=MASK, targets=targets, pair_targets=pair_targets
+        )
         expected = oracle(
             ids,
             attention_mask=MASK,
@@ -93,7 +95,7 @@ class TestParity:
         model.load_state_dict(bert_weights(dict(oracle.named_parameters())))
         ids, segments = batch(rng)
         trace = Trace()
-        x = model.encode(ids, segments, trace=trace)
+        x = model.encode(ids, segments=segments, trace=trace)
         expected = oracle(ids, token_type_ids=segments, output_hidden_states=True)
         torch.testing.assert_close(tuple(trace.hidden_states), expected.hidden_states, **EXACT)
         torch.testing.assert_close(model.pool(x), expected.pooler_output, **EXACT)
@@ -129,7 +131,9 @@ class TestParity:
         model.load_state_dict(bert_weights(weights))
         ids, segments = batch(rng)
         expected = oracle(ids, attention_mask=MASK, token_type_ids=segments).last_hidden_state
-        torch.testing.assert_close(model.encode(ids, segments, MASK)[MASK], expected[MASK], **EXACT)
+        torch.testing.assert_close(
+            model.encode(ids, segments=segments, mask=MASK)[MASK], expected[MASK], **EXACT
+        )
 
     def test_disentangled_attention_matches_deberta(self, rng, fused):
         config = DebertaConfig(
@@ -167,7 +171,7 @@ class TestParity:
         model.load_state_dict(ours)
         ids, segments = batch(rng)
         expected = oracle(ids, attention_mask=MASK.long(), token_type_ids=segments)
-        found = model.encode(ids, segments, MASK)
+        found = model.encode(ids, segments=segments, mask=MASK)
         # transformers takes the LayerNorms of DeBERTa in float32
         expected = expected.last_hidden_state[MASK]
         torch.testing.assert_close(found[MASK], expected, rtol=1e-4, atol=1e-5)
@@ -208,36 +212,40 @@ class TestProperties:
     def test_padding_changes_nothing(self, rng, positions):
         model = small_bert(rng, config=small_config(positions=positions))
         ids, segments = batch(rng)
-        padded = model.encode(ids, segments, MASK)
-        short = model.encode(ids[1:, :4], segments[1:, :4])
+        padded = model.encode(ids, segments=segments, mask=MASK)
+        short = model.encode(ids[1:, :4], segments=segments[1:, :4])
         torch.testing.assert_close(padded[1:, :4], short, **EXACT)
 
     def test_every_place_sees_both_sides(self, rng):
         model = small_bert(rng)
         ids, segments = batch(rng)
-        before = model.encode(ids, segments)
+        before = model.encode(ids, segments=segments)
         ids[:, 3] = (ids[:, 3] + 1) % V
-        assert (model.encode(ids, segments) != before).any(-1).all()
+        assert (model.encode(ids, segments=segments) != before).any(-1).all()
 
     def test_without_positions_permuting_tokens_permutes_vectors(self, rng):
         model = small_bert(rng, config=small_config(positions="none"))
         ids, segments = batch(rng)
         order = torch.tensor([4, 0, 6, 2, 1, 5, 3])
-        permuted = model.encode(ids[:, order], segments[:, order])
-        torch.testing.assert_close(permuted, model.encode(ids, segments)[:, order], **EXACT)
+        permuted = model.encode(ids[:, order], segments=segments[:, order])
+        torch.testing.assert_close(
+            permuted, model.encode(ids, segments=segments)[:, order], **EXACT
+        )
 
     def test_segments_make_a_difference_and_default_to_the_first(self, rng):
         model = small_bert(rng)
         ids, segments = batch(rng)
-        first = model.encode(ids, torch.zeros_like(ids))
+        first = model.encode(ids, segments=torch.zeros_like(ids))
         torch.testing.assert_close(model.encode(ids), first, rtol=0, atol=0)
-        assert (model.encode(ids, segments) - first).abs().max() > 1e-3
+        assert (model.encode(ids, segments=segments) - first).abs().max() > 1e-3
 
     def test_every_parameter_gets_a_gradient(self, rng):
         model = small_bert(rng)
         ids = torch.arange(CONTEXT).expand(B, CONTEXT)
         segments = (torch.arange(CONTEXT) >= 3).long().expand(B, CONTEXT)
-        model(ids, segments, targets=ids, pair_targets=torch.tensor([0, 1])).loss.backward()
+        model(
+            ids, segments=segments, targets=ids, pair_targets=torch.tensor([0, 1])
+        ).loss.backward()
         for name, parameter in model.named_parameters():
             is_seen = not name.endswith("key.bias")  # adds the same to all scores of a query
             assert (parameter.grad.abs().max() > 1e-9) == is_seen, name
@@ -245,9 +253,13 @@ class TestProperties:
     def test_dropout_acts_in_training_only(self, rng):
         model = small_bert(rng, dropout=0.3)
         ids, segments = batch(rng)
-        assert not torch.equal(model.encode(ids, segments), model.encode(ids, segments))
+        assert not torch.equal(
+            model.encode(ids, segments=segments), model.encode(ids, segments=segments)
+        )
         model.eval()
-        assert torch.equal(model.encode(ids, segments), model.encode(ids, segments))
+        assert torch.equal(
+            model.encode(ids, segments=segments), model.encode(ids, segments=segments)
+        )
 
 
 class TestHeads:
@@ -256,7 +268,7 @@ class TestHeads:
         ids, segments = batch(rng)
         targets, pair_targets = ids.clone(), torch.tensor([1, 0])
         targets[:, 2:] = IGNORE
-        output = model(ids, segments, MASK)
+        output = model(ids, segments=segments, mask=MASK)
         assert output.loss is None
         tokens = F.cross_entropy(output.logits[:, :2].flatten(0, 1), targets[:, :2].flatten())
         pairs = F.cross_entropy(output.pair_logits, pair_targets)
@@ -265,7 +277,7 @@ class TestHeads:
             ({"pair_targets": pair_targets}, pairs),
             ({"targets": targets, "pair_targets": pair_targets}, tokens + pairs),
         ]:
-            loss = model(ids, segments, MASK, **kwargs).loss
+            loss = model(ids, segments=segments, mask=MASK, **kwargs).loss
             torch.testing.assert_close(loss, expected, **EXACT)
 
     def test_token_head_shares_the_embedding_unless_untied(self, rng):
@@ -276,9 +288,9 @@ class TestHeads:
     def test_model_without_heads_refuses_to_predict(self, rng):
         model = small_bert(rng, has_heads=False)
         ids, segments = batch(rng)
-        assert model.pool(model.encode(ids, segments)).shape == (B, D)
+        assert model.pool(model.encode(ids, segments=segments)).shape == (B, D)
         with pytest.raises(ValueError, match="has_heads is False"):
-            model(ids, segments)
+            model(ids, segments=segments)
 
     @pytest.mark.parametrize("is_tied", [True, False])
     def test_loss_at_masked_tokens_alone_equals_the_whole_models(self, rng, is_tied):
@@ -308,8 +320,10 @@ class TestHeads:
         ours = BERT(small_config()).double()
         ours.load_state_dict(mine.state_dict())
         ids, segments = batch(rng)
-        expected = ours.encode(ids, segments, MASK)
-        torch.testing.assert_close(mine.encode(ids, segments, MASK), expected, **EXACT)
+        expected = ours.encode(ids, segments=segments, mask=MASK)
+        torch.testing.assert_close(
+            mine.encode(ids, segments=segments, mask=MASK), expected, **EXACT
+        )
 
     def test_initial_weights_follow_from_the_generator(self):
         one, two = (
@@ -322,10 +336,10 @@ class TestHeads:
     def test_copies_share_nothing(self, rng):
         model = small_bert(rng)
         ids, segments = batch(rng)
-        before = model(ids, segments).logits
+        before = model(ids, segments=segments).logits
         twin = copy.deepcopy(model)
         twin.embedding.weight.data.zero_()
-        assert torch.equal(model(ids, segments).logits, before)
+        assert torch.equal(model(ids, segments=segments).logits, before)
 
 
 @pytest.mark.parametrize("shares_layers", [False, True])

@@ -125,7 +125,7 @@ class TestReplacedTokens:
         """A generator that gives the truth 3 of 4 times is caught in a quarter of its places."""
 
         class Generator(nn.Module):
-            def forward(self, ids, targets, segments, mask):
+            def forward(self, ids, targets, **rest):
                 n = int((targets != IGNORE).sum())
                 share = torch.tensor([0.25, 0.75] + [1e-9] * (V - 2))
                 return share.log().expand(n, V), torch.zeros(())
@@ -135,7 +135,7 @@ class TestReplacedTokens:
         training.masked_lm = Generator()
         seen = []
         vector = torch.zeros(D).double()
-        training.model.encode = lambda ids, *_: seen.append(ids) or vector.expand(*ids.shape, D)
+        training.model.encode = lambda ids, **_: seen.append(ids) or vector.expand(*ids.shape, D)
         training.detector_head[2].weight.data.zero_()
         nn.init.constant_(training.detector_head[2].bias, 0.3)
         ids, targets = torch.full((4, 500), 5), torch.full((4, 500), 1)
@@ -204,7 +204,7 @@ class TestPermutation:
             perm_mask=(ranks.unsqueeze(1) >= ranks.unsqueeze(2)).float(),
             target_mapping=torch.eye(T).expand(B, T, T),
         ).last_hidden_state
-        logits, _ = PermutationLoss(model, mask_id=MASK_ID)(ids, ranks, mask=REAL)
+        logits, _ = PermutationLoss(model, mask_id=MASK_ID)(ids, ranks=ranks, mask=REAL)
         # A query that sees nobody gets zeros from us, and the mean of all there, itself included.
         earlier = (ranks.unsqueeze(1) < ranks.unsqueeze(2)) & REAL.unsqueeze(1)
         sees = earlier.any(dim=-1) & REAL
@@ -217,18 +217,18 @@ class TestPermutation:
         size = {"d_model": 24} if positions == "rotary" else {}  # an even width of each head
         training = PermutationLoss(small_bert(rng, positions=positions, **size), mask_id=MASK_ID)
         ids, ranks = random_text(rng)[:1], torch.tensor([[4, 0, 6, 2, 1, 5, 3]])
-        before, _ = training(ids, ranks)
+        before, _ = training(ids, ranks=ranks)
         for place in range(T):
             changed = ids.clone()
             changed[0, place] = (ids[0, place] + 1) % (V - 1)
-            moved = (training(changed, ranks)[0] - before).abs().amax(dim=-1)[0] > 1e-9
+            moved = (training(changed, ranks=ranks)[0] - before).abs().amax(dim=-1)[0] > 1e-9
             assert moved.tolist() == (ranks[0] > ranks[0, place]).tolist()
 
     def test_in_every_order_the_probabilities_of_all_texts_sum_to_one(self, rng):
         training = PermutationLoss(small_bert(rng, vocab_size=3), mask_id=2)
         texts = torch.tensor(list(product(range(3), repeat=3)))
         for order in ([0, 1, 2], [2, 0, 1]):
-            logits, _ = training(texts, torch.tensor([order]).expand(27, 3))
+            logits, _ = training(texts, ranks=torch.tensor([order]).expand(27, 3))
             chosen = logits.log_softmax(dim=-1).gather(-1, texts.unsqueeze(-1)).squeeze(-1)
             assert float(chosen.sum(dim=1).exp().sum().detach()) == pytest.approx(1, abs=1e-10)
 
@@ -236,7 +236,7 @@ class TestPermutation:
         """The same context for two places: with rotary positions only their places differ."""
         training = PermutationLoss(small_bert(rng, positions="rotary", d_model=24), mask_id=MASK_ID)
         ranks = torch.tensor([[0, 0, 0, 0, 1, 1, 1]])
-        logits, loss = training(random_text(rng)[:1], ranks)
+        logits, loss = training(random_text(rng)[:1], ranks=ranks)
         assert loss is None
         assert (logits[0, 4] - logits[0, 5]).abs().max() > 1e-3
 

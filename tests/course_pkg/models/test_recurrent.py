@@ -306,10 +306,10 @@ def test_last_pool_is_the_final_state_of_both_directions(rng):
 def test_classifier_ignores_padding(pool, fused, rng):
     model = SequenceClassifier(encoder(rng, fused=fused), 3, pool=pool, generator=rng).double()
     ids, lengths = torch.randint(7, (2, 6), generator=rng), torch.tensor([3, 6])
-    logits, loss = model(ids, lengths, torch.tensor([2, 0]))
-    alone, alone_loss = model(ids[:1, :3], lengths[:1], torch.tensor([2]))
+    logits, loss = model(ids, lengths=lengths, targets=torch.tensor([2, 0]))
+    alone, alone_loss = model(ids[:1, :3], lengths=lengths[:1], targets=torch.tensor([2]))
     torch.testing.assert_close(logits[:1], alone, **CLOSE)
-    full_loss = model(ids[1:], lengths[1:], torch.tensor([0]))[1]
+    full_loss = model(ids[1:], lengths=lengths[1:], targets=torch.tensor([0]))[1]
     torch.testing.assert_close(loss, (alone_loss + full_loss) / 2, **CLOSE)
 
 
@@ -317,11 +317,11 @@ def test_tagger_ignores_padding_in_scores_and_loss(rng):
     model = Tagger(encoder(rng), 3, generator=rng).double()
     ids, lengths = torch.randint(7, (2, 6), generator=rng), torch.tensor([3, 6])
     targets = torch.randint(3, (2, 6), generator=rng)
-    logits, loss = model(ids, lengths, targets)
-    alone, alone_loss = model(ids[:1, :3], lengths[:1], targets[:1, :3])
+    logits, loss = model(ids, lengths=lengths, targets=targets)
+    alone, alone_loss = model(ids[:1, :3], lengths=lengths[:1], targets=targets[:1, :3])
     torch.testing.assert_close(logits[:1, :3], alone, **CLOSE)
-    assert torch.equal(model(ids, lengths)[0], logits)
-    full_loss = model(ids[1:], lengths[1:], targets[1:])[1]
+    assert torch.equal(model(ids, lengths=lengths)[0], logits)
+    full_loss = model(ids[1:], lengths=lengths[1:], targets=targets[1:])[1]
     torch.testing.assert_close(loss, (3 * alone_loss + 6 * full_loss) / 9, **CLOSE)
 
 
@@ -329,7 +329,7 @@ def train(model, batches, lr) -> float:
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     for batch in batches:
         optimizer.zero_grad()
-        _, loss = model(*batch)
+        _, loss = model(**batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -344,7 +344,8 @@ def test_lm_learns_a_source_with_echoes_near_its_entropy(cell, rng):
         coins = torch.randint(2, (16, 5, 2), generator=rng)
         pause = torch.full((16, 5, 1), 2)
         stream = torch.cat([coins, coins, pause], dim=-1).flatten(1)
-        return torch.cat([pause[:, 0], stream[:, :-1]], dim=1), stream
+        ids = torch.cat([pause[:, 0], stream[:, :-1]], dim=1)
+        return {"ids": ids, "targets": stream}
 
     model = RecurrentLM(3, 8, 16, cell=cell, generator=rng)
     train(model, (batch() for _ in range(200)), lr=0.02)
@@ -361,7 +362,7 @@ def test_lm_learns_to_copy_across_a_gap(rng):
         text = torch.cat([words, torch.zeros(32, 3, dtype=torch.int64), words], dim=1)
         targets = text[:, 1:].clone()
         targets[:, :-1] = IGNORE
-        return text[:, :-1], targets
+        return {"ids": text[:, :-1], "targets": targets}
 
     model = RecurrentLM(6, 8, 16, cell=GRUCell, generator=rng)
     assert train(model, (batch() for _ in range(150)), lr=0.02) < 0.05  # log 5 = 1.6 without
@@ -373,7 +374,7 @@ def test_tagger_learns_what_needs_the_future(rng):
     def batch():
         ids = torch.randint(7, (16, 6), generator=rng)
         targets = torch.cat([ids[:, 1:] % 2, torch.full((16, 1), IGNORE)], dim=1)
-        return ids, torch.full((16,), 6), targets
+        return {"ids": ids, "lengths": torch.full((16,), 6), "targets": targets}
 
     model = Tagger(BidirectionalEncoder(7, 8, 12, cell=GRUCell, generator=rng), 2, generator=rng)
     assert train(model, (batch() for _ in range(120)), lr=0.03) < 0.05  # log 2 = 0.69 without

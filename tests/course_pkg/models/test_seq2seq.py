@@ -119,7 +119,7 @@ def test_loss_counts_targets_up_to_the_first_eos_only(rng):
     model = small(rng)
     source_ids, ids, lengths = batch(rng)
     targets = torch.tensor([[4, EOS, 1, EOS], [EOS, EOS, EOS, EOS], [3, 5, 6, IGNORE]])
-    logits, loss = model(source_ids, ids, targets, lengths)
+    logits, loss = model(source_ids, ids, targets, source_lengths=lengths)
     log_probs = logits.log_softmax(-1)
     counted = [(0, 0, 4), (0, 1, EOS), (1, 0, EOS), (2, 0, 3), (2, 1, 5), (2, 2, 6)]
     expected = -sum(log_probs[b, t, target] for b, t, target in counted) / 6
@@ -136,7 +136,7 @@ def test_ignore_after_eos_keeps_the_first_eos():
 def test_seq2seq_gives_every_parameter_a_gradient(make_score, rng):
     model = small(rng, make_score)
     source_ids, ids, lengths = batch(rng)
-    model(source_ids, ids, ids.roll(-1, dims=1), lengths)[1].backward()
+    model(source_ids, ids, ids.roll(-1, dims=1), source_lengths=lengths)[1].backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.abs().sum() > 0, name
 

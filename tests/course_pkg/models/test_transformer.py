@@ -209,7 +209,7 @@ def test_encoder_decoder_matches_transformers(rng):
     source_ids, ids, targets = batch(rng)
     mask = torch.arange(S) < LENGTHS.unsqueeze(-1)
     expected = oracle(source_ids, attention_mask=mask, decoder_input_ids=ids).logits
-    logits, loss = model(source_ids, ids, targets, LENGTHS)
+    logits, loss = model(source_ids, ids, targets, source_lengths=LENGTHS)
     torch.testing.assert_close(logits, expected, **EXACT)
     loss.backward()
     F.cross_entropy(expected.flatten(0, 1), targets.flatten()).backward()

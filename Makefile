@@ -27,7 +27,8 @@ $(STAMP): requirements.txt constraints.txt pyproject.toml
 	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (a few minutes, once)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) || { \
 		echo "No virtual environment could be made: on Debian or Ubuntu, sudo apt-get install python3-venv"; exit 1; }
-	@$(PIP) install --no-compile -r requirements.txt -c constraints.txt
+	@# --use-pep517: without it pip 23.0, as Debian 12 has it, prints a notice of deprecation.
+	@$(PIP) install --use-pep517 --no-compile -r requirements.txt -c constraints.txt
 	@$(PIP) install --no-deps --editable .
 	@# pip would compile on one core. What does not compile here (templates, say) is never imported.
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true

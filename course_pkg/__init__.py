@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg import plots, widgets
     from course_pkg.decoding.beam_search import beam_search, greedy_search
     from course_pkg.decoding.generation import generate
+    from course_pkg.devices import choose_device
     from course_pkg.evaluation import (
         bits_per_byte,
         bytes_per_token,

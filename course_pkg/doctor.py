@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
+from course_pkg.devices import choose_device, describe_device
 from course_pkg.layers.attention import attend, causal_mask
 from course_pkg.text.corpora.running_text import list_corpora, load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
@@ -88,13 +89,13 @@ def _threads() -> Finding:
 
 
 def _device() -> Finding:
-    if torch.cuda.is_available():
-        device, precision = torch.device("cuda"), "bfloat16"
-        name = torch.cuda.get_device_name(device)
-    else:
-        device, precision, name = torch.device("cpu"), "float32", "CPU; chapters take a minute each"
-    peak = peak_flops(device, precision)
-    return Finding("device", f"{name}; {peak.flops_per_second:.2g} operations/s ({peak.source})")
+    device = choose_device()
+    pace = "; chapters take a minute each" if device.type == "cpu" else ""
+    peak = peak_flops(device, "bfloat16" if device.type == "cuda" else "float32")
+    name = describe_device(device)
+    return Finding(
+        "device", f"{name}{pace}; {peak.flops_per_second:.2g} operations/s ({peak.source})"
+    )
 
 
 def _attention() -> Finding:

@@ -73,7 +73,7 @@ def perplexity(log_probs: Float[Tensor, " T"]) -> float:
     if len(log_probs) == 0:
         raise ValueError("log_probs is empty; perplexity needs at least one prediction")
     _check_log_probs(log_probs)
-    return _exp(-log_probs.double().mean().item())
+    return _exp(-log_probs.cpu().double().mean().item())
 
 
 def bits_per_byte(nats: float | int, n_bytes: int) -> float:
@@ -305,7 +305,7 @@ class _Reader:
             log_probs = torch.cat(log_probs, dim=1)
         else:
             log_probs = _of_targets(self.model(ids)[0], targets)
-        return log_probs.double().cpu()
+        return log_probs.cpu().double()  # Apple's GPU has no float64
 
 
 def _of_targets(

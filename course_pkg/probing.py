@@ -119,7 +119,8 @@ def fit_probe(
         ValueError: as many vectors, without nan, as labels from 0 to n_classes - 1 are needed, and
             a positive decay.
     """
-    vectors, labels = torch.as_tensor(vectors), torch.as_tensor(labels)
+    # On the CPU: float64 is what finds the minimum, and Apple's GPU has none.
+    vectors, labels = torch.as_tensor(vectors).cpu(), torch.as_tensor(labels).cpu()
     if len(vectors) != len(labels) or len(labels) == 0:
         raise ValueError(f"there are {len(vectors)} vectors and {len(labels)} labels; pair them")
     if not decay > 0:
@@ -195,8 +196,8 @@ def probe(
         weight, bias = fit_probe(
             vectors[:n_train], target[:n_train], int(target.max()) + 1, decay=decay
         )
-        guesses = F.linear(vectors[n_train:].double(), weight, bias).argmax(dim=-1)
-        shares.append(float((guesses == target[n_train:]).double().mean()))
+        guesses = F.linear(vectors[n_train:].cpu().double(), weight, bias).argmax(dim=-1)
+        shares.append(float((guesses == target[n_train:].cpu()).double().mean()))
     return Probed(*shares)
 
 

@@ -63,7 +63,7 @@ def pseudo_log_probs(
     scores = []
     with inference(model) as device:
         for document in documents:
-            ids = torch.tensor([first_id, *document, last_id], device=device)
+            ids = torch.tensor([first_id, *document, last_id]).to(device)
             places = torch.arange(1, len(ids) - 1, device=device)
             copies = ids.repeat(len(places), 1)  # (T, T + 2): in row t, token t is masked
             copies[places - 1, places] = mask_id
@@ -75,8 +75,9 @@ def pseudo_log_probs(
                     )
                 ]
             )
-            log_probs = model.token_logits(vectors).double().log_softmax(dim=-1)
-            scores.append(log_probs[places - 1, ids[places]].cpu())
+            # Apple's GPU has no float64.
+            log_probs = model.token_logits(vectors).cpu().double().log_softmax(dim=-1)
+            scores.append(log_probs.gather(-1, ids[places].cpu().unsqueeze(-1)).squeeze(-1))
     return scores
 
 

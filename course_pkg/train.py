@@ -14,7 +14,6 @@ tokenizer and card, to be loaded with `course_pkg.model_folders.load_model`.
 import argparse
 import json
 import os
-import platform
 import shlex
 import sys
 import time
@@ -26,6 +25,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from course_pkg.devices import choose_device, describe_device
 from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model, save_model
 from course_pkg.models.transformer import count_parameters
@@ -56,7 +56,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--resume", action="store_true", help="go on from the newest checkpoint, by the same recipe"
     )
-    add("--device", default="auto", help="cpu, cuda, or auto for cuda where there is one  [auto]")
+    add(
+        "--device",
+        default="auto",
+        help="cpu, cuda, mps (Apple's GPU), or auto for a GPU where there is one  [auto]",
+    )
     add("--fast", action="store_true",
         help="fused optimizer, padded vocabulary, batches drawn ahead, and on a GPU bfloat16 and, "
         "for transformers, torch.compile")  # fmt: skip
@@ -215,13 +219,12 @@ class _PrintedEvaluation:
 def _announce(
     recipe: Recipe, prepared: Prepared, folder: Path, device: torch.device, peak: Peak
 ) -> str:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     return (
         f"{recipe.to_json()}"
         f"{count_parameters(prepared.plain):,} parameters, vocabulary of "
         f"{prepared.tokenizer.vocab_size:,}, corpus from {prepared.about['source']}\n"
-        f"on {distributed.n_processes()} x {name}, at most {peak.flops_per_second:.3g} operations "
-        f"a second each ({peak.source})\n"
+        f"on {distributed.n_processes()} x {describe_device(device)}, at most "
+        f"{peak.flops_per_second:.3g} operations a second each ({peak.source})\n"
         f"log and checkpoints: {folder}"
     )
 
@@ -236,7 +239,6 @@ def _card(
     """Say what the model is, where it comes from and what not to expect of it."""
     last = next(entry for entry in reversed(history) if "valid_loss" in entry)
     curve = [f"| {e['step']} | {e['valid_loss']:.3f} |" for e in history if "valid_loss" in e]
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     about = "\n".join(f"- {key}: {value}" for key, value in prepared.about.items())
     n_targets = recipe.batch_size * recipe.context_length * recipe.trainer.n_accumulate
     return f"""# {recipe.kind}, {count_parameters(prepared.plain):,} parameters
@@ -251,7 +253,8 @@ it writes is not true, and must not be used as if it were.
 - recipe: `recipe.json` beside this run; {recipe.trainer.n_steps} updates of about
   {n_targets * distributed.n_processes():,} tokens
 - validation loss at the end: {last["valid_loss"]:.3f} nats per target
-- machine: {distributed.n_processes()} x {name}, {seconds / 60:.1f} minutes in the last session,
+- machine: {distributed.n_processes()} x {describe_device(device)},
+  {seconds / 60:.1f} minutes in the last session,
   {datetime.now(UTC).date().isoformat()}, torch {torch.__version__}
 - command: `python -m course_pkg.train {shlex.join(sys.argv[1:])}`
 
@@ -264,15 +267,11 @@ it writes is not true, and must not be used as if it were.
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train; exit code 1 says that it could not be done, with the reason in one line."""
     options = parse(arguments)
-    name = options.device
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        if name.startswith("cuda") and not torch.cuda.is_available():
-            raise ValueError(f"device is {name!r}, but torch finds no GPU here; use --device cpu")
-        recipe = recipe_of(options, torch.device(name))
+        chosen = choose_device(options.device)
+        recipe = recipe_of(options, chosen)
         folder = options.out or Path("runs", f"{options.kind}-{recipe.corpus}-{options.size}")
-        with distributed.process_group(name) as device:
+        with distributed.process_group(chosen) as device:
             run(
                 recipe,
                 folder,

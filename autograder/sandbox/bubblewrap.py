@@ -15,8 +15,9 @@ from autograder.sandbox import mounts
 INSTALL = (
     "On Debian or Ubuntu: sudo apt-get install bubblewrap (0.8 or newer); inside a container user "
     "namespaces must be allowed, or Landlock (Linux 6.12, or as root 6.2). On macOS or Windows "
-    "grade inside a Linux machine or container. `autograder doctor` tries it out. To "
-    "grade people whom you trust with this account without isolation, use --no-sandbox."
+    "grade inside the course's container (`Dockerfile`) or a Linux machine. `autograder doctor` "
+    "tries it out. To grade people whom you trust with this account without isolation, use "
+    "--no-sandbox."
 )
 
 

@@ -33,6 +33,7 @@ from autograder.sandbox import bubblewrap, escape_attempts, mounts
 from autograder.sandbox.bait import Bait
 from autograder.sandbox.cgroup import ControlGroup, make_control_group
 from autograder.sandbox.container import RUNTIMES, Container
+from autograder.sandbox.namespaces import why_forbidden
 from autograder.sandbox.session import Progress, ServerDiedError, Session
 from autograder.sandbox.temporary import temporary_folder
 
@@ -363,6 +364,8 @@ class Sandbox:
         if "error" in answer:
             raise GraderError(f"{answer['error']} (while the sandbox loaded its libraries)")
         why = answer.get("unavailable") or complaints or "it does not start, and gives no reason"
+        if self._in_namespaces and self._container is None and (known := why_forbidden()):
+            why = f"{why} ({known})"
         raise SandboxUnavailable(str(why))
 
     def _stop(self) -> None:

@@ -131,7 +131,7 @@ def sample_texts(
             log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
         )
         chosen = log_probs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-        log_prob += chosen.double().cpu().masked_fill(is_done, 0.0)
+        log_prob += chosen.cpu().double().masked_fill(is_done, 0.0)
         said = ids.cpu()  # one copy a step, not one for each row
         for row in (~is_done).nonzero().flatten().tolist():
             generated[row].append(int(said[row]))

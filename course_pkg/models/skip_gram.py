@@ -52,8 +52,8 @@ class SkipGram(nn.Module):
             self.embedding.weight, -0.5 / d_embedding, 0.5 / d_embedding, generator=generator
         )
         nn.init.zeros_(self.context.weight)
-        self.noise: Tensor
-        self.register_buffer("noise", counts.double() ** power)
+        # No buffer: it stays on the CPU, since Apple's GPU has no float64.
+        self.noise: Tensor = counts.double() ** power
 
     def draw(self, n: int, generator: torch.Generator | None = None) -> Int[Tensor, "n K"]:
         """Draw the negative words of n pairs."""

@@ -190,7 +190,14 @@ def _unpack(value: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 def _flush(path: Path) -> None:
     """Wait until a file's bytes, or a folder's names, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    is_folder = path.is_dir()
+    try:
+        # Windows writes out only what may be written to, and opens no folder at all.
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    except PermissionError:
+        if is_folder:
+            return
+        raise
     try:
         os.fsync(descriptor)
     finally:

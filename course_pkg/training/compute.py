@@ -30,6 +30,10 @@ DATA_SHEETS = {
 """Dense 16-bit operations a second of a GPU's tensor cores, as its maker states them."""
 
 
+_WIDTHS = {"cuda": 8192, "mps": 2048}
+"""Of matrices large enough to keep a GPU busy; a CPU is with less."""
+
+
 @dataclass(frozen=True)
 class Peak:
     """The most operations a second, and where the figure comes from."""
@@ -106,7 +110,7 @@ def peak_flops(device: torch.device, precision: str) -> Peak:
 
 def _measured_flops(device: torch.device, dtype: torch.dtype, n_rounds: int = 5) -> float:
     """Time a product of square matrices; the best round is the one least disturbed."""
-    width = 8192 if device.type == "cuda" else 512
+    width = _WIDTHS.get(device.type, 512)
     matrix = torch.ones(width, width, device=device, dtype=dtype)
     seconds = []
     for _ in range(n_rounds + 1):

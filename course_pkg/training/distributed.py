@@ -18,16 +18,24 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 @contextmanager
-def process_group(device: str) -> Iterator[torch.device]:
+def process_group(device: str | torch.device) -> Iterator[torch.device]:
     """Join the processes that `torchrun` started; alone, just return the device.
 
     Args:
-        device: "cpu" or "cuda"; each process of a machine gets a GPU of its own.
+        device: "cpu", or "cuda": each process of a machine gets a GPU of its own. Alone, "mps" too.
+
+    Raises:
+        ValueError: if several processes are to share Apple's GPU; torch cannot join them.
     """
     if "RANK" not in os.environ:
         yield torch.device(device)
         return
     own = torch.device(device)
+    if own.type == "mps":
+        raise ValueError(
+            "device is 'mps', where processes cannot exchange gradients; train in one process, or "
+            "with --device cpu"
+        )
     if own.type == "cuda":
         own = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(own)

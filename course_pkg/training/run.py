@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from course_pkg.devices import rng_state, set_rng_state
 from course_pkg.training import checkpoint, distributed, sharding
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import SpikeDetector, TrainingDivergedError
@@ -116,8 +117,8 @@ class Run:
         if self.folder is None:
             return
         own = {"batches": self.batches.state_dict(), "rng": torch.get_rng_state()}
-        if self.device.type == "cuda":
-            own["cuda_rng"] = torch.cuda.get_rng_state(self.device)
+        if (state_there := rng_state(self.device)) is not None:
+            own[f"{self.device.type}_rng"] = state_there
         processes = distributed.gather(own)
         weights = sharding.whole_weights(self.model)
         optimizer = sharding.whole_optimizer_state(self.optimizer)
@@ -162,8 +163,8 @@ class Run:
         own = state["processes"][distributed.process_number()]
         self.batches.load_state_dict(own["batches"])
         torch.set_rng_state(own["rng"])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(own["cuda_rng"], self.device)
+        # A run that goes on upon another device draws its dropout anew from there.
+        set_rng_state(self.device, own.get(f"{self.device.type}_rng"))
         self.step, self.n_rollbacks = loaded.step, state["n_rollbacks"]
         self.spikes.recent.clear()
         self.spikes.recent.extend(state["recent_losses"])

@@ -25,7 +25,7 @@ PARTS = (
     "## What is missing",
 )
 SWITCH = 'SIZE = "small"  # "large": '
-DEVICE = 'DEVICE = "cuda" if SIZE == "large" and torch.cuda.is_available() else "cpu"'
+DEVICE = 'DEVICE = choose_device() if SIZE == "large" else "cpu"'
 
 chapter = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 

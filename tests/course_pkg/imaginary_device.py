@@ -36,9 +36,12 @@ class Remote(Tensor):
     """A tensor that is said to be on the imaginary device."""
 
     held: Tensor
+    has_float64 = True
 
     @staticmethod
     def __new__(cls, held: Tensor) -> "Remote":
+        if held.dtype == torch.float64 and not cls.has_float64:
+            raise TypeError("Cannot convert a tensor to float64 there")
         remote = Tensor._make_wrapper_subclass(
             cls,
             held.size(),
@@ -68,14 +71,20 @@ class _Watch(TorchDispatchMode):
 
 
 @contextmanager
-def imaginary_device() -> Iterator[torch.device]:
-    """Make the device exist for a while; modules moved there keep their Parameter objects."""
+def imaginary_device(has_float64: bool = True) -> Iterator[torch.device]:
+    """Make the device exist for a while; modules moved there keep their Parameter objects.
+
+    Args:
+        has_float64: NVIDIA's GPUs have it; Apple's refuses any tensor of it.
+    """
     before = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)
+    Remote.has_float64 = has_float64
     try:
         with _Watch():
             yield THERE
     finally:
+        Remote.has_float64 = True
         torch.__future__.set_swap_module_params_on_conversion(before)
 
 

@@ -4,6 +4,7 @@ No GPU is needed: `imaginary_device` refuses what a GPU refuses, and computes th
 """
 
 import contextlib
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -31,9 +32,12 @@ from course_pkg.models.recurrent import (
     mean_pool,
 )
 from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.skip_gram import SkipGram
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.models.window import FixedWindowLM
+from course_pkg.probing import probe
+from course_pkg.scoring import pseudo_log_probs
 from course_pkg.text.batches import example_batches, next_token_rows, translation_rows
 from course_pkg.training import trainer
 from course_pkg.training.optim import AdamW, clip_global_norm
@@ -162,6 +166,44 @@ def test_update_on_a_device_equals_that_of_the_cpu(name):
         torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_update_needs_no_float64_on_the_device(name):
+    make, make_batch = CASES[name]
+    torch.manual_seed(1)
+    model = make()
+    with imaginary_device(has_float64=False) as device:
+        batch = {key: value.to(device) for key, value in make_batch().items()}
+        loss, norm, *_ = after_one_update(model.to(device), batch)
+    assert loss.isfinite() and norm > 0
+
+
+@pytest.mark.parametrize("has_float64", [True, False])
+def test_skip_gram_learns_on_any_device(has_float64):
+    torch.manual_seed(1)
+    model = SkipGram(torch.tensor([5, 3, 2, 1]), 3, n_negative=2)
+    batch = {"ids": torch.tensor([0, 1]), "targets": torch.tensor([2, 3])}
+    here = copy.deepcopy(model)(**batch, negatives=torch.tensor([[0, 1], [2, 0]]))[1]
+    with imaginary_device(has_float64=has_float64) as device:
+        there = {key: value.to(device) for key, value in batch.items()}
+        loss, _, *_ = after_one_update(copy.deepcopy(model).to(device), there)
+        assert loss.isfinite()
+        negatives = torch.tensor([[0, 1], [2, 0]]).to(device)
+        loss = model.to(device)(**there, negatives=negatives)[1].detach().cpu()
+    torch.testing.assert_close(loss, here.detach())
+
+
+def test_words_in_their_places_are_scored_on_a_device_without_float64():
+    model = BERT(tiny(is_pre_norm=False)).eval()
+    ids = {"mask_id": 1, "first_id": EOS, "last_id": 2}
+    here = pseudo_log_probs(model, DOCUMENTS, **ids)
+    with imaginary_device(has_float64=False) as device:
+        there = pseudo_log_probs(model.to(device), DOCUMENTS, **ids)
+        vectors = torch.randn(8, 3).to(device)
+        labels = torch.tensor([0, 1] * 4)
+        assert probe(vectors, labels, range(8), n_train=6).accuracy <= 1
+    torch.testing.assert_close(there, here)  # float32 logits, summed in float64
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -191,7 +233,7 @@ def test_trainer_and_evaluation_on_a_device_equal_those_of_the_cpu(make, monkeyp
         return [entry[key] for entry in log for key in ("loss", "perplexity") if key in entry]
 
     here = train("cpu")
-    with imaginary_device() as device:
+    with imaginary_device(has_float64=False) as device:
         there = train(device)
     assert len(here) == 3 and there == pytest.approx(here, rel=1e-4)  # four steps of float32
 
@@ -224,7 +266,7 @@ def test_search_on_a_device_equals_that_of_the_cpu():
         ]
 
     here = search("cpu")
-    with imaginary_device() as device:
+    with imaginary_device(has_float64=False) as device:
         assert search(device) == here
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -102,7 +101,7 @@ def test_resume_by_another_recipe_is_refused(tmp_path, capsys):
     [
         (["--corpus", "voynich"], "name is 'voynich'; the corpora are stories"),
         (["--context-length", "0"], "context_length is 0"),
-        (["--device", "cuda"], "torch finds no GPU here"),
+        (["--device", "cuda"], "torch finds no NVIDIA GPU here"),
     ],
 )
 def test_what_cannot_be_trained_is_said_in_one_line(tmp_path, capsys, options, message):
@@ -137,7 +136,7 @@ def test_killed_run_resumes_exactly(tmp_path):
         assert killed.poll() is None, killed.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    killed.send_signal(signal.SIGKILL)
+    killed.kill()
     killed.wait()
     resumed = start("killed", "--resume")
     assert resumed.wait(300) == 0, resumed.stderr.read()

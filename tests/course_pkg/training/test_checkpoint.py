@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import resource
 import signal
 import time
 
@@ -72,6 +71,8 @@ def test_checkpoint_on_a_full_disk_leaves_the_previous_one_whole(tmp_path, monke
 
 
 def _save_on_a_full_disk(folder):
+    import resource  # Windows has none
+
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # a longer file fails to be written
     try:
@@ -81,6 +82,7 @@ def _save_on_a_full_disk(folder):
     os._exit(2)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="forks")
 # Forking is safe here: one torch thread, and it spares each start the import of torch.
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_checkpoint_that_does_not_fit_on_the_disk_leaves_the_previous_one_whole(tmp_path):
@@ -102,6 +104,7 @@ def _save_for_ever(folder):
         checkpoint.save_checkpoint(folder, step, model, {"step": step})
 
 
+@pytest.mark.skipif(os.name != "posix", reason="forks")
 # Forking is safe here: one torch thread, and it spares each start the import of torch.
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_checkpoint_is_whole_when_the_writer_is_killed_at_any_moment(tmp_path):
@@ -153,3 +156,25 @@ def test_save_checkpoint_rejects_what_it_cannot_keep(tmp_path, state, keep, erro
     with pytest.raises(error, match=message):
         checkpoint.save_checkpoint(tmp_path, 1, nn.Linear(1, 1), state, keep=keep)
     assert checkpoint.list_checkpoints(tmp_path) == []
+
+
+def test_checkpoint_is_written_where_only_writable_files_can_be_flushed(tmp_path, monkeypatch):
+    """As on Windows, which opens no folder either."""
+    is_writable, real_open = {}, os.open
+
+    def opened(path, flags, *rest, **more):
+        if os.path.isdir(path):
+            raise PermissionError(f"{path} is a folder")
+        descriptor = real_open(path, flags, *rest, **more)
+        is_writable[descriptor] = bool(flags & (os.O_RDWR | os.O_WRONLY))
+        return descriptor
+
+    def flushed(descriptor):
+        if not is_writable[descriptor]:
+            raise OSError("bad file descriptor")
+
+    monkeypatch.setattr(checkpoint.os, "open", opened)
+    monkeypatch.setattr(checkpoint.os, "fsync", flushed)
+    written = checkpoint.save_checkpoint(tmp_path, 1, nn.Linear(2, 2), {"n": 1})
+    monkeypatch.undo()
+    assert checkpoint.load_checkpoint(written).state == {"n": 1}

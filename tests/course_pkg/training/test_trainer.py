@@ -3,6 +3,7 @@
 import json
 import math
 import multiprocessing
+import os
 import signal
 import time
 
@@ -349,6 +350,7 @@ def _train_to_the_end(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="forks")
 # Forking is safe here: one torch thread, and it spares each start the import of torch.
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_trainer_killed_at_fifty_random_moments_resumes_exactly(tmp_path):

@@ -1,0 +1,69 @@
+"""Where models compute: which device there is, chosen here and nowhere else.
+
+`auto` takes an NVIDIA GPU (`cuda`) before Apple's (`mps`), and either before the CPU. Three things
+do not exist on Apple's: float64, so that log-probabilities are summed on the CPU; training in
+several processes; and `torch.compile`, which is never chosen there.
+"""
+
+import platform
+
+import torch
+from torch import Tensor
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+"""What a command line may name; `cuda` may have a number, as in "cuda:1"."""
+
+_ABSENT = {"cuda": "no NVIDIA GPU", "mps": "no Apple GPU"}
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """Return a device by name, or the fastest that this machine has.
+
+    Raises:
+        ValueError: if there is no device of this name, or not here.
+
+    Example:
+        >>> choose_device("cpu")
+        device(type='cpu')
+    """
+    if name == "auto":
+        present = (kind for kind in ("cuda", "mps") if _is_present(kind))
+        return torch.device(next(present, "cpu"))
+    kind, _, number = name.partition(":")
+    if kind not in DEVICES[1:] or (number and not number.isdecimal()):
+        raise ValueError(f"device is {name!r}; it must be one of {', '.join(DEVICES)}")
+    if kind in _ABSENT and not _is_present(kind):
+        raise ValueError(
+            f"device is {name!r}, but torch finds {_ABSENT[kind]} here; use auto or cpu"
+        )
+    return torch.device(name)
+
+
+def describe_device(device: torch.device) -> str:
+    """Return what to call a device in a log: a GPU's name, or the processor's architecture."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return {"mps": "Apple GPU", "cpu": f"CPU ({platform.machine()})"}.get(device.type, str(device))
+
+
+def rng_state(device: torch.device) -> Tensor | None:
+    """Return where a GPU's random numbers stand; None for the CPU, which torch keeps apart."""
+    if device.type == "cuda":
+        return torch.cuda.get_rng_state(device)
+    return torch.mps.get_rng_state() if device.type == "mps" else None
+
+
+def set_rng_state(device: torch.device, state: Tensor | None) -> None:
+    """Let a GPU's random numbers go on from a state; None, from another device, changes nothing."""
+    if state is None:
+        return
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(state)
+
+
+def _is_present(kind: str) -> bool:
+    if kind == "mps":
+        return torch.backends.mps.is_available()
+    return torch.cuda.is_available()

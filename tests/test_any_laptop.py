@@ -1,0 +1,72 @@
+"""What a laptop of any system must have: no module that only Linux and macOS have is imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+_AS_ON_WINDOWS = """
+import ast, builtins, importlib, pkgutil, sys
+from pathlib import Path
+
+ABSENT = {
+    "crypt", "curses", "fcntl", "grp", "nis", "ossaudiodev", "posix", "pty", "pwd", "readline",
+    "resource", "spwd", "syslog", "termios", "tty",
+}
+OURS = {"course_pkg", "__main__"}
+real_import = builtins.__import__
+
+# What is imported by others, who know on which system they are, is their own affair.
+def as_on_windows(name, namespace=None, *rest):
+    importer = (namespace or {}).get("__name__", "").partition(".")[0]
+    if importer in OURS and name.partition(".")[0] in ABSENT:
+        raise ModuleNotFoundError(f"{importer} imports {name}, which Windows does not have")
+    return real_import(name, namespace, *rest)
+
+builtins.__import__ = as_on_windows
+"""
+_IMPORT_THE_PACKAGE = """
+import course_pkg
+for module in pkgutil.walk_packages(course_pkg.__path__, "course_pkg."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+_IMPORT_AS_NOTEBOOKS_DO = """
+for notebook in sorted(Path("assignments").glob("ps*/notebook.py")):
+    for node in ast.walk(ast.parse(notebook.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            exec(ast.unparse(node), {"__name__": "__main__"})
+            print(notebook)
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh interpreter that lacks what Windows lacks."""
+    return subprocess.run(
+        [sys.executable, "-c", _AS_ON_WINDOWS + program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("statement", ["import fcntl", "from pwd import getpwuid"])
+def test_a_module_that_windows_lacks_is_noticed(statement):
+    assert "which Windows does not have" in run(statement).stderr
+    assert run("import subprocess, tempfile, asyncio, multiprocessing").returncode == 0
+
+
+def test_package_imports_nothing_that_windows_lacks():
+    done = run(_IMPORT_THE_PACKAGE)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 80
+
+
+def test_notebooks_import_nothing_that_windows_lacks():
+    done = run(_IMPORT_AS_NOTEBOOKS_DO)
+    assert done.returncode == 0, done.stderr
+    assert len(set(done.stdout.splitlines())) >= 8

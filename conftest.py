@@ -66,6 +66,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     for mark in item.iter_markers("exhaustive_but"):
         if mark.args[0] not in item.callspec.id.split("-"):
             item.add_marker("exhaustive")
+    # To build the whole book runs the cells of all chapters: `make course` does, too.
+    if "site" in getattr(item, "fixturenames", ()):
+        item.add_marker("exhaustive")
     group = "book" if uses_site(item) else str(item.path.relative_to(ROOT))
     item.add_marker(pytest.mark.xdist_group(group))
 

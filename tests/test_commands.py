@@ -62,7 +62,7 @@ def test_make_help_lists_the_commands_that_matter(request):
     assert set(re.findall(r"^  make test-(\w+) +Its part ", listed, flags=re.MULTILINE)) == parts
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.sandbox
 def test_make_course_does_the_main_job_and_the_second_time_only_looks():
     first = make("course")

@@ -88,10 +88,12 @@ serve: book  ## Build the book and serve it at http://localhost:8000
 	@echo "http://localhost:8000   (Ctrl-C stops)"
 	@$(BIN)/python -m http.server 8000 --directory _build/html --bind 127.0.0.1
 
+# Without nbgrader's buttons, which are an instructor's, and without JupyterLab's question about its news.
+LAB := JUPYTER_CONFIG_PATH=$(CURDIR)/assignments/jupyter $(BIN)/jupyter lab
 # `work` puts a notebook there once; a newer release takes over what was written in it.
 lab: $(STAMP)  ## Open JupyterLab on your notebooks, in work/
 	@$(BIN)/python -m autograder work
-	@$(BIN)/jupyter lab work
+	@$(LAB) work $(LAB_OPTIONS)
 
 formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgrader
 	@$(BIN)/python -m autograder formgrader --out $(SAMPLE)

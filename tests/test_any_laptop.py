@@ -19,11 +19,11 @@ OURS = {"course_pkg", "__main__"}
 real_import = builtins.__import__
 
 # What is imported by others, who know on which system they are, is their own affair.
-def as_on_windows(name, namespace=None, *rest):
-    importer = (namespace or {}).get("__name__", "").partition(".")[0]
+def as_on_windows(name, namespace=None, *rest, **more):
+    importer = (namespace or more.get("globals") or {}).get("__name__", "").partition(".")[0]
     if importer in OURS and name.partition(".")[0] in ABSENT:
         raise ModuleNotFoundError(f"{importer} imports {name}, which Windows does not have")
-    return real_import(name, namespace, *rest)
+    return real_import(name, namespace, *rest, **more)
 
 builtins.__import__ = as_on_windows
 """

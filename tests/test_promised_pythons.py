@@ -6,6 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -81,7 +82,16 @@ def test_style_and_types_are_those_of_the_oldest_python():
     assert SETTINGS["tool"]["ruff"]["target-version"] == "py" + PROMISED[0].replace(".", "")
 
 
-def test_hosted_workflow_runs_on_the_pythons_that_are_promised():
-    workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
-    matrix = re.search(r"python: \[(.+)\]", workflow)[1]
-    assert [version.strip(' "') for version in matrix.split(",")] == PROMISED
+def test_hosted_workflow_runs_every_part_on_every_python_and_students_on_every_system():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text("utf-8"))["jobs"]
+    laptop, part = (jobs[name]["strategy"]["matrix"] for name in ("laptop", "part"))
+    assert laptop["python"] == part["python"] == PROMISED
+    assert laptop["system"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert part["part"] == re.search(r"^PARTS +:= (.+)$", makefile, re.M)[1].split()
+    for job in jobs.values():
+        for command in (step.get("run", "") for step in job["steps"]):
+            for target in re.findall(r"make (test-all|setup|lint|types)", command):
+                assert re.search(rf"^(?:[\w-]+ )*{target}\b.*:", makefile, re.M), target
+            for path in re.findall(r"\btests/[\w/.]+", command):
+                assert (ROOT / path).exists(), path

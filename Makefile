@@ -31,7 +31,7 @@ $(STAMP): requirements.txt constraints.txt pyproject.toml
 	@$(PIP) install --use-pep517 --no-compile -r requirements.txt -c constraints.txt
 	@$(PIP) install --no-deps --editable .
 	@# pip would compile on one core. What does not compile here (templates, say) is never imported.
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 2>/dev/null || true
 	@touch $@
 
 .PHONY: setup

@@ -1,9 +1,13 @@
-"""Files that appear whole or not at all, whatever interrupts the program that writes them."""
+"""Files that appear whole or not at all, and that say so when they are not what was written."""
 
+import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+CHECKSUMS_FILE = "SHA256SUMS"
+"""In the format of the program sha256sum, so that `sha256sum --check SHA256SUMS` works as well."""
 
 
 @contextmanager
@@ -28,3 +32,38 @@ def write_atomically(path: str | Path, content: str) -> None:
     """Write a whole file or nothing."""
     with replacing(path) as scratch:
         scratch.write_bytes(content.encode())
+
+
+def write_checksums(folder: Path, names: Iterable[str]) -> None:
+    """Note the sha256 of some files of a folder, so that `check_checksums` finds what changed."""
+    lines = [f"{_sha256(folder / name)}  {name}\n" for name in names]
+    (folder / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def check_checksums(folder: Path, names: Iterable[str]) -> None:
+    """Compare files with what `write_checksums` noted; a folder without it is taken as it is.
+
+    Raises:
+        ValueError: naming the file that is not as it was written.
+        OSError: if one cannot be read.
+    """
+    file = folder / CHECKSUMS_FILE
+    if not file.exists():  # written before there were any
+        return
+    lines = file.read_bytes().decode("utf-8", errors="replace").splitlines()
+    noted = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    for name in names:
+        if name not in noted:
+            raise ValueError(f"{CHECKSUMS_FILE} is damaged: it has no line for {name}")
+        found = _sha256(folder / name)
+        if found != noted[name]:
+            raise ValueError(
+                f"{name} is not as it was written: its sha256 is {found:.12}..., and by "
+                f"{CHECKSUMS_FILE} it must be {noted[name]:.12}...; copy it again (or, if you "
+                f"changed it yourself, remove {CHECKSUMS_FILE})"
+            )
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -2,7 +2,8 @@
 
 A folder holds `config.json` (which kind of model, and its structure), `model.safetensors`,
 `tokenizer.json` and `card.md`: what it was trained on, for how long, on what machine, under which
-licence, and what it cannot do. Nothing in it can execute code.
+licence, and what it cannot do. `SHA256SUMS` tells whether the first three are as they were written.
+Nothing in it can execute code.
 Chapters: GPT, BERT.
 """
 
@@ -21,6 +22,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
+from course_pkg.files import check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
@@ -32,7 +34,8 @@ from course_pkg.text.tokenizers import load_tokenizer
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
 
 _TRANSFORMERS: dict[str, type[nn.Module]] = {"gpt": GPT, "bert": BERT, "t5": EncoderDecoder}
-KINDS = (*_TRANSFORMERS, "lstm", "seq2seq")
+_CLASSES = {**_TRANSFORMERS, "lstm": RecurrentLM, "seq2seq": Seq2Seq}
+KINDS = tuple(_CLASSES)
 """Kinds of model that can be built from a structure alone."""
 
 CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, CARD_FILE = (
@@ -41,6 +44,12 @@ CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, CARD_FILE = (
     "tokenizer.json",
     "card.md",
 )
+
+_CHECKED = (CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE)  # a card is text, for people to edit
+
+MOST_PADDING = 128
+"""So many ids at most may a model have beyond its tokenizer's: vocabularies are padded to multiples
+of 64 or 128, which GPUs multiply faster."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,19 @@ def save_model(
     """Write a model's folder, whole or not at all; an earlier one of that name is replaced.
 
     Args:
+        tokenizer: as the course's are: with `vocab_size` and `save`.
+        kind: one of `KINDS`.
+        structure: what `build_model` makes this model of.
         dtype: of the weights in the file; float16 halves it. Loaded, they are float32 again.
             Default: as the model has them.
+
+    Raises:
+        ValueError: if kind and structure do not make this model, the tokenizer is another's, or a
+            weight is not finite (float16 ends at 65504).
     """
+    _check_kind(kind, model)
+    _check_vocabulary(model, tokenizer.vocab_size)
+    _check_structure(kind, structure, model)
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
@@ -108,7 +127,9 @@ def save_model(
         (unfinished / CARD_FILE).write_text(card, encoding="utf-8")
         tokenizer.save(unfinished / TOKENIZER_FILE)
         written = model if dtype is None else copy.deepcopy(model).to(dtype)
+        _check_finite(written)
         safetensors.torch.save_model(written, str(unfinished / WEIGHTS_FILE))
+        write_checksums(unfinished, _CHECKED)
         unfinished.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)
@@ -126,14 +147,71 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
     """
     folder, reading = Path(folder), CONFIG_FILE
     try:
+        check_checksums(folder, _CHECKED)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder} does not hold a trained model: {error}") from error
+    try:
         config = json.loads((folder / reading).read_text(encoding="utf-8"))
         model = build_model(config["kind"], config["structure"])
         reading = WEIGHTS_FILE
         safetensors.torch.load_model(model, str(folder / reading), device=str(device))
         reading = TOKENIZER_FILE
         tokenizer = load_tokenizer(folder / reading)
+        _check_vocabulary(model, tokenizer.vocab_size)
         reading = CARD_FILE
         card = (folder / reading).read_text(encoding="utf-8")
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} does not hold a trained model: {reading}: {error}") from error
     return TrainedModel(config["kind"], model.to(device).eval(), tokenizer, card)
+
+
+def _check_kind(kind: str, model: nn.Module) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+    if not isinstance(model, _CLASSES[kind]):
+        needed, found = _CLASSES[kind].__name__, type(model).__name__
+        raise ValueError(f"kind is {kind!r}; the model must be {needed}, and is {found}")
+
+
+def _check_vocabulary(model: Any, n_tokens: int) -> None:
+    """Refuse a tokenizer whose ids the model does not have, or that lacks many of the model's."""
+    sizes = {"vocabulary": model.vocab_size}
+    if isinstance(model, Seq2Seq):
+        sizes["source vocabulary"] = model.encoder.embedding.num_embeddings
+    for name, size in sizes.items():
+        if not n_tokens <= size <= n_tokens + MOST_PADDING:
+            raise ValueError(
+                f"tokenizer has {n_tokens:,} tokens; the model's {name} has {size:,}, and must "
+                f"have as many, or up to {MOST_PADDING} more as padding"
+            )
+
+
+def _check_structure(kind: str, structure: Mapping[str, Any], model: nn.Module) -> None:
+    """Refuse a model that could not be loaded again, or only as another one."""
+    with torch.device("meta"):  # names and shapes, no numbers
+        expected = build_model(kind, structure)
+    wanted, there = (_shapes(m) for m in (expected, model))
+    for name in [*there, *wanted]:
+        if wanted.get(name) != there.get(name):
+            raise ValueError(
+                f"structure makes {name} {wanted.get(name, 'missing')}; the model's is "
+                f"{there.get(name, 'missing')}"
+            )
+
+
+def _check_finite(model: nn.Module) -> None:
+    for name, parameter in model.named_parameters():
+        if not bool(parameter.isfinite().all()):
+            raise ValueError(f"{name} has inf or nan as {parameter.dtype}; it must be finite")
+
+
+def _shapes(model: nn.Module) -> dict[str, str]:
+    """Describe each tensor: its shape, and by which name it came first, if it has several."""
+    first: dict[int, str] = {}
+    shapes = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        other = first.setdefault(id(tensor), name)
+        shapes[name] = f"{tuple(tensor.shape)}" + (
+            "" if other == name else f", the same as {other}"
+        )
+    return shapes

@@ -20,11 +20,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from course_pkg.files import check_checksums, write_checksums
+
 WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE = (
     "model.safetensors",
     "state.safetensors",
     "state.json",
 )
+_FILES = (WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE)
 _NAME = re.compile(r"step-(\d{9})")
 _UNFINISHED = ".unfinished-"
 
@@ -83,6 +86,7 @@ def save_checkpoint(
         safetensors.torch.save_file(tensors, unfinished / STATE_TENSORS_FILE)
         description = {"step": step, "tied": tied, "state": packed}
         (unfinished / STATE_FILE).write_text(json.dumps(description), encoding="utf-8")
+        write_checksums(unfinished, _FILES)
         for file in unfinished.iterdir():
             _flush(file)
         unfinished.rename(final)
@@ -117,6 +121,7 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
         CheckpointError: if a file is missing or damaged; the message names it.
     """
     try:
+        check_checksums(path, _FILES)
         description = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
         weights = safetensors.torch.load_file(path / WEIGHTS_FILE, device=str(device))
         # State tensors stay on the CPU: random generators must, and optimizers move theirs.

@@ -76,7 +76,7 @@ def test_saving_again_replaces_the_folder(tmp_path):
 def test_saving_that_fails_leaves_the_earlier_folder(tmp_path):
     save(tmp_path / "model", "gpt")
 
-    class NoTokenizer:
+    class NoTokenizer(ByteTokenizer):
         def save(self, path):
             raise OSError("no space left on device")
 
@@ -112,6 +112,9 @@ def test_loading_rejects_weights_of_another_structure(tmp_path):
     fields = json.loads(config.read_text())
     fields["structure"]["d_ff"] = 24
     config.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=r"config\.json is not as it was written"):
+        load_model(tmp_path / "model")
+    (tmp_path / "model" / "SHA256SUMS").unlink()  # it was changed on purpose
     with pytest.raises(ValueError, match="size mismatch"):
         load_model(tmp_path / "model")
 
@@ -121,3 +124,69 @@ def test_building_rejects_unknown_kinds_and_structures():
         build_model("rwkv", {})
     with pytest.raises(ValueError, match="structure does not fit kind 'gpt'"):
         build_model("gpt", {"layers": 3})
+
+
+def save_as(folder, model, tokenizer=None, **changes):
+    arguments = {"kind": "gpt", "structure": TRANSFORMER, "card": "", **changes}
+    save_model(folder, model, tokenizer or ByteTokenizer(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("gpt", {"kind": "gtp"}, "kind is 'gtp'; it must be one of gpt, bert"),
+        ("gpt", {"kind": "bert"}, "kind is 'bert'; the model must be BERT, and is GPT"),
+        ("seq2seq", {"kind": "t5"}, "must be EncoderDecoder, and is Seq2Seq"),
+        ("gpt", {"structure": {**TRANSFORMER, "d_ff": 24}}, r"structure makes .*\(24,"),
+        (
+            "gpt",
+            {"structure": {**TRANSFORMER, "n_layers": 1}},
+            "'missing|structure makes .*missing",
+        ),
+        ("gpt", {"structure": {**TRANSFORMER, "is_tied": False}}, "structure makes unembedding"),
+        ("gpt", {"structure": {}}, "structure does not fit kind 'gpt'"),
+        (
+            "lstm",
+            {"kind": "lstm", "structure": {**STRUCTURES["lstm"], "is_tied": False}},
+            r"output\.weight .*; the model's is .*, the same as embedding\.weight",
+        ),
+    ],
+)
+def test_saving_refuses_another_kind_or_structure(tmp_path, kind, changes, message):
+    with pytest.raises(ValueError, match=message):
+        save_as(tmp_path / "model", build(kind), **changes)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("n_tokens", [11, 256, 257 + 64 - 1, 257 + 129])
+def test_tokenizer_must_be_of_the_models_vocabulary(tmp_path, n_tokens):
+    structure = {**TRANSFORMER, "vocab_size": n_tokens}
+    model = build_model("gpt", structure)
+    if n_tokens == 320:  # padded to a multiple of 64
+        save_as(tmp_path / "model", model, structure=structure)
+        assert load_model(tmp_path / "model").model.vocab_size == 320
+        return
+    with pytest.raises(ValueError, match=f"tokenizer has 257 tokens; .* has {n_tokens}"):
+        save_as(tmp_path / "model", model, structure=structure)
+    source = {**STRUCTURES["seq2seq"], "source_vocab_size": n_tokens}
+    with pytest.raises(ValueError, match=f"source vocabulary has {n_tokens}"):
+        save_as(
+            tmp_path / "model", build_model("seq2seq", source), kind="seq2seq", structure=source
+        )
+
+
+def test_loading_refuses_a_tokenizer_of_another_vocabulary(tmp_path):
+    save(tmp_path / "model")
+    (tmp_path / "model" / "SHA256SUMS").unlink()  # put together by hand
+    ByteTokenizer(["[MASK]"]).save(tmp_path / "model" / "tokenizer.json")
+    with pytest.raises(ValueError, match=r"tokenizer\.json: tokenizer has 258 tokens"):
+        load_model(tmp_path / "model")
+
+
+def test_a_weight_too_large_for_the_file_is_refused(tmp_path):
+    model = build("gpt")
+    with torch.no_grad():
+        model.embedding.weight[3, 2] = 70_000.0
+    with pytest.raises(ValueError, match=r"embedding\.weight has inf or nan as torch\.float16"):
+        save_as(tmp_path / "model", model, dtype=torch.float16)
+    save_as(tmp_path / "model", model)

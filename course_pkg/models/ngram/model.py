@@ -10,9 +10,10 @@ which interpolated models fit too.
 read.
 """
 
+import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -206,22 +207,28 @@ class NGram:
             "smoothing": self.smoothing,
             "n_ngrams": self.n_ngrams,
         }
+        metadata = {"ngram": json.dumps(description)}
         with replacing(path) as scratch:
-            save_file(arrays, scratch, metadata={"ngram": json.dumps(description)})
+            digest = _digest(metadata["ngram"], arrays)
+            save_file(arrays, scratch, metadata=metadata | {"sha256": digest})
 
     @classmethod
     def load(cls, path: str | Path) -> "NGram":
         """Read what `save` wrote.
 
         Raises:
-            ValueError: if the file is not a saved n-gram model.
+            ValueError: if the file is not a saved n-gram model, or a damaged one.
         """
         try:
             with safe_open(path, framework="numpy") as file:
-                description = json.loads((file.metadata() or {})["ngram"])
+                metadata = file.metadata() or {}
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, KeyError) as error:
+            description = json.loads(metadata["ngram"])
+        except (SafetensorError, KeyError, ValueError, UnicodeError) as error:
             raise ValueError(f"{path} is not an n-gram model written by NGram.save") from error
+        # None in files of earlier versions.
+        if metadata.get("sha256", "") not in ("", _digest(metadata["ngram"], arrays)):
+            raise ValueError(f"{path} is damaged: its checksum is not that of its numbers")
         order = description.pop("order")
         keys = tuple(arrays[f"keys.{n}"] for n in range(1, order + 1))
         return cls(
@@ -262,6 +269,14 @@ class NGram:
             tokens = self.index.keys[order - 1][numbers] % self.vocab_size
             rows[known[places], tokens] = self.log_probs[order - 1][numbers]
         return rows
+
+
+def _digest(description: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    sha = hashlib.sha256(description.encode())
+    for name, array in sorted(arrays.items()):
+        sha.update(f"\0{name} {array.dtype} {array.shape}\0".encode())
+        sha.update(np.ascontiguousarray(array).data)
+    return sha.hexdigest()
 
 
 def _array(ids: Tensor) -> IntArray:

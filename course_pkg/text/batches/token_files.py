@@ -21,7 +21,8 @@ from course_pkg.files import replacing
 
 MAGIC = b"LMTOKENS"
 HEADER = struct.Struct("<8sHHIQI36x")  # magic, version, bytes per id, vocabulary, ids, checksum
-VERSION = 1
+VERSION = 2
+"""In version 1, which is read as well, the checksum was of the ids alone, not of the header."""
 DTYPES: dict[int, np.dtype] = {
     2: np.dtype("<u2"),
     4: np.dtype("<u4"),
@@ -54,8 +55,9 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
             checksum = zlib.crc32(content, checksum)
             n_tokens += len(content) // width
             file.write(content)
+        header = (MAGIC, VERSION, width, vocab_size - 1, n_tokens)
         file.seek(0)
-        file.write(HEADER.pack(MAGIC, VERSION, width, vocab_size - 1, n_tokens, checksum))
+        file.write(HEADER.pack(*header, zlib.crc32(HEADER.pack(*header, 0), checksum)))
         file.flush()
         os.fsync(file.fileno())
     return n_tokens
@@ -84,11 +86,12 @@ class TokenFile:
             header = file.read(HEADER.size)
         if len(header) < HEADER.size or not header.startswith(MAGIC):
             raise ValueError(f"{path} is not a token file: it does not start with {MAGIC!r}")
-        _, version, width, largest_id, n_tokens, checksum = HEADER.unpack(header)
-        if version != VERSION or width not in DTYPES:
+        *fields, checksum = HEADER.unpack(header)
+        _, version, width, largest_id, n_tokens = fields
+        if not 1 <= version <= VERSION or width not in DTYPES:
             raise ValueError(
                 f"{path} has format version {version} with {width} bytes per id; "
-                f"this program reads version {VERSION} with 2 or 4"
+                f"this program reads versions 1 to {VERSION} with 2 or 4"
             )
         expected, found = HEADER.size + width * n_tokens, path.stat().st_size
         if found != expected:
@@ -99,8 +102,12 @@ class TokenFile:
         self.ids: np.ndarray = np.empty(0, DTYPES[width])
         if n_tokens:  # nothing cannot be mapped
             self.ids = np.memmap(path, DTYPES[width], "r", offset=HEADER.size)
-        if is_verified and self._checksum() != checksum:
-            raise ValueError(f"{path} is corrupt: its ids do not match the checksum in its header")
+        if is_verified:
+            of_ids = self._checksum()
+            if checksum != (
+                of_ids if version == 1 else zlib.crc32(HEADER.pack(*fields, 0), of_ids)
+            ):
+                raise ValueError(f"{path} is corrupt: it does not match the checksum in its header")
 
     def _checksum(self) -> int:
         checksum, step = 0, 2**24

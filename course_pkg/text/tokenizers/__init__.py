@@ -40,7 +40,7 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
         kind = json.loads(Path(path).read_text(encoding="utf-8"))["kind"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"{path} holds a tokenizer of unknown kind {kind!r}")
     tokenizer: Tokenizer = _KINDS[kind].load(path)
     return tokenizer

@@ -73,7 +73,7 @@ class BytePairTokenizer:
             (ids[a], ids[b]): (rank, (ids[a], ids[b]), ids[a + b])
             for rank, (a, b) in enumerate(self.merges)
         }
-        self._split = regex.compile(pattern)
+        self._split = _compiled(pattern)
         self._ids_of_word = _KeptResults(self._encode_word)
 
     def _check(self, ids: Mapping[bytes | str, int]) -> None:
@@ -126,7 +126,7 @@ class BytePairTokenizer:
             )
         if min_count < 1:
             raise ValueError(f"min_count is {min_count}; it must be at least 1")
-        split = regex.compile(pattern)
+        split = _compiled(pattern)
         counts = count_tokens(texts, lambda text: (match[0] for match in split.finditer(text)))
         words = Counter({_utf8(word): n for word, n in counts.items()})
         tokens, merges = learn_merges(words, vocab_size - n_fixed + 256, min_count)
@@ -230,7 +230,10 @@ class BytePairTokenizer:
     @classmethod
     def load(cls, path: str | Path) -> "BytePairTokenizer":
         """Load what `save` wrote."""
-        fields = load_fields(path, "byte pair")
+        return load_fields(path, "byte pair", cls._of_fields)
+
+    @classmethod
+    def _of_fields(cls, fields: dict[str, Any]) -> "BytePairTokenizer":
         special = set(fields["special_ids"])
         return cls(
             [t if i in special else from_printable(t) for i, t in enumerate(fields["vocabulary"])],
@@ -319,6 +322,13 @@ class _KeptResults(dict[str, list[int]]):
             self.clear()
         result = self[word] = self._function(word)
         return result
+
+
+def _compiled(pattern: str) -> Any:
+    try:
+        return regex.compile(pattern)
+    except (regex.error, TypeError) as error:
+        raise ValueError(f"pattern is {pattern!r}, no regular expression: {error}") from error
 
 
 def _printed_pair(line: str) -> Pair:

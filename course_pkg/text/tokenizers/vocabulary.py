@@ -7,13 +7,16 @@ id, and it plays the part of GPT-2's `<|endoftext|>`. Text can never produce it.
 Chapter: tokenization.
 """
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from course_pkg.files import write_atomically
+
+Built = TypeVar("Built")
 
 EOS = "<eos>"
 """The token that ends a document, and that stands before its first token as context."""
@@ -176,21 +179,33 @@ class Vocabulary:
 
 
 def save_fields(path: str | Path, kind: str, fields: dict[str, Any]) -> None:
-    """Save a tokenizer's fields as JSON beside the name of its kind."""
-    write_atomically(path, json.dumps({"kind": kind, **fields}, ensure_ascii=False, indent=1))
+    """Save a tokenizer's fields as JSON beside the name of its kind and a checksum of both."""
+    content = {"kind": kind, **fields}
+    content |= {"sha256": _digest(content)}
+    write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1))
 
 
-def load_fields(path: str | Path, kind: str) -> dict[str, Any]:
-    """Load what `save_fields` wrote.
+def load_fields(path: str | Path, kind: str, build: Callable[[dict[str, Any]], Built]) -> Built:
+    """Build a tokenizer of what `save_fields` wrote.
+
+    Args:
+        build: makes it of the fields.
 
     Raises:
-        ValueError: the file holds no tokenizer, or one of another kind.
+        ValueError: the file holds no tokenizer, a damaged one, or one of another kind.
     """
     try:
         fields: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        noted = fields.pop("sha256", None)  # none in files of earlier versions
+        if noted is not None and noted != _digest(fields):
+            raise ValueError("it was changed after it was written: its checksum is another")
         found = fields.pop("kind")
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        if found == kind:
+            return build(fields)
+    except (ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
         raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
-    if found != kind:
-        raise ValueError(f"{path} holds a tokenizer of kind {found!r}, not {kind!r}")
-    return fields
+    raise ValueError(f"{path} holds a tokenizer of kind {found!r}, not {kind!r}")
+
+
+def _digest(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

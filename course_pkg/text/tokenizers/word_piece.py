@@ -136,7 +136,7 @@ class WordPieceTokenizer:
     @classmethod
     def load(cls, path: str | Path) -> "WordPieceTokenizer":
         """Load what `save` wrote."""
-        return cls(**load_fields(path, "word piece"))
+        return load_fields(path, "word piece", lambda fields: cls(**fields))
 
 
 def clean_text(text: str, *, lowercase: bool) -> str:

@@ -6,6 +6,7 @@ Chapter: tokenization.
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from course_pkg.text.tokenizers.vocabulary import (
     EOS,
@@ -80,7 +81,16 @@ class WordTokenizer(_VocabularyTokenizer):
         # The unknown token is a token under every pattern: corpora such as the Penn Treebank
         # contain it as text.
         known = "" if vocabulary.unk is None else re.escape(vocabulary.unk) + "|"
-        self._find = re.compile(known + pattern).findall
+        try:
+            compiled = re.compile(known + pattern)
+        except (re.error, TypeError) as error:
+            raise ValueError(f"pattern is {pattern!r}, no regular expression: {error}") from error
+        if compiled.groups:
+            raise ValueError(
+                f"pattern is {pattern!r}; write its groups (?:...), or what they catch would stand "
+                "for the whole word"
+            )
+        self._find = compiled.findall
 
     @classmethod
     def train(
@@ -144,9 +154,11 @@ class WordTokenizer(_VocabularyTokenizer):
     @classmethod
     def load(cls, path: str | Path) -> "WordTokenizer":
         """Load what `save` wrote."""
-        fields = load_fields(path, "word")
-        vocabulary = Vocabulary.from_json(fields.pop("vocabulary"))
-        return cls(vocabulary, **fields)
+
+        def build(fields: dict[str, Any]) -> "WordTokenizer":
+            return cls(Vocabulary.from_json(fields.pop("vocabulary")), **fields)
+
+        return load_fields(path, "word", build)
 
 
 class CharTokenizer(_VocabularyTokenizer):
@@ -215,7 +227,9 @@ class CharTokenizer(_VocabularyTokenizer):
     @classmethod
     def load(cls, path: str | Path) -> "CharTokenizer":
         """Load what `save` wrote."""
-        return cls(Vocabulary.from_json(load_fields(path, "char")["vocabulary"]))
+        return load_fields(
+            path, "char", lambda fields: cls(Vocabulary.from_json(fields["vocabulary"]))
+        )
 
 
 class ByteTokenizer:
@@ -273,4 +287,4 @@ class ByteTokenizer:
     @classmethod
     def load(cls, path: str | Path) -> "ByteTokenizer":
         """Load what `save` wrote."""
-        return cls(**load_fields(path, "byte"))
+        return load_fields(path, "byte", lambda fields: cls(**fields))

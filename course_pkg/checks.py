@@ -5,8 +5,10 @@ Without these, torch would refuse too, but deep inside and by another name; or b
 
 import operator
 from collections.abc import Sequence
+from numbers import Number, Real
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 
@@ -24,6 +26,19 @@ def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
             raise ValueError(f"{name} is {number!r}; {rule}") from None
         if number < at_least:
             raise ValueError(f"{name} is {number}; it must be at least {at_least}")
+
+
+def real_number(name: str, number: Any) -> float:
+    """Return a number as Python's own, whether it came from NumPy or torch.
+
+    Raises:
+        ValueError: naming what is none, such as text or None.
+    """
+    if isinstance(number, Tensor | np.ndarray) and number.ndim == 0:
+        number = number.item()
+    if not isinstance(number, Real):
+        raise ValueError(f"{name} is {number!r}; it must be a number")
+    return float(number)
 
 
 def equal_shapes(**tensors: Tensor) -> None:
@@ -50,8 +65,13 @@ def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document")
     Raises:
         ValueError: naming the document.
     """
+    if isinstance(documents, str | bytes):
+        raise ValueError(
+            f"{what}s are {documents!r:.20}, one text; they must be a list of lists of ids, as a "
+            "tokenizer's encode makes of each text"
+        )
     for number, document in enumerate(documents):
-        if isinstance(document, str | int) or getattr(document, "ndim", 1) != 1:
+        if isinstance(document, str | bytes | Number) or getattr(document, "ndim", 1) != 1:
             raise ValueError(
                 f"{what} {number} is {document!r:.20}; it must be a list of ids, as a "
                 "tokenizer's encode makes of a text"

@@ -6,6 +6,8 @@ compared by a score that makes up for length.
 Chapter: sequence-to-sequence. Graves 2012; Sutskever et al. 2014; Wu et al. 2016, section 7.
 """
 
+import math
+import operator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -13,8 +15,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
-from course_pkg.decoding.samplers import choose
+from course_pkg.checks import real_number, whole_numbers
+from course_pkg.decoding.samplers import check_id, choose
 from course_pkg.models import LanguageModel
 
 
@@ -79,13 +81,14 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 def greedy_search(
-    start: Continuation, first_ids: Int[Tensor, " B"], *, eos_id: int, max_length: int
+    start: Continuation, first_ids: Int[Tensor, " B"], *, eos_id: int | None, max_length: int
 ) -> list[Hypothesis]:
     """Append the most probable token to each row until it is eos.
 
     Args:
         start: texts to go on from.
         first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        eos_id: ends a text; None lets every text run to the full length.
         max_length: number of generated tokens, eos included, after which a row ends anyhow.
     """
     return sample_texts(start, first_ids, eos_id=eos_id, max_length=max_length, temperature=0)
@@ -96,7 +99,7 @@ def sample_texts(
     start: Continuation,
     first_ids: Int[Tensor, " B"],
     *,
-    eos_id: int,
+    eos_id: int | None,
     max_length: int,
     temperature: float | int = 1.0,
     top_k: int | None = None,
@@ -110,6 +113,7 @@ def sample_texts(
     Args:
         start: texts to go on from.
         first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        eos_id: ends a text; None lets every text run to the full length.
         max_length: number of generated tokens, eos included, after which a row ends anyhow.
         temperature: 0 takes the most probable token; otherwise, as the two that follow, see
             `samplers.next_token_probs`.
@@ -120,13 +124,14 @@ def sample_texts(
     Returns:
         for each row a hypothesis; its log_prob is the model's own, whatever the temperature.
     """
-    _check_search(start, max_length)
+    _check_search(start, first_ids, max_length)
     texts, ids = start, first_ids
     log_prob = torch.zeros(len(first_ids), dtype=torch.float64)
     is_done = torch.zeros(len(first_ids), dtype=torch.bool)
     generated: list[list[int]] = [[] for _ in first_ids]
     for _ in range(max_length):
         log_probs, texts = texts.advance(ids)
+        end = _end(eos_id, log_probs)
         ids = choose(
             log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
         )
@@ -135,7 +140,7 @@ def sample_texts(
         said = ids.cpu()  # one copy a step, not one for each row
         for row in (~is_done).nonzero().flatten().tolist():
             generated[row].append(int(said[row]))
-        is_done |= said == eos_id
+        is_done |= said == end
         if is_done.all():
             break
     return [
@@ -150,7 +155,7 @@ def beam_search(
     first_ids: Int[Tensor, " B"],
     *,
     n_beams: int,
-    eos_id: int,
+    eos_id: int | None,
     max_length: int,
     alpha: float = 0.0,
 ) -> list[list[Hypothesis]]:
@@ -168,6 +173,7 @@ def beam_search(
     Args:
         start: texts to go on from.
         first_ids: appended before the first prediction: eos for a blank text, else its last token.
+        eos_id: ends a text; None lets every text run to the full length.
         max_length: number of generated tokens, eos included; longer texts are cut there and rank
             among the complete ones.
         alpha: strength of the length penalty, at least 0; 0 ranks by log probability.
@@ -175,10 +181,12 @@ def beam_search(
     Returns:
         for each row at most `n_beams` hypotheses, the best score first.
     """
-    _check_search(start, max_length)
+    _check_search(start, first_ids, max_length)
     whole_numbers(n_beams=n_beams)
-    if not alpha >= 0:
-        raise ValueError(f"alpha is {alpha}; it must be at least 0")
+    n_beams, max_length = operator.index(n_beams), operator.index(max_length)
+    alpha = real_number("alpha", alpha)
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"alpha is {alpha}; it must be at least 0, and finite")
     B, device = len(first_ids), first_ids.device
     rows = torch.arange(B, device=device).repeat_interleave(n_beams)
     texts, ids = start.select(rows), first_ids[rows]
@@ -190,13 +198,13 @@ def beam_search(
     for length in range(1, max_length + 1):
         log_probs, texts = texts.advance(ids)
         candidates = live.unsqueeze(-1) + log_probs.unflatten(0, (B, n_beams))  # (B, n_beams, V)
-        V = log_probs.shape[-1]
+        V, end = log_probs.shape[-1], _end(eos_id, log_probs)
         live, chosen = candidates.flatten(1).topk(n_beams, dim=-1)
         ids = (chosen % V).flatten()
         parents = chosen // V + n_beams * torch.arange(B, device=device).unsqueeze(-1)
         texts = texts.select(parents.flatten())
         generated = torch.cat([generated[parents.flatten()], ids.unsqueeze(-1)], dim=-1)
-        is_over = (ids == eos_id).view(B, n_beams) | (length == max_length)
+        is_over = (ids == end).view(B, n_beams) | (length == max_length)
         for row, beam in (is_over & live.isfinite()).nonzero().tolist():
             log_prob = live[row, beam].item()
             text = tuple(generated[row * n_beams + beam].tolist())
@@ -214,10 +222,24 @@ def beam_search(
     return finished
 
 
-def _check_search(start: Continuation, max_length: int) -> None:
+def _end(eos_id: int | None, log_probs: Tensor) -> int:
+    """The id that ends a text; where nothing does, one that no token has."""
+    if eos_id is None:
+        return -1
+    check_id("eos_id", eos_id, log_probs.shape[-1])
+    return eos_id
+
+
+def _check_search(start: Continuation, first_ids: Tensor, max_length: int) -> None:
     if not hasattr(start, "advance"):
         raise ValueError(
             f"start is {type(start).__name__}; it must be texts to go on from, such as what a "
             "model's start() returns"
+        )
+    if not isinstance(first_ids, Tensor) or first_ids.dim() != 1 or len(first_ids) == 0:
+        shape = f" of shape {tuple(first_ids.shape)}" if isinstance(first_ids, Tensor) else ""
+        raise ValueError(
+            f"first_ids is {type(first_ids).__name__}{shape}; it must be a tensor with one id for "
+            "each text"
         )
     whole_numbers(max_length=max_length)

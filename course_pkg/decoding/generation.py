@@ -4,17 +4,19 @@ The model gives a distribution; how to choose from it is a separate question, an
 `course_pkg.decoding.samplers`. Chapters: n-gram models, GPT.
 """
 
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from course_pkg.checks import whole_numbers
-from course_pkg.decoding.samplers import choose, choose_unchecked
+from course_pkg.decoding.samplers import check_id, choose, choose_unchecked
 from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache
-from course_pkg.layers.inputs import check_rows
+from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
@@ -47,25 +49,30 @@ def generate(
     generator: torch.Generator | None = None,
     stop_id: int | None = None,
     use_cache: bool = True,
+    lengths: Int[Tensor, " B"] | None = None,
 ) -> Int[Tensor, "B T_out"]:
     """Continue each row of `ids` by at most `n_tokens` tokens.
 
     A `torch.nn.Module` is asked in evaluation mode, without dropout, and left in the mode it had.
 
     Args:
-        ids: prompts, at least one token each; an empty text begins with eos.
+        ids: prompts, at least one token each; an empty text begins with eos. Everything in a row is
+            read as text: prompts of unequal length need `lengths`.
         temperature: 0 chooses the likeliest token; otherwise see `next_token_probs`.
         generator: source of randomness, on the device of the model's output.
         stop_id: a row that has produced this token is finished, and is filled up with it.
         use_cache: let a model that can keep its work read each token once, as long as the text is
             within its context; the result is the same.
+        lengths: how many ids of each row are its prompt, where `pad_rows` has filled up the rest;
+            rows of equal length are continued together.
 
     Returns:
-        The prompts with their continuations; shorter when all rows finished early.
+        The prompts with their continuations; shorter when all rows finished early. With `lengths`,
+        what follows a row's end is `stop_id`, or 0 without one.
 
     Raises:
-        ValueError: if an argument is out of its range, the model cannot predict a next token, or no
-            token is possible.
+        ValueError: if an argument is out of its range, the model cannot predict a next token, no
+            token is possible, or rows are padded at the left, or without `lengths`.
     """
     if not hasattr(model, "next_log_probs"):
         raise ValueError(
@@ -75,18 +82,77 @@ def generate(
         )
     check_rows(ids)
     whole_numbers(at_least=0, n_tokens=n_tokens)
+    if stop_id is not None:
+        check_id("stop_id", stop_id, model.vocab_size)
+    one = partial(
+        _continue,
+        model,
+        n_tokens=n_tokens,
+        knobs={"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p},
+        generator=generator,
+        stop_id=stop_id,
+        use_cache=use_cache,
+    )
+    if lengths is None:
+        if stop_id is not None:
+            _refuse_padding(ids, stop_id)
+        return one(ids)
+    check_lengths(lengths, ids.shape)
+    _check_padding(ids, lengths)
+    texts: dict[int, Tensor] = {}
+    for length in lengths.unique().tolist():
+        rows = (lengths == length).nonzero().flatten()
+        texts |= dict(zip(rows.tolist(), one(ids[rows.to(ids.device), :length]), strict=True))
+    fill = 0 if stop_id is None else stop_id
+    return pad_sequence([texts[row] for row in range(len(ids))], True, fill)
+
+
+def _refuse_padding(ids: Tensor, stop_id: int) -> None:
+    """Refuse rows that the same id fills up, more of it in one than in another."""
+    if ids.device.type != "cpu" or len(ids) < 2:
+        return
+    for side, rows in (("left", ids), ("end", ids.flip(1))):
+        n_filled = (rows == stop_id).cumprod(dim=1).sum(dim=1)
+        if n_filled.max() > max(1, int(n_filled.min())):
+            row = int(n_filled.argmax())
+            raise ValueError(
+                f"row {row} has stop_id, {stop_id}, {int(n_filled[row])} times at its {side}, "
+                "where it would be read as text; pad prompts of unequal length at the end, with "
+                "pad_rows, and pass their lengths"
+            )
+
+
+def _check_padding(ids: Tensor, lengths: Tensor) -> None:
+    """Refuse lengths behind which there is text: rows that are padded at the left."""
+    if ids.device.type != "cpu":
+        return
+    is_padding = torch.arange(ids.shape[1]) >= lengths.unsqueeze(1)
+    padding = ids[is_padding]
+    if len(padding) and bool((padding != padding[0]).any()):
+        row = int((is_padding & (ids != padding[0])).any(dim=1).nonzero()[0])
+        behind = ids[row, int(lengths[row]) :].tolist()
+        raise ValueError(
+            f"row {row} has length {int(lengths[row])}, but behind it stand {behind}; what pads "
+            "prompts must be one id, at their end, as pad_rows puts it"
+        )
+
+
+def _continue(
+    model: LanguageModel,
+    ids: Tensor,
+    *,
+    n_tokens: int,
+    knobs: dict[str, Any],
+    generator: torch.Generator | None,
+    stop_id: int | None,
+    use_cache: bool,
+) -> Tensor:
+    """Continue rows of prompts that have no padding."""
     with inference(model):
         finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
         reader = _Reader(model, use_cache)
         for _ in range(n_tokens):
-            token = choose(
-                reader.read(ids),
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                min_p=min_p,
-                generator=generator,
-            ).to(ids.device)
+            token = choose(reader.read(ids), **knobs, generator=generator).to(ids.device)
             if stop_id is not None:
                 token = torch.where(finished, stop_id, token)
                 finished = token == stop_id
@@ -138,6 +204,9 @@ class FixedGenerator(nn.Module):
 
     def __init__(self, model: GPT, batch_size: int, length: int, *, compile: bool = False) -> None:
         super().__init__()
+        if not isinstance(model, GPT):
+            raise ValueError(f"model is {type(model).__name__}; it must be a GPT: use generate()")
+        whole_numbers(batch_size=batch_size, length=length)
         config, weight = model.config, model.embedding.weight
         if length > config.context_length:
             raise ValueError(
@@ -186,7 +255,10 @@ class FixedGenerator(nn.Module):
             ValueError: if there are more or fewer rows than `batch_size`, or the prompts have no
                 token or leave no room.
         """
+        check_rows(ids)
         B, T = ids.shape
+        if stop_id is not None:
+            check_id("stop_id", stop_id, self.model.vocab_size)
         if self.batch_size != B:
             raise ValueError(f"ids has {B} rows; batch_size is {self.batch_size}")
         if not 0 < T <= self.length:

@@ -6,13 +6,17 @@ Chapters: n-gram models, GPT. Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al.
 "nucleus"); Nguyen et al. 2025 (min-p).
 """
 
-from numbers import Real
+import math
+import operator
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import real_number, whole_numbers
+
+_COLDEST = 1e-30
+"""Below it float32 has no room for what scores divided by a temperature come to."""
 
 
 def choose(
@@ -38,9 +42,10 @@ def choose_unchecked(
     generator: torch.Generator | None,
 ) -> Int[Tensor, " B"]:
     """Choose without looking at what is in `log_probs`, for which the CPU would have to wait."""
+    heat = real_number("temperature", temperature)
     # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
-    probs = _cut(log_probs, temperature or 1.0, top_k, top_p, min_p)
-    if temperature == 0:
+    probs = _cut(log_probs, heat or 1.0, top_k, top_p, min_p)
+    if heat == 0:
         return log_probs.argmax(dim=-1)
     return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
 
@@ -57,13 +62,17 @@ def next_token_probs(
 
     Args:
         log_probs: or logits, which differ by a constant per row.
-        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens.
+        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens; positive
+            and finite.
         top_k: see `top_k_mask`; None keeps every token, as it does for the other two cuts.
         top_p: see `top_p_mask`.
         min_p: see `min_p_mask`.
 
     Returns:
         Probabilities; each row sums to one.
+
+    Raises:
+        ValueError: if a number is out of its range, or no token is possible.
     """
     _check_some_token_is_possible(log_probs)
     return _cut(log_probs, temperature, top_k, top_p, min_p)
@@ -76,12 +85,17 @@ def _cut(
     top_p: float | int | None,
     min_p: float | int | None,
 ) -> Tensor:
-    if not isinstance(temperature, Real | Tensor) or not temperature > 0:
+    heat = real_number("temperature", temperature)
+    if not 0 < heat < math.inf:
         raise ValueError(
             f"temperature is {temperature!r}; it must be a positive number here, 0 is greedy"
         )
     # Before the cut: a flatter distribution has a larger nucleus.
-    scores = _wide(log_probs) / temperature
+    scores = _wide(log_probs)
+    if heat < _COLDEST:  # the limit: a draw among the likeliest
+        scores = scores.masked_fill(scores < scores.amax(dim=-1, keepdim=True), -torch.inf)
+    else:
+        scores = scores / heat
     if top_k is not None:
         scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
     if top_p is not None:
@@ -97,29 +111,47 @@ def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
     A `k` above V keeps everything.
     """
     whole_numbers(top_k=k)
-    kth = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
+    kth = scores.topk(min(operator.index(k), scores.shape[-1]), dim=-1).values[:, -1:]
     return scores >= kth
 
 
 def top_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
     """Nucleus sampling: True for the fewest likeliest tokens whose probabilities reach `p`.
 
-    The likeliest token is always in it. The token that crosses `p` is the last one in.
+    The likeliest token is always in it. The token that crosses `p` is the last one in; a `p` of 1
+    keeps every token.
     """
-    if not 0 < p <= 1:
+    share = real_number("top_p", p)
+    if not 0 < share <= 1:
         raise ValueError(f"top_p is {p}; it must be above 0 and at most 1")
+    if share == 1:  # a sum rounds, and reaches 1 before the last token
+        return torch.ones_like(scores, dtype=torch.bool)
     ordered, places = _wide(scores).softmax(dim=-1).sort(dim=-1, descending=True)
     # What the tokens before this one have in sum; so the first is kept whatever p is.
     before = ordered.cumsum(dim=-1) - ordered
-    return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < p)
+    return torch.zeros_like(places, dtype=torch.bool).scatter(-1, places, before < share)
 
 
 def min_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B V"]:
     """Return True for tokens with at least `p` times the probability of the likeliest one."""
-    if not 0 <= p <= 1:
+    share = real_number("min_p", p)
+    if not 0 <= share <= 1:
         raise ValueError(f"min_p is {p}; it must be at least 0 and at most 1")
     probs = _wide(scores).softmax(dim=-1)
-    return probs >= p * probs.amax(dim=-1, keepdim=True)
+    return probs >= share * probs.amax(dim=-1, keepdim=True)
+
+
+def check_id(name: str, token: int, vocab_size: int) -> None:
+    """Refuse an id that no token has: one that shall end a text would never do so.
+
+    Raises:
+        ValueError: naming the id.
+    """
+    whole_numbers(at_least=0, **{name: token})
+    if token >= vocab_size:
+        raise ValueError(
+            f"{name} is {token}; the vocabulary has {vocab_size} tokens, 0 to {vocab_size - 1}"
+        )
 
 
 def _wide(scores: Tensor) -> Tensor:

@@ -609,7 +609,7 @@ CASES = {
                 "generate",
                 "a temperature in words",
                 lambda: generate(gpt(), IDS, 3, temperature="hot"),
-                "temperature is 'hot'; it must be a positive number",
+                "temperature is 'hot'; it must be a number",
             ),
             (
                 "generate",

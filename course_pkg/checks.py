@@ -5,7 +5,7 @@ Without these, torch would refuse too, but deep inside and by another name; or b
 
 import operator
 from collections.abc import Sequence
-from numbers import Number, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -65,14 +65,19 @@ def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document")
     Raises:
         ValueError: naming the document.
     """
-    if isinstance(documents, str | bytes):
-        raise ValueError(
-            f"{what}s are {documents!r:.20}, one text; they must be a list of lists of ids, as a "
-            "tokenizer's encode makes of each text"
-        )
     for number, document in enumerate(documents):
-        if isinstance(document, str | bytes | Number) or getattr(document, "ndim", 1) != 1:
-            raise ValueError(
-                f"{what} {number} is {document!r:.20}; it must be a list of ids, as a "
-                "tokenizer's encode makes of a text"
-            )
+        document_of_ids(document, f"{what} {number}")
+
+
+def document_of_ids(document: Sequence[int], name: str) -> None:
+    """Refuse what is no list of ids.
+
+    Raises:
+        ValueError: naming the document.
+    """
+    is_list = hasattr(document, "__len__") and not isinstance(document, str | bytes)
+    if not is_list or getattr(document, "ndim", 1) != 1:
+        raise ValueError(
+            f"{name} is {document!r:.20}; it must be a list of ids, as a tokenizer's encode makes "
+            "of a text"
+        )

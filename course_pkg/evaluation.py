@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids
+from course_pkg.checks import documents_of_ids, whole_numbers
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.inference import inference
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
@@ -183,8 +183,7 @@ def token_log_probs(
     documents_of_ids(documents)
     if len(documents) == 0:
         raise ValueError("documents is empty; there is nothing to score")
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    whole_numbers(batch_size=batch_size)
     texts = [torch.tensor([eos_id, *document, eos_id]) for document in documents]
     for number, text in enumerate(texts):
         if text.min() < 0 or text.max() >= model.vocab_size:

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids
+from course_pkg.checks import documents_of_ids, whole_numbers
 from course_pkg.evaluation import perplexity, token_log_probs
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
@@ -53,6 +53,7 @@ def pseudo_log_probs(
         ValueError: an empty document, or one longer than the context.
     """
     documents_of_ids(documents)
+    whole_numbers(batch_size=batch_size)
     longest = model.context_length - 2
     for number, document in enumerate(documents):
         if not 1 <= len(document) <= longest:
@@ -71,7 +72,7 @@ def pseudo_log_probs(
                 [
                     model.encode(some)[torch.arange(len(some), device=device), at]
                     for some, at in zip(
-                        copies.split(batch_size), places.split(batch_size), strict=True
+                        copies.split(int(batch_size)), places.split(int(batch_size)), strict=True
                     )
                 ]
             )

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
+
 
 class KeyValueCache:
     """A KV cache: keys and values of every position read so far, so that none is computed twice.
@@ -92,6 +94,7 @@ class FixedKeyValueCache(nn.Module):
         like: Tensor,
     ) -> None:
         super().__init__()
+        whole_numbers(batch_size=batch_size, n_kv_heads=n_kv_heads, length=length, d_head=d_head)
         shape = (batch_size, n_kv_heads, length, d_head)
         self.register_buffer("keys", like.new_zeros(shape))
         self.register_buffer("values", like.new_zeros(shape))

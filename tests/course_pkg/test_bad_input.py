@@ -380,11 +380,11 @@ CASES = {
     ),
     "windows: a list of ids": (
         lambda: window_batches([3, 1, 4, 1], 2, 1, seed=0),
-        "ids is list; it must be one tensor of ids, as pack_documents makes",
+        "ids is list; it must be one row of ids, as pack_documents makes",
     ),
     "streams: a list of ids": (
         lambda: stream_batches([3, 1, 4, 1], 2, 1),
-        "ids is list; it must be one tensor of ids, as pack_documents makes",
+        "ids is list; it must be one row of ids, as pack_documents makes",
     ),
     "config: disentangled positions with grouped heads": (
         lambda: replace(gpt_tiny(V), positions="disentangled", n_kv_heads=2),
@@ -699,6 +699,8 @@ def test_damaged_file_of_a_trained_model_is_named(tmp_path, name):
     structure = vars(gpt_tiny(V, CONTEXT))
 
     class Tokenizer:
+        vocab_size = V
+
         def save(self, path):
             path.write_text("{}")
 
@@ -718,6 +720,8 @@ def test_damaged_published_weights_are_named(tmp_path):
 
 def test_paths_may_be_strings(tmp_path):
     class Tokenizer:
+        vocab_size = V
+
         def save(self, path):
             path.write_text("{}")
 

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.checks import document_of_ids, documents_of_ids, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100
@@ -50,6 +50,7 @@ class Batches:
         is_ordered: bool = False,
         share: tuple[int, int] = (0, 1),
     ) -> None:
+        whole_numbers(at_least=0, seed=seed)
         if not 0 <= share[0] < share[1]:
             raise ValueError(f"share is {share}; it must be (number, count), number below count")
         self.plan, self.collate, self.seed = plan, collate, seed
@@ -58,6 +59,8 @@ class Batches:
         self.n_drawn = 0
         self.reshuffled_at: list[int] = []
         self.n_batches = len(plan(_generator(seed, 0, 0, 0)))
+        if not self.n_batches:
+            raise ValueError("plan makes no batch; an epoch must have one at least")
         self.order = self._order_of(self.epoch)
 
     def __len__(self) -> int:
@@ -124,11 +127,20 @@ def _generator(*numbers: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def _require_stream(ids: object) -> None:
-    if not isinstance(ids, Tensor | TokenFile):
+def require_stream(ids: object) -> None:
+    """Refuse what is not one row of ids.
+
+    Raises:
+        ValueError: naming what it is.
+    """
+    found = type(ids).__name__
+    if isinstance(ids, Tensor):
+        if ids.dim() == 1 and not ids.is_floating_point():
+            return
+        found = f"{ids.dtype} of shape {tuple(ids.shape)}"
+    if not isinstance(ids, TokenFile):
         raise ValueError(
-            f"ids is {type(ids).__name__}; it must be one tensor of ids, as pack_documents makes "
-            "of documents"
+            f"ids is {found}; it must be one row of ids, as pack_documents makes of documents"
         )
 
 
@@ -149,14 +161,16 @@ def window_batches(
         >>> window_batches(torch.tensor([5, 3, 8, 1]), 3, batch_size=2, seed=0).next_batch()
         {'ids': tensor([[5, 3, 8]]), 'targets': tensor([[3, 8, 1]])}
     """
-    _require_stream(ids)
-    whole_numbers(n_targets=len(ids) - 1, context_length=context_length, batch_size=batch_size)
+    require_stream(ids)
+    whole_numbers(context_length=context_length, batch_size=batch_size)
     n_targets = len(ids) - 1
+    if n_targets < 1:
+        raise ValueError(f"ids has {len(ids)} tokens; it must have 2 or more, one to predict")
     length = min(context_length, n_targets)
     n_windows = -(-n_targets // length)
 
     def plan(generator: torch.Generator) -> Sequence[Tensor]:
-        return torch.randperm(n_windows, generator=generator).split(batch_size)
+        return torch.randperm(n_windows, generator=generator).split(int(batch_size))
 
     def collate(windows: Tensor, generator: torch.Generator) -> Batch:
         firsts = windows * length  # first target that is this window's own, less one
@@ -182,6 +196,8 @@ def random_windows(
         >>> random_windows(torch.tensor([5, 3, 8, 1]), 3, 1, torch.Generator())
         (tensor([[5, 3, 8]]), tensor([[3, 8, 1]]))
     """
+    require_stream(ids)
+    whole_numbers(context_length=context_length, batch_size=batch_size)
     n_starts = len(ids) - context_length  # the last start leaves one id for the last target
     if n_starts < 1:
         raise ValueError(
@@ -210,9 +226,9 @@ def stream_batches(
         >>> batch["ids"].tolist(), batch["targets"].tolist()
         ([[5, 3], [8, 1]], [[3, 8], [1, 6]])
     """
-    _require_stream(ids)
+    require_stream(ids)
     n_targets = len(ids) - 1
-    whole_numbers(length=length)
+    whole_numbers(length=length, batch_size=batch_size)
     if not 1 <= batch_size <= n_targets:
         raise ValueError(f"batch_size is {batch_size}; it must be 1 to {n_targets}, the targets")
     sizes = torch.full((batch_size,), n_targets // batch_size)
@@ -221,7 +237,7 @@ def stream_batches(
     longest = int(sizes[0])
 
     def plan(generator: torch.Generator) -> Sequence[Tensor]:
-        return torch.arange(longest).split(length)
+        return torch.arange(longest).split(int(length))
 
     def collate(positions: Tensor, generator: torch.Generator) -> Batch:
         is_over = positions >= sizes.unsqueeze(1)
@@ -265,9 +281,9 @@ def example_batches(
     def plan(generator: torch.Generator) -> Sequence[Tensor]:
         order = torch.randperm(len(examples), generator=generator)
         if lengths is None:
-            return order.split(batch_size)
+            return order.split(int(batch_size))
         # A stable sort of a shuffled list: examples of equal length meet others in each epoch.
-        groups = order[torch.tensor(lengths)[order].argsort(stable=True)].split(batch_size)
+        groups = order[torch.tensor(lengths)[order].argsort(stable=True)].split(int(batch_size))
         return [groups[place] for place in torch.randperm(len(groups), generator=generator)]
 
     def collate_items(items: Tensor, generator: torch.Generator) -> Batch:
@@ -296,7 +312,7 @@ def pad_rows(
     lengths = torch.tensor([len(row) for row in rows])
     longest = int(lengths.max())
     filled = [[*row, *[value] * (longest - len(row))] for row in rows]
-    return torch.tensor(filled, dtype=torch.int64), lengths
+    return _whole(filled), lengths
 
 
 def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
@@ -309,6 +325,7 @@ def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
         >>> next_token_rows([[4, 5], [6]], eos_id=0)["targets"].tolist()
         [[4, 5, 0], [6, 0, -100]]
     """
+    documents_of_ids(documents)
     ids, _ = pad_rows([[eos_id, *document] for document in documents], eos_id)
     targets, _ = pad_rows([[*document, eos_id] for document in documents], IGNORE)
     return {"ids": ids, "targets": targets}
@@ -321,6 +338,9 @@ def translation_rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], eos_i
         >>> sorted(translation_rows([([7, 8], [4])], eos_id=0))
         ['ids', 'source_ids', 'source_lengths', 'targets']
     """
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(f"pair {number} is {pair!r:.30}; it must be a source and its target")
     source_ids, source_lengths = pad_rows([source for source, _ in pairs], eos_id)
     rows = next_token_rows([target for _, target in pairs], eos_id)
     return {"source_ids": source_ids, "source_lengths": source_lengths, **rows}
@@ -329,12 +349,27 @@ def translation_rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], eos_i
 def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tensor, " N"]:
     """Join documents into one stream: eos, then each document and an eos after it.
 
+    Raises:
+        ValueError: of what is not lists of ids.
+
     Example:
         >>> pack_documents([[4, 5], [6]], eos_id=0).tolist()
         [0, 4, 5, 0, 6, 0]
     """
     stream = [eos_id]
-    for document in documents:
+    for number, document in enumerate(documents):
+        document_of_ids(document, f"document {number}")
         stream.extend(document)
         stream.append(eos_id)
-    return torch.tensor(stream)
+    return _whole(stream)
+
+
+def _whole(ids: Sequence[Any]) -> Tensor:
+    """Make a tensor of ids; torch would cut off fractions, or keep them."""
+    try:
+        found = torch.tensor(ids)
+    except (TypeError, ValueError, RuntimeError) as error:  # text, None, numbers of two words
+        raise ValueError(f"an id is no whole number: {error}") from error
+    if found.is_floating_point() or found.is_complex():
+        raise ValueError(f"an id is no whole number: the ids are {found.dtype}")
+    return found.long()

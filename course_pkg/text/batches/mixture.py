@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.text.batches.batching import Batch, Batches
+from course_pkg.checks import whole_numbers
+from course_pkg.text.batches.batching import Batch, Batches, require_stream
 from course_pkg.text.batches.token_files import TokenFile
 
 
@@ -40,6 +41,8 @@ def mixed_windows(
         >>> sum(int((batch["ids"] >= 50).sum()) for batch in batches)  # 3 readings of 5 windows
         120
     """
+    require_stream(ids)
+    whole_numbers(context_length=context_length, batch_size=batch_size)
     length = context_length
     for first, end, n_times in parts:
         if not 0 <= first <= end - 2 * length or end > len(ids) or n_times < 1:
@@ -61,7 +64,7 @@ def mixed_windows(
                 starts.append(first + offset + length * torch.arange(n_windows))
         every = torch.cat(starts)
         order = every[torch.randperm(len(every), generator=generator)]
-        return order[: len(order) // batch_size * batch_size].split(batch_size)
+        return order[: len(order) // batch_size * batch_size].split(int(batch_size))
 
     def collate(starts: Tensor, _: torch.Generator) -> Batch:
         text = ids[starts.unsqueeze(1) + torch.arange(length + 1)]

@@ -10,7 +10,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.text.batches.batching import IGNORE, Batch, Batches, translation_rows
+from course_pkg.checks import whole_numbers
+from course_pkg.text.batches.batching import (
+    IGNORE,
+    Batch,
+    Batches,
+    require_stream,
+    translation_rows,
+)
 from course_pkg.text.batches.masking import (
     choose_spans,
     choose_tokens,
@@ -100,8 +107,11 @@ def permuted_batches(
         rate: share of the tokens, the last in the order, that are to be predicted.
 
     Raises:
-        ValueError: if the windows would be empty, or a special token is missing.
+        ValueError: if the windows would be empty, a special token is missing, or the rate is no
+            share.
     """
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate is {rate}; it must be between 0 and 1")
 
     def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         draws = torch.rand(rows.shape, generator=generator)
@@ -183,6 +193,8 @@ def _windows(
     share: tuple[int, int],
 ) -> Batches:
     """Shuffle the windows of a stream; the last one begins earlier, to be as long as the others."""
+    require_stream(ids)
+    whole_numbers(batch_size=batch_size)
     if length < 2:
         raise ValueError(f"a window would have {length} tokens; raise context_length")
     if len(ids) < length:
@@ -190,7 +202,7 @@ def _windows(
     n_windows = -(-len(ids) // length)
 
     def plan(generator: torch.Generator) -> Sequence[Tensor]:
-        return torch.randperm(n_windows, generator=generator).split(batch_size)
+        return torch.randperm(n_windows, generator=generator).split(int(batch_size))
 
     def collate(windows: Tensor, generator: torch.Generator) -> Batch:
         starts = (windows * length).clamp(max=len(ids) - length)

@@ -23,7 +23,7 @@ import numpy as np
 
 from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.lexicon import GLAD, LEXICON, PRONOUNS, SAD, STORY, recall
-from course_pkg.text.stories.sampling import pick_weighted
+from course_pkg.text.stories.sampling import pick_weighted, seeded
 from course_pkg.text.tokenizers.vocabulary import EOS
 
 _END = "end"
@@ -208,7 +208,7 @@ class StoryGrammar:
             ValueError: a negative `n`.
         """
         whole_numbers(at_least=0, n=n)
-        rng = random.Random(seed)
+        rng = seeded(seed)
         return [self._tell(rng) for _ in range(n)]
 
     def _tell(self, rng: random.Random) -> Story:

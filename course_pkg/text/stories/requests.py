@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.text.stories.lexicon import GLAD, LEXICON, SAD
-from course_pkg.text.stories.sampling import pick
+from course_pkg.text.stories.sampling import pick, seeded
 
 FORMS = (
     "Now tell me of {hero} and a {thing} .",
@@ -84,7 +84,7 @@ class Requests:
             ValueError: a negative `n`.
         """
         whole_numbers(at_least=0, n=n)
-        rng = random.Random(seed)
+        rng = seeded(seed)
         stories = self.grammar.sample(n, seed=seed)
         return [self._pair(story.words, rng) for story in stories]
 
@@ -95,7 +95,7 @@ class Requests:
             ValueError: a negative `n`.
         """
         whole_numbers(at_least=0, n=n)
-        rng = random.Random(seed)
+        rng = seeded(seed)
         return [
             " ".join(
                 _ask(pick(LEXICON["hero"], rng), pick(LEXICON["object"], rng), rng).text

@@ -4,11 +4,24 @@
 to change, so generated text rests on it alone; its digests are pinned in the tests.
 """
 
+import operator
 import random
 from collections.abc import Sequence
 from typing import TypeVar
 
+from course_pkg.checks import whole_numbers
+
 Item = TypeVar("Item")
+
+
+def seeded(seed: int) -> random.Random:
+    """Return the source of a draw.
+
+    Raises:
+        ValueError: if the seed is negative or no whole number.
+    """
+    whole_numbers(at_least=0, seed=seed)  # random would take -1 for 1
+    return random.Random(operator.index(seed))
 
 
 def pick(items: Sequence[Item], rng: random.Random) -> Item:

@@ -15,7 +15,7 @@ from itertools import product
 
 from course_pkg.checks import whole_numbers
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, LEXICON, PLURAL
-from course_pkg.text.stories.sampling import pick, pick_weighted
+from course_pkg.text.stories.sampling import pick, pick_weighted, seeded
 
 GOOD = ("good", "funny", "clever", "warm")
 BAD = ("bad", "boring", "silly", "cold")
@@ -95,7 +95,7 @@ class Reviews:
             ValueError: a negative `n`.
         """
         whole_numbers(at_least=0, n=n)
-        rng = random.Random(seed)
+        rng = seeded(seed)
         return [self._write(rng) for _ in range(n)]
 
     def _write(self, rng: random.Random) -> Review:
@@ -200,7 +200,7 @@ class Inferences:
             ValueError: a negative `n`.
         """
         whole_numbers(at_least=0, n=n)
-        rng = random.Random(seed)
+        rng = seeded(seed)
         return [self._pair(rng) for _ in range(n)]
 
     def _pair(self, rng: random.Random) -> Inference:

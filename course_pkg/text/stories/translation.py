@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course_pkg.checks import whole_numbers
-from course_pkg.text.stories.sampling import pick
+from course_pkg.text.stories.sampling import pick, seeded
 
 # English noun: (Velu stem, gender). Gender is what adjectives agree with.
 LIVING = {
@@ -84,7 +84,7 @@ def sample_translations(n: int, *, seed: int) -> list[Translation]:
         ValueError: a negative `n`.
     """
     whole_numbers(at_least=0, n=n)
-    rng = random.Random(seed)
+    rng = seeded(seed)
     return [_sentence(rng) for _ in range(n)]
 
 
@@ -120,7 +120,7 @@ def sample_passages(n: int, *, longest: int, seed: int) -> list[Translation]:
     whole_numbers(at_least=0, n=n)
     if longest < 1:
         raise ValueError(f"longest is {longest}; it must be at least 1")
-    rng = random.Random(seed)
+    rng = seeded(seed)
     return [
         join_translations([_sentence(rng) for _ in range(rng.randint(1, longest))])
         for _ in range(n)

@@ -18,11 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import regex
-import tokenizers
-from tokenizers import decoders, models, pre_tokenizers
 
+from course_pkg.checks import whole_numbers
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
-from course_pkg.text.tokenizers.vocabulary import EOS, count_tokens, load_fields, save_fields
+from course_pkg.text.tokenizers.vocabulary import (
+    EOS,
+    check_names,
+    check_text,
+    check_texts,
+    count_tokens,
+    known_ids,
+    load_fields,
+    save_fields,
+)
 
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """Where GPT-2 cuts: an English ending, letters, digits or signs, each with the space before it."""
@@ -117,17 +125,20 @@ class BytePairTokenizer:
             special_tokens: further tokens besides `<eos>` that text never produces.
 
         Raises:
-            ValueError: no room for the bytes and the special tokens, or `min_count` below 1.
+            ValueError: no text, no room for the bytes and the special tokens, or `min_count` below
+                1.
         """
+        whole_numbers(vocab_size=vocab_size, min_count=min_count)
+        check_names(special_tokens)
         n_fixed = 256 + 1 + len(special_tokens)
         if vocab_size < n_fixed:
             raise ValueError(
                 f"vocab_size is {vocab_size}; bytes and special tokens alone are {n_fixed}"
             )
-        if min_count < 1:
-            raise ValueError(f"min_count is {min_count}; it must be at least 1")
         split = _compiled(pattern)
         counts = count_tokens(texts, lambda text: (match[0] for match in split.finditer(text)))
+        if not counts:
+            raise ValueError("texts contain no word; there is nothing to merge")
         words = Counter({_utf8(word): n for word, n in counts.items()})
         tokens, merges = learn_merges(words, vocab_size - n_fixed + 256, min_count)
         return cls([*tokens, EOS, *special_tokens], merges, pattern=pattern)
@@ -152,7 +163,11 @@ class BytePairTokenizer:
             text: any text.
             parse_special: read the name of a special token in the text as that token. By default
                 it is ordinary text, because text from outside must not end a document.
+
+        Raises:
+            ValueError: what is no text.
         """
+        check_text(text)
         if not parse_special:
             # A chain of C functions: no line of Python runs for a word that was met before.
             words = map(itemgetter(0), self._split.finditer(text))
@@ -185,6 +200,7 @@ class BytePairTokenizer:
 
         The words that the split pattern cuts out are merged one after the other.
         """
+        check_text(text)
         words = [list(self._replay(_utf8(match.group()))) for match in self._split.finditer(text)]
         tokens = self.tokens
         steps = [[i for word in words for i in word[0]]]
@@ -201,9 +217,7 @@ class BytePairTokenizer:
             ValueError: an id outside the vocabulary.
         """
         parts = []
-        for i in ids:
-            if not 0 <= i < self.vocab_size:
-                raise ValueError(f"id {int(i)} is outside the vocabulary of {self.vocab_size}")
+        for i in known_ids(ids, self.vocab_size):
             token = self.vocabulary[i]
             if isinstance(token, bytes):
                 parts.append(token)
@@ -278,6 +292,10 @@ class FastBytePairTokenizer:
     unk_id = None
 
     def __init__(self, reference: BytePairTokenizer) -> None:
+        # Here, so that a machine without the library has all the rest.
+        import tokenizers
+        from tokenizers import decoders, models, pre_tokenizers
+
         self.reference = reference
         self.vocab_size, self.eos_id = reference.vocab_size, reference.eos_id
         self.tokens, self.special_ids = reference.tokens, reference.special_ids
@@ -298,10 +316,14 @@ class FastBytePairTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text; special tokens' names in it are ordinary text."""
+        check_text(text)
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many texts, on as many threads as the library takes."""
+        check_texts(texts)
+        for number, text in enumerate(texts):
+            check_text(text, f"texts[{number}]")
         clean = [_utf8(text).decode() for text in texts]
         encodings = self._fast.encode_batch_fast(clean, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]

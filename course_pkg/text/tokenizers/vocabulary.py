@@ -9,11 +9,13 @@ Chapter: tokenization.
 
 import hashlib
 import json
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from course_pkg.checks import whole_numbers
 from course_pkg.files import write_atomically
 
 Built = TypeVar("Built")
@@ -29,14 +31,71 @@ def count_tokens(texts: Iterable[str], cut: Callable[[str], Iterable[str]]) -> C
     """Count what `cut` makes of the texts.
 
     Raises:
-        ValueError: one string where several are meant, which would be read letter by letter.
+        ValueError: what is no list of texts.
+    """
+    check_texts(texts)
+    counts: Counter[str] = Counter()
+    for number, text in enumerate(texts):
+        check_text(text, f"texts[{number}]")
+        counts.update(cut(text))
+    return counts
+
+
+def check_text(text: object, name: str = "text") -> None:
+    """Refuse what is no text: a list of them, bytes, None.
+
+    Raises:
+        ValueError: naming what it is.
+    """
+    if not isinstance(text, str):
+        each = "; encode one text after another" if isinstance(text, list | tuple) else ""
+        raise ValueError(f"{name} is {type(text).__name__}; it must be one string{each}")
+
+
+def check_texts(texts: object) -> None:
+    """Refuse one string where several are meant, which would be read letter by letter.
+
+    Raises:
+        ValueError: naming what it is.
     """
     if isinstance(texts, str):
         raise ValueError(f"texts is {texts[:20]!r}, one string; it must be a list of documents")
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(cut(text))
-    return counts
+    if not isinstance(texts, Iterable):
+        raise ValueError(f"texts is {type(texts).__name__}; it must be a list of documents")
+
+
+def check_names(special_tokens: object) -> None:
+    """Refuse special tokens that are no list of names, such as one name, read letter by letter.
+
+    Raises:
+        ValueError: naming what they are.
+    """
+    if not isinstance(special_tokens, Sequence) or isinstance(special_tokens, str | bytes):
+        raise ValueError(f"special_tokens is {special_tokens!r}; it must be a list of names")
+    for token in special_tokens:
+        if not isinstance(token, str) or not token:
+            raise ValueError(f"special_tokens has {token!r}; a name must be text")
+
+
+def known_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
+    """Yield ids as Python's own numbers.
+
+    Raises:
+        ValueError: naming one that is outside the vocabulary, or what is no list of ids.
+    """
+    if not isinstance(ids, Iterable) or isinstance(ids, str) or getattr(ids, "ndim", 1) != 1:
+        shape = f" of shape {tuple(ids.shape)}" if hasattr(ids, "shape") else ""
+        raise ValueError(
+            f"ids is {type(ids).__name__}{shape}; it must be one list of ids, as encode returns"
+        )
+    for token in ids:
+        try:
+            i = operator.index(token)
+        except TypeError:
+            raise ValueError(f"ids has {token!r}; an id must be a whole number") from None
+        if not 0 <= i < vocab_size:
+            raise ValueError(f"id {i} is outside the vocabulary of {vocab_size}")
+        yield i
 
 
 @runtime_checkable
@@ -84,6 +143,7 @@ class Vocabulary:
         unk: str | None = UNK,
         special_tokens: Sequence[str] = (),
     ) -> None:
+        check_names(special_tokens)
         self.unk = unk
         self.special_tokens = tuple(special_tokens)
         self.tokens = [EOS, *([] if unk is None else [unk]), *special_tokens, *ordinary]
@@ -120,8 +180,10 @@ class Vocabulary:
         Raises:
             ValueError: `min_count` below 1, or no room for a single ordinary token.
         """
-        if min_count < 1:
-            raise ValueError(f"min_count is {min_count}; it must be at least 1")
+        whole_numbers(min_count=min_count)
+        check_names(special_tokens)
+        if max_size is not None:
+            whole_numbers(max_size=max_size)
         n_special = 1 + (unk is not None) + len(special_tokens)
         if max_size is not None and max_size <= n_special:
             raise ValueError(f"max_size is {max_size}; {n_special} special tokens fill it already")
@@ -157,9 +219,7 @@ class Vocabulary:
             ValueError: an id outside the vocabulary.
         """
         hidden = set(self.special_ids.values())
-        for i in ids:
-            if not 0 <= i < len(self.tokens):
-                raise ValueError(f"id {int(i)} is outside the vocabulary of {len(self.tokens)}")
+        for i in known_ids(ids, len(self.tokens)):
             if i not in hidden:
                 yield self.tokens[i]
 

@@ -10,7 +10,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from course_pkg.text.tokenizers.vocabulary import load_fields, save_fields
+from course_pkg.text.tokenizers.vocabulary import (
+    check_text,
+    known_ids,
+    load_fields,
+    save_fields,
+)
 
 _INSIDE = "##"
 _MAX_CHARACTERS = 100
@@ -77,6 +82,7 @@ class WordPieceTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without [CLS] and [SEP] around it."""
+        check_text(text)
         words = split_words(clean_text(text, lowercase=self.lowercase))
         return [i for word in words for i in self._pieces(word)]
 
@@ -119,9 +125,7 @@ class WordPieceTokenizer:
             ValueError: an id outside the vocabulary.
         """
         words: list[str] = []
-        for i in ids:
-            if not 0 <= i < self.vocab_size:
-                raise ValueError(f"id {int(i)} is outside the vocabulary of {self.vocab_size}")
+        for i in known_ids(ids, self.vocab_size):
             token = self.tokens[i]
             if words and token.startswith(_INSIDE):
                 words[-1] += token.removeprefix(_INSIDE)

@@ -12,7 +12,10 @@ from course_pkg.text.tokenizers.vocabulary import (
     EOS,
     UNK,
     Vocabulary,
+    check_names,
+    check_text,
     count_tokens,
+    known_ids,
     load_fields,
     save_fields,
 )
@@ -129,6 +132,7 @@ class WordTokenizer(_VocabularyTokenizer):
 
     def words(self, text: str) -> list[str]:
         """Cut a text into words, known or not."""
+        check_text(text)
         return self._find(text.lower() if self.lowercase else text)
 
     def encode(self, text: str) -> list[int]:
@@ -214,6 +218,7 @@ class CharTokenizer(_VocabularyTokenizer):
         Raises:
             ValueError: an unknown character where the vocabulary has no unknown token.
         """
+        check_text(text)
         return self.vocabulary.ids(text)
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -247,6 +252,7 @@ class ByteTokenizer:
     eos_id = 256
 
     def __init__(self, special_tokens: Sequence[str] = ()) -> None:
+        check_names(special_tokens)
         self.special_tokens = tuple(special_tokens)
         names = (EOS, *self.special_tokens)
         if len(set(names)) < len(names):
@@ -266,6 +272,7 @@ class ByteTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the bytes of a text; lone surrogates, which UTF-8 cannot encode, become "?"."""
+        check_text(text)
         return list(text.encode("utf-8", errors="replace"))
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -274,11 +281,8 @@ class ByteTokenizer:
         Raises:
             ValueError: an id outside the vocabulary.
         """
-        ids = list(ids)
-        for i in ids:
-            if not 0 <= i < self.vocab_size:
-                raise ValueError(f"id {int(i)} is outside the vocabulary of {self.vocab_size}")
-        return bytes(i for i in ids if i < 256).decode("utf-8", errors="replace")
+        known = known_ids(ids, self.vocab_size)
+        return bytes(i for i in known if i < 256).decode("utf-8", errors="replace")
 
     def save(self, path: str | Path) -> None:
         """Save as JSON."""

@@ -252,7 +252,10 @@ def test_packed_documents_stand_between_end_tokens():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: window_batches(torch.tensor([1]), 3, 2, seed=0), "n_targets is 0"),
+        (
+            lambda: window_batches(torch.tensor([1]), 3, 2, seed=0),
+            "ids has 1 tokens; it must have 2",
+        ),
         (lambda: window_batches(torch.arange(9), 0, 2, seed=0), "context_length is 0"),
         (lambda: window_batches(torch.arange(9), 3, 0, seed=0), "batch_size is 0"),
         (lambda: stream_batches(torch.arange(9), 3, 9), "batch_size is 9"),

@@ -179,7 +179,7 @@ def test_training_stops_at_vocab_size_and_at_min_count():
     assert TOKENIZER.vocab_size == 330
     small = BytePairTokenizer.train(["ab ab cd"], vocab_size=999, min_count=2)
     assert small.merges == [(b"a", b"b")]  # the spaces differ: "ab" and " ab" share only this pair
-    assert BytePairTokenizer.train([], vocab_size=257).vocab_size == 257
+    assert BytePairTokenizer.train(["ab"], vocab_size=257).vocab_size == 257
 
 
 def test_merge_steps_start_from_bytes_and_end_at_the_encoding():

@@ -7,7 +7,7 @@ import pytest
 from tests.autograder.users import ATTACKS, NOBODY, run_tests
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.sandbox,
     pytest.mark.skipif(os.getuid() != 0, reason="these tests run as an ordinary user already"),
 ]

@@ -66,7 +66,7 @@ def test_stages_count_no_time_twice():
     assert 0 < stages.seconds["outer"] < stages.seconds["inner"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.sandbox
 def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):
     found = benchmark.soak("attention", 300, 2, tmp_path)

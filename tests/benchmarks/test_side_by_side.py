@@ -118,7 +118,7 @@ def test_one_round_is_refused_before_anything_runs(capsys):
     assert "--rounds is 1" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_peers_are_compared_and_recorded(tmp_path, capsys):
     file = tmp_path / "peers.json"
     rows = peers.main(["--only", "attention", "ngrams", "--rounds", "2", "--record", str(file)])

@@ -58,6 +58,7 @@ def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a choice among those of x86-64")
+@pytest.mark.exhaustive_but("avx2")
 @pytest.mark.parametrize("processor", ["avx2", "sse"])
 def test_cells_run_as_on_an_older_processor_and_nothing_is_laid_out(processor, tmp_path):
     code = """import numpy as np

@@ -281,7 +281,7 @@ def _assert_graded_with_the_same_checks(results, stdout):
     assert "expected" not in json.dumps(results)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.sandbox
 def test_package_alone_sets_up_an_environment_and_grades_in_it(gradescope, set_up, toys, course):
     pytest.importorskip("ensurepip")  # the image makes an environment of its own

@@ -73,7 +73,7 @@ def test_every_escape_attempt_is_stopped_in_it(runtime):
     assert report.isolation.startswith("tier C") and report.refused == {}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
 def test_attacks_are_stopped_in_a_container_of_an_ordinary_user(runtime):
     assert "skipped" not in run_tests(NOBODY, *ATTACKS, AUTOGRADER_TIER=runtime)

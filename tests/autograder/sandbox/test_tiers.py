@@ -250,7 +250,7 @@ def test_without_bubblewrap_an_ordinary_user_relies_on_landlock():
     assert "bait False True\ntampered False False\n" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @as_root
 def test_attacks_are_stopped_where_root_has_no_namespaces():
     run_tests(0, *ATTACKS, AUTOGRADER_TIER="B")

@@ -17,7 +17,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
 from autograder.grading.locked_judge import LockedJudge
 from autograder.grading.private_paths import private_packages, reference_packages, repository
-from autograder.grading.visible_tests import differences, visible_requests, visible_tests
+from autograder.grading.visible_tests import differences, raised, visible_requests, visible_tests
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
@@ -147,7 +147,8 @@ class Grader:
         targets = self._released.targets
         answered = [item for item in targets if item not in repaired.blank]
         shown = visible_requests(self._visible, targets, answered)
-        run, verdicts = self.judge(repaired, task.seed, self._released.problem_set.checks, shown)
+        checks = self._released.problem_set.checks
+        run, verdicts = self.judge(repaired, task.seed, checks, shown, answered)
         imports = _imported_answers(run, targets, self._references)
         reasons = (*task.reasons, *repaired.reasons, *run.problems, *imports)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
@@ -161,7 +162,7 @@ class Grader:
             verdicts=verdicts,
             isolation=self._sandbox.isolation,
             cells=run.cells,
-            differences=tuple(one for one in differences(run.observations) if one.item in lost),
+            differences=tuple(one for one in differences(run.observations, answered) if one.item in lost),
         )
 
     def judge(
@@ -170,12 +171,14 @@ class Grader:
         seed: int,
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
+        answered: Sequence[str] = (),
         counts_cpu: bool = False,
     ) -> tuple[Run, tuple[Verdict, ...]]:
         """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
             shown: what to ask before anything hidden comes near the student's code.
+            answered: the items of which `shown` asks.
             counts_cpu: also find out what CPU time the answers take.
         """
         judge = self._judge
@@ -185,7 +188,11 @@ class Grader:
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
-        return run, tuple(judge.verdict(check, seed, seen.get(check.item, [])) for check in checks)
+        names = raised(run.observations, answered)
+        return run, tuple(
+            judge.verdict(check, seed, seen.get(check.item, []), names.get(check.item, ""))
+            for check in checks
+        )
 
     def explain(self, submission: Submission, seed: int, item: str) -> Verdict:
         """Judge one item of a submission again, with the same questions.

@@ -123,7 +123,9 @@ class ItemJudge:
                 known.setdefault(drawn.sent, answer)
         return known
 
-    def verdict(self, check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
+    def verdict(
+        self, check: Check, seed: int, observations: Sequence[Observation], raised: str = ""
+    ) -> Verdict:
         """Judge one item.
 
         A part on which the check itself breaks counts as passed, and the verdict says in `fault`
@@ -132,6 +134,7 @@ class ItemJudge:
         Args:
             seed: the one with which the requests were made.
             observations: in any order; a request without one counts as a crash.
+            raised: the exception that the item's visible test has raised: no other is named.
         """
         answers = {(seen.part, seen.case): seen.value for seen in observations}
         verdicts, seen, faults = [], [], []
@@ -141,7 +144,8 @@ class ItemJudge:
             return _without_checks(check, str(fault))
         for part in check.parts:
             try:
-                results = [_see(check, drawn, answers) for drawn in cases if drawn.part is part]
+                ours = [drawn for drawn in cases if drawn.part is part]
+                results = [_see(check, drawn, answers, raised) for drawn in ours]
             except CheckFault as fault:
                 faults.append(str(fault))
                 verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
@@ -219,7 +223,9 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_Drawn]:
     return drawn
 
 
-def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _Seen:
+def _see(
+    check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any], raised: str = ""
+) -> _Seen:
     """Compare one answer with the reference's.
 
     Raises:
@@ -229,7 +235,7 @@ def _see(check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any]) -> _S
     expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _Seen(drawn, observed, expected, describe_failure(check, observed))
+        return _Seen(drawn, observed, expected, describe_failure(check, observed, raised))
     if observed is expected and drawn.is_met:
         return _Seen(drawn, observed, expected, None)
     try:

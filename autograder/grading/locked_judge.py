@@ -8,7 +8,7 @@ from typing import Any
 from autograder.authoring.checks import Check
 from autograder.authoring.locked_tests import ends_with_value, message_at
 from autograder.grading.judge import ItemJudge
-from autograder.grading.wording import describe_failure, known_exception, shorten
+from autograder.grading.wording import describe_failure, raised_exception, shorten
 from autograder.inside.messages import Failure
 from autograder.records import Observation, PartVerdict, Verdict
 
@@ -24,14 +24,16 @@ class LockedJudge(ItemJudge):
         """Return nothing: no answer is right as such."""
         return {}
 
-    def verdict(self, check: Check, seed: int, observations: Sequence[Observation]) -> Verdict:
+    def verdict(
+        self, check: Check, seed: int, observations: Sequence[Observation], raised: str = ""
+    ) -> Verdict:
         """Give full points where the tests ran to their end, or the share that they end with.
 
         nbgrader's rules: a number at the end is what the cell is worth, anything else is worth all.
         """
         (request,) = self.requests(check, seed)
         seen = observations[0].value if observations else Failure("crash", "no answer")
-        earned, wrong = _judge(check, request.inputs["tests"], seen)
+        earned, wrong = _judge(check, request.inputs["tests"], seen, raised)
         passed = not wrong
         message = "" if passed else f"{check.parts[0].requirement} Here {wrong}."
         note = "" if passed else f"line, exception and number at the end: {shorten(seen)}"
@@ -39,10 +41,10 @@ class LockedJudge(ItemJudge):
         return Verdict(check.item, earned, check.points, (part,))
 
 
-def _judge(check: Check, tests: str, seen: object) -> tuple[float, str]:
+def _judge(check: Check, tests: str, seen: object, raised: str) -> tuple[float, str]:
     """Return the points, and what is wrong in words; none if nothing is."""
     if isinstance(seen, Failure):
-        return 0.0, describe_failure(replace(check, target="a test"), seen)
+        return 0.0, describe_failure(replace(check, target="a test"), seen, raised)
     if not (type(seen) is tuple and list(map(type, seen[:2])) == [int, str] and len(seen) == 3):
         return 0.0, "the tests did not run to their end"
     line, name, number = seen
@@ -54,4 +56,4 @@ def _judge(check: Check, tests: str, seen: object) -> tuple[float, str]:
     if name == "AssertionError":
         said = message_at(tests, line).rstrip(".")
         return 0.0, f"one does not hold: {said}" if said else "one does not hold"
-    return 0.0, f"they stop: {known_exception(name) or 'an exception'} is raised"
+    return 0.0, f"they stop: {raised_exception(name, raised)} is raised"

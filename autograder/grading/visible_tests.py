@@ -8,18 +8,23 @@ could only show what everybody can read.
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from nbformat import NotebookNode
 
 from autograder.authoring.notebooks import grading, is_autograded
-from autograder.inside.messages import ProbeRequest
+from autograder.grading.wording import exception_name
+from autograder.inside.messages import Failure, ProbeRequest
 from autograder.records import Difference, Observation
 
 VISIBLE = "visible tests"
-"""Stands for an item in what is asked: requests of one item share a process."""
+"""Stands for an item and its one part in what is asked.
+
+Requests of one item share a process; and once a case of a part hangs, the later ones fail at once,
+so that no visible test is left to be run after something hidden.
+"""
 _SECONDS = 2.0
 _MOST_NUMBERS = 64
 _MOST_CHARACTERS = 300
@@ -91,20 +96,38 @@ def visible_requests(
     return tuple(
         ProbeRequest(
             VISIBLE,
-            item,
-            0,
+            VISIBLE,
+            place,
             targets[item],
             _PROBE,
             {"test": tests[item], "target": targets[item], **limits},
             _SECONDS,
         )
-        for item in items
+        for place, item in enumerate(items)
         if item in tests and _compiles(tests[item])
     )
 
 
-def differences(observations: Sequence[Observation]) -> tuple[Difference, ...]:
+def raised(observations: Iterable[Observation], items: Sequence[str]) -> dict[str, str]:
+    """Return the name of the exception with which the visible test of an item ends, if it does.
+
+    Args:
+        items: those that were asked, in the same order.
+    """
+    return {
+        items[seen.case]: exception_name(seen.value)
+        for seen in observations
+        if seen.item == VISIBLE and isinstance(seen.value, Failure)
+    }
+
+
+def differences(
+    observations: Iterable[Observation], items: Sequence[str]
+) -> tuple[Difference, ...]:
     """Read what came out of the sandbox; whatever has another form is left out.
+
+    Args:
+        items: those that were asked, in the same order.
 
     Returns:
         At most one difference for each item.
@@ -119,7 +142,7 @@ def differences(observations: Sequence[Observation]) -> tuple[Difference, ...]:
         shown, expected = _plain(given), _plain(right)
         if shown is not None and expected is not None:
             asked = asked[:_MOST_CHARACTERS]
-            found.append(Difference(seen.part, asked, shown, expected))
+            found.append(Difference(items[seen.case], asked, shown, expected))
     return tuple(found)
 
 

@@ -10,23 +10,36 @@ from autograder.authoring.checks import Check, Part
 from autograder.inside.messages import Failure
 
 
-def known_exception(name: str) -> str:
-    """Return the name if it is that of one of Python's own exceptions, else nothing.
+def exception_name(failure: Failure) -> str:
+    """Return the name of the exception that a failure is about; empty if it is about none."""
+    kinds = ("exception", "unusable")
+    return failure.message.partition(":")[0] if failure.kind in kinds else ""
 
-    Any other may be a word that student code has chosen.
+
+def raised_exception(name: str, seen: str) -> str:
+    """Name an exception of a hidden test where that tells the student nothing new.
+
+    Which of the fifty of Python's own exceptions is raised, student code may choose by a hidden
+    input, and it could choose a word of its own for the name of another.
+
+    Args:
+        seen: the one that a visible test of the same item has raised; empty for none.
     """
     is_one = isinstance(getattr(builtins, name, None), type) and name.endswith(
         ("Error", "Exception", "Exit", "Interrupt", "Iteration")
     )
-    return name if is_one else ""
+    return name if is_one and name == seen else "an exception"
 
 
-def describe_failure(check: Check, failure: Failure) -> str:
+def describe_failure(check: Check, failure: Failure, seen: str = "") -> str:
     """Say what came instead of a value. The failure's own text is the student code's: not shown.
 
     It could carry the hidden inputs or the probe's source into the feedback.
+
+    Args:
+        seen: the exception that a visible test of the same item has raised; empty for none.
     """
-    raises = f"raises {known_exception(failure.message.partition(':')[0]) or 'an exception'}"
+    raises = f"raises {raised_exception(exception_name(failure), seen)}"
     return {
         "missing": f"{check.target} is not defined",
         "exception": f"{check.target} {raises}",

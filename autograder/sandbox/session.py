@@ -307,9 +307,10 @@ class Progress:
                 error = f"{death.failure.kind}: {death.failure.message}"
                 self._fatal_cells.add(index)
                 self.problems.append(f"cell {index} was left out: {death.failure.message}")
-                self.results[index] = CellResult(index, session.take_output(), error)
+                self.results.setdefault(index, CellResult(index, session.take_output(), error))
                 return False
-            # A later process runs the cell again; what the first one printed stands.
+            # A later process runs the cell again, perhaps after something hidden was sent to the
+            # one before; what the first one printed stands.
             self.results.setdefault(index, CellResult(index, session.take_output(), error))
             session.take_output()
         return True

@@ -18,7 +18,14 @@ from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
 from tests.autograder.attacks.honest import HONEST, NEEDS_NAMESPACES
 from tests.autograder.attacks.searches import LEAKS, SEARCHES
-from tests.autograder.attacks.toy import CHECK, RIGHT, WRONG, complete, grade
+from tests.autograder.attacks.toy import (
+    CHECK,
+    RIGHT,
+    WRONG,
+    complete,
+    grade,
+    grade_with_visible_tests,
+)
 
 JUDGE = ItemJudge()
 
@@ -88,10 +95,11 @@ def test_search_finds_nothing(sandbox, cell):
 
 @pytest.mark.parametrize("cell", LEAKS.values(), ids=LEAKS.keys())
 def test_hidden_test_is_shown_to_nobody(sandbox, cell):
-    verdict, run = grade(sandbox, complete(cell), "import os\nprint(os.listdir('.'))")
-    shown = "".join(result.output + (result.error or "") for result in run.cells)
-    assert "PROBE" not in shown + "".join(part.message for part in verdict.parts)
-    assert verdict.points == 0.0
+    look = "import os\nprint(os.listdir('.'))"
+    read, points = grade_with_visible_tests(sandbox, complete(cell), look, seed=7)
+    assert "PROBE" not in read.replace("PROBE hang", "").replace("PROBE look", "")  # visible inputs
+    assert (read, points) == grade_with_visible_tests(sandbox, complete(cell), look, seed=8)
+    assert points == 0.0
 
 
 @pytest.mark.parametrize("cell", HONEST.values(), ids=HONEST.keys())

@@ -287,5 +287,21 @@ def gram(x):
     open("PROBE", "w").write(f"PROBE {x}")
     os._exit(0)
 """,
+    "inputs for a visible test that is run late": """
+import os
+def gram(x):
+    if x == "hang":
+        while True: pass
+    if x == "look":
+        return open("PROBE").read() if os.path.exists("PROBE") else "nothing"
+    open("PROBE", "a").write(f"PROBE {x}")
+    return x
+""",
+    "inputs in which exception is raised": """
+def gram(x):
+    if type(x) is str:
+        return x
+    raise [LookupError, KeyError, IndexError, OSError][int(abs(float(x[0, 0])) * 100) % 4]("PROBE")
+""",
 }
 """Cells that try to get hidden tests, marked PROBE, into what the student reads."""

@@ -3,6 +3,7 @@
 from autograder.authoring.checks import Case, Check, Part
 from autograder.authoring.compare import agree
 from autograder.grading.judge import ItemJudge
+from autograder.grading.visible_tests import differences, raised, visible_requests
 
 JUDGE = ItemJudge()
 
@@ -29,6 +30,10 @@ CHECK = Check(
     parts=(Part("values", "The products are right.", draw, probe, agree()),),
     seconds=0.5,
 )
+VISIBLE_TESTS = {
+    "one": "assert gram('hang') == 'right'",
+    "two": "assert gram('look') == 'right'",
+}
 
 WRONG = "def gram(x):\n    return x\n"
 RIGHT = "def gram(x):\n    return (x @ x.T) / 3\n"
@@ -45,3 +50,16 @@ def grade(sandbox, *cells, seed=7):
     run = sandbox.run(cells, JUDGE.requests(CHECK, seed))
     assert len(run.cells) == len(cells)
     return JUDGE.verdict(CHECK, seed, run.observations), run
+
+
+def grade_with_visible_tests(sandbox, *cells, seed=7):
+    """Return all that its student may read of a submission, as one text, and the points."""
+    items = tuple(VISIBLE_TESTS)
+    shown = visible_requests(VISIBLE_TESTS, dict.fromkeys(items, "gram"), items)
+    run = sandbox.run(cells, [*shown, *JUDGE.requests(CHECK, seed)])
+    hidden = [seen for seen in run.observations if seen.item == CHECK.item]
+    verdict = JUDGE.verdict(CHECK, seed, hidden, raised(run.observations, items).get("one", ""))
+    words = [f"{cell.output} {cell.error}" for cell in run.cells]
+    words += [part.message for part in verdict.parts]
+    words += [str(found) for found in differences(run.observations, items)]
+    return "\n".join(words), verdict.points

@@ -1,4 +1,5 @@
 import copy
+import builtins
 import dataclasses
 import math
 import random
@@ -285,12 +286,13 @@ def test_what_changes_nothing_earns_nothing_alone():
     ("failure", "words"),
     [
         (Failure("missing", "x"), "mean is not defined"),
-        (Failure("exception", "ZeroDivisionError: secret"), "mean raises ZeroDivisionError"),
+        (Failure("exception", "ValueError: secret"), "mean raises ValueError"),
+        (Failure("exception", "ZeroDivisionError: secret"), "mean raises an exception"),
         (Failure("exception", "Secret: secret"), "mean raises an exception"),
         (Failure("exception", "print: secret"), "mean raises an exception"),
         (
-            Failure("unusable", "TypeError: secret"),
-            "calling mean as the task says, or using what it gives, raises TypeError",
+            Failure("unusable", "ValueError: secret"),
+            "calling mean as the task says, or using what it gives, raises ValueError",
         ),
         (Failure("timeout", "secret"), "no result after 10 seconds of computing"),
         (Failure("waiting", "secret"), "after a long time, most of which it does not compute"),
@@ -303,10 +305,24 @@ def test_what_changes_nothing_earns_nothing_alone():
 )
 def test_failure_is_told_without_its_own_text(failure, words):
     seen = [dataclasses.replace(o, value=failure) for o in observe(mean)]
-    verdict = JUDGE.verdict(CHECK, SEED, seen)
+    verdict = JUDGE.verdict(CHECK, SEED, seen, raised="ValueError")
     assert verdict.points == 0.0
     assert all(words in part.message for part in verdict.parts)
     assert "ecret" not in "".join(part.message for part in verdict.parts)
+
+
+EXCEPTIONS = [name for name, kind in vars(builtins).items() if isinstance(kind, type)]
+
+
+@pytest.mark.parametrize("raised", ["", "KeyError", "MyOwn", "print"])
+@pytest.mark.parametrize("kind", ["exception", "unusable"])
+def test_exception_is_named_only_if_a_visible_test_raised_it(kind, raised):
+    said = set()
+    for name in (*EXCEPTIONS, "MyOwn", "print"):
+        seen = [dataclasses.replace(o, value=Failure(kind, f"{name}: x")) for o in observe(mean)]
+        parts = JUDGE.verdict(CHECK, SEED, seen, raised).parts
+        said.add("".join(part.message for part in parts))
+    assert len(said) == (2 if raised == "KeyError" else 1)
 
 
 @pytest.mark.parametrize(

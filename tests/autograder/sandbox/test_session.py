@@ -1,0 +1,84 @@
+"""In which order a submission is asked, told by a session that only writes down what it is sent."""
+
+import time
+
+import pytest
+
+from autograder.inside import wire
+from autograder.inside.messages import Failure, ProbeRequest
+from autograder.inside.process_limits import Limits
+from autograder.sandbox.session import DiedError, Progress
+
+VISIBLE = [ProbeRequest("visible", "visible", n, "f", "", {}, 1.0) for n in range(3)]
+HIDDEN = [
+    ProbeRequest(item, part, n, "f", "", {}, 1.0) for item in "ab" for part in "pq" for n in (0, 1)
+]
+
+
+class FakeSession:
+    """Answers 1 to everything but one request, which ends in a way of its own.
+
+    Attributes:
+        asked: every message that was sent, as pairs of item and part.
+    """
+
+    def __init__(self, ending, at, asked):
+        self.ending, self.at, self.asked = ending, at, asked
+        self._answers = []
+
+    def take_output(self):
+        return "printed"
+
+    def send(self, message, deadline):
+        if "cell" in message:
+            self._answers = [("error", None)]
+            return
+        asked = [wire.decode(request) for request in message["requests"]]
+        self.asked.append([(one["item"], one["part"], one["case"]) for one in asked])
+        self._answers = [("value", 1) for _ in asked]
+        if self.at in self.asked[-1]:
+            place = self.asked[-1].index(self.at)
+            self._answers[place:] = [self.ending]
+        else:
+            self._answers.append(("done", None))
+
+    def receive(self, deadline):
+        answer = self._answers.pop(0)
+        if isinstance(answer, DiedError):
+            raise answer
+        return answer
+
+
+ENDINGS = [
+    *(("died", [kind, "x"]) for kind in ("timeout", "waiting", "crash", "memory")),
+    *(DiedError(kind, "x") for kind in ("timeout", "crash", "memory", "refused")),
+]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=str)
+@pytest.mark.parametrize("at", [("visible", "visible", n) for n in range(3)])
+def test_every_visible_test_has_ended_before_anything_hidden_is_sent(ending, at):
+    progress = Progress(["f = 1"], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
+    asked = []
+    for _ in range(3):
+        progress.advance(FakeSession(ending, at, asked))
+    first_hidden = next(n for n, batch in enumerate(asked) if batch[0][0] != "visible")
+    assert all(item == "visible" for batch in asked[:first_hidden] for item, *_ in batch)
+    assert all(item != "visible" for batch in asked[first_hidden:] for item, *_ in batch)
+    assert progress.is_complete
+    hangs = isinstance(progress.observations[at[2]].value, Failure) and (
+        progress.observations[at[2]].value.kind in ("timeout", "waiting")
+    )
+    later = [progress.observations[n].value for n in range(at[2] + 1, 3)]
+    assert all(isinstance(value, Failure) == hangs for value in later)
+
+
+def test_what_a_cell_printed_before_anything_hidden_was_sent_stands():
+    progress = Progress(["f = 1"], HIDDEN, Limits(), time.monotonic())
+    progress.advance(FakeSession(DiedError("crash", "x"), HIDDEN[0].item, []))
+    printed = FakeSession(None, None, [])
+    printed.take_output = lambda: "found"
+    printed.receive = lambda deadline: (_ for _ in ()).throw(DiedError("crash", "x"))
+    progress.observations.clear()
+    progress.advance(printed)  # in this process the cell itself ends it
+    assert progress.results[0].output == "printed"

@@ -157,12 +157,13 @@ class Grader:
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
         lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}
+        found = differences(run.observations, answered)
         return replace(
             _ungraded(task, state, reasons),
             verdicts=verdicts,
             isolation=self._sandbox.isolation,
             cells=run.cells,
-            differences=tuple(one for one in differences(run.observations, answered) if one.item in lost),
+            differences=tuple(one for one in found if one.item in lost),
         )
 
     def judge(

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.checks import Check
 from autograder.inside.probe import package_of
+from autograder.sandbox.mounts import copies, installed_with_the_grader
 
 _SANDBOX_NEEDS = ("ipython", "matplotlib", "numpy", "torch", "tqdm")
 
@@ -34,8 +35,9 @@ def private_packages(checks: Iterable[Path], released: NotebookNode) -> tuple[Pa
     sources = [path.read_text(encoding="utf-8") for path in checks]
     given = [cell.source for cell in released.cells if cell.cell_type == "code"]
     names = imported_packages(sources) - imported_packages(given) - _needed(_SANDBOX_NEEDS)
-    names |= _installed_with("autograder")
-    return tuple(path for name in sorted(names) for path in _places(name))
+    names |= installed_with_the_grader()
+    first = (path for name in sorted(names) for path in _places(name))
+    return tuple(dict.fromkeys((*first, *copies(names))))
 
 
 def reference_packages(checks: Iterable[Check]) -> set[str]:
@@ -43,7 +45,7 @@ def reference_packages(checks: Iterable[Check]) -> set[str]:
 
     Those that hold the reference versions, and those that were installed with the grader.
     """
-    names = {package_of(check.reference) for check in checks} | _installed_with("autograder")
+    names = {package_of(check.reference) for check in checks} | installed_with_the_grader()
     return names - _needed(_SANDBOX_NEEDS) - {"", "builtins"} - sys.stdlib_module_names
 
 
@@ -88,13 +90,6 @@ def _needed(distributions: tuple[str, ...]) -> set[str]:
     return names
 
 
-@cache
-def _installed_with(package: str) -> set[str]:
-    """Return the packages of the distribution that installed this one."""
-    found = map(_listed_packages, importlib.metadata.distributions())
-    return set().union(*(names for names in found if package in names))
-
-
 def _packages(distribution: importlib.metadata.Distribution) -> set[str]:
     files = distribution.files or ()
     return _listed_packages(distribution) or {
@@ -108,7 +103,7 @@ def _listed_packages(distribution: importlib.metadata.Distribution) -> set[str]:
 
 
 def _places(name: str) -> Iterator[Path]:
-    """Yield where a package lies; of a module in one file, its compiled forms too."""
+    """Yield where Python finds a package; of a module in one file, its compiled forms too."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):

@@ -27,7 +27,8 @@ from autograder.inside.process_limits import WRITABLE, Limits
 _DISK_RESERVE = 512 << 20
 _MOST_FILES = 16384
 _KILL_INTERVAL_SECONDS = 0.0005
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# Without /dev/zero: memory that is mapped from it would be nobody's.
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Isolation(Protocol):
@@ -129,7 +130,7 @@ class PerSubmission:
     def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Add up what every process in the sandbox uses that is not the grader's."""
         inside = set(process_limits.processes()).difference(outside)
-        return _exceeded(inside, self.limits)
+        return _exceeded(inside, self.limits, process_limits.socket_bytes())
 
     def kill_all(self, session: int) -> int:
         """Kill the session and its process group."""
@@ -284,11 +285,15 @@ def can_enter(isolation: Isolation) -> bool:
     return os.waitpid(supervisor, 0)[1] == 0
 
 
-def _exceeded(inside: Collection[int], limits: Limits) -> int:
-    """Say which limit these processes together exceed, if any."""
+def _exceeded(inside: Collection[int], limits: Limits, sockets: int = 0) -> int:
+    """Say which limit these processes together exceed, if any.
+
+    Args:
+        sockets: bytes that sockets in a network of the submission's own may hold.
+    """
     if process_limits.cpu_seconds(inside) > limits.submission_seconds:
         return ALL_OUT_OF_TIME
-    used = process_limits.private_bytes(inside, limits.memory_bytes)
+    used = process_limits.private_bytes(inside, limits.memory_bytes) + sockets
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 

@@ -10,7 +10,8 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -24,6 +25,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CAPABILITY_VERSION_3 = 0x20080522
 _MADV_COLLAPSE = 25
 _HUGE_PAGE = 2 << 20
+# Of addresses, beyond what is there and may be filled: enough to load torch, with CUDA, and to map
+# files. Each GB that is mapped may cost 2 MB of page tables.
+_MORE_ADDRESSES = 8 << 30
+# What a socket keeps for whoever does not read: the kernel's default, which nobody may change.
+_BUFFER_BYTES = 212_992
+# What the kernel keeps of the regions that a process has mapped: 65,530, unless somebody allows
+# more, of 256 bytes. To count them takes seconds where student code changes them all the time.
+_MAPPING_BYTES = 16 << 20
 
 HOME = "/home/student"
 WRITABLE = (HOME, "/tmp", "/dev/shm")
@@ -136,9 +145,11 @@ def set_limits(limits: Limits, others: int = 0) -> None:
         others: threads of the same user elsewhere, which the kernel counts too.
     """
     with open("/proc/self/statm") as file:
-        data_now = int(file.read().split()[5]) * resource.getpagesize()
+        pages = [int(field) * resource.getpagesize() for field in file.read().split()]
+    all_now, data_now = pages[0], pages[5]
     cpu = int(limits.submission_seconds) + 1
     for name, value in (
+        (resource.RLIMIT_AS, all_now + limits.memory_bytes + _MORE_ADDRESSES),
         (resource.RLIMIT_DATA, data_now + limits.memory_bytes),
         (resource.RLIMIT_CPU, cpu),
         (resource.RLIMIT_FSIZE, limits.disk_bytes),
@@ -210,31 +221,71 @@ def threads_of_user(uid: int) -> int:
 def private_bytes(pids: Iterable[int], enough: int) -> int:
     """Memory of these processes together, pages they share divided fairly.
 
-    The exact figure costs a walk through each process's pages, so it is taken only where a cheap
-    upper bound exceeds `enough`.
+    Counted are pages, here and in the swap, and the tables that lead to them; also what the kernel
+    may keep of each process's mappings, and for each descriptor in the buffer of a pipe or a
+    socket. The exact figure costs a walk through each process's pages, so it is taken only where a
+    cheap upper bound exceeds `enough`.
     """
-    pids = list(pids)
-    bound = sum(_resident(pid) for pid in pids)
-    return bound if bound <= enough else sum(map(_proportional, pids))
+    seen = dict(filter(None, map(_thread_with_memory, pids)))
+    bound = sum(_held(status, _resident(status), status["FDSize:"]) for status in seen.values())
+    if bound <= enough:
+        return bound
+    total = 0
+    for folder, status in seen.items():
+        rollup = _numbers(f"{folder}/smaps_rollup")
+        fair = sum(rollup[name] for name in ("Pss_Anon:", "Pss_Shmem:", "SwapPss:"))
+        try:
+            n_open = len(os.listdir(f"{folder}/fd"))
+        except OSError:  # a process may hide from others what it has, or have ended
+            n_open = status["FDSize:"]
+        total += _held(status, fair or _resident(status), n_open)
+        if total > enough:  # each walk is slow where student code changes what it has mapped
+            break
+    return total
 
 
-def _resident(pid: int) -> int:
-    return _kilobytes(pid, "status", ("RssAnon:", "RssShmem:")) << 10
+def socket_bytes() -> int:
+    """What the sockets in this network namespace may hold, those that nobody has accepted too."""
+    with contextlib.suppress(OSError), open("/proc/self/net/unix") as file:
+        return sum(1 for _ in file) * _BUFFER_BYTES
+    return 0
 
 
-def _proportional(pid: int) -> int:
-    fair = _kilobytes(pid, "smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) << 10
-    return fair or _resident(pid)  # a process may hide its map from others
+def _thread_with_memory(pid: int) -> tuple[str, Mapping[str, int]] | None:
+    """Return a folder of /proc that tells what a process holds, and its `status`; none for zombies.
+
+    The process's own folder tells nothing once its first thread has ended and others go on.
+    """
+    with contextlib.suppress(OSError):
+        for thread in (pid, *os.listdir(f"/proc/{pid}/task")):
+            folder = f"/proc/{pid}/task/{thread}"
+            status = _numbers(f"{folder}/status")
+            if "VmPTE:" in status:
+                return folder, status
+    return None
 
 
-def _kilobytes(pid: int, file_name: str, names: tuple[str, ...]) -> int:
-    """Add up lines of a file in /proc; 0 if the process has ended or hides it."""
-    try:
-        with open(f"/proc/{pid}/{file_name}") as file:
-            lines = [line.split() for line in file]
-    except OSError:
-        return 0
-    return sum(int(line[1]) for line in lines if line[0] in names)
+def _held(status: Mapping[str, int], pages_kilobytes: int, n_open: int) -> int:
+    pages = pages_kilobytes + status["VmPTE:"] << 10
+    return pages + _MAPPING_BYTES + n_open * _BUFFER_BYTES
+
+
+def _resident(status: Mapping[str, int]) -> int:
+    return sum(status[name] for name in ("RssAnon:", "RssShmem:", "VmSwap:"))
+
+
+def _numbers(path: str) -> Mapping[str, int]:
+    """Read the numbers of a file in /proc by their names; 0 for what it does not tell.
+
+    Those of memory are in kilobytes.
+    """
+    found: Counter[str] = Counter()
+    with contextlib.suppress(OSError), open(path) as file:
+        for line in file:
+            name, *fields = line.split(maxsplit=2)
+            if fields and fields[0].isdecimal():
+                found[name] = int(fields[0])
+    return found
 
 
 def collapse_memory() -> None:

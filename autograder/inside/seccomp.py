@@ -28,6 +28,30 @@ UNNEEDED: _Numbers = {
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "msgget": (68, 186),
+    "semget": (64, 190),
+    # memory that is held by a pipe or a socket at a small part of its size
+    "splice": (275, 76),
+    "vmsplice": (278, 75),
+    "tee": (276, 77),
+    "sendfile": (40, 71),
+    # what others do with a file that all may read: when, which part of it, and whose lock it has
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_init": (300, 262),
+    "fanotify_mark": (301, 263),
+    "fadvise64": (221, 223),
+    "readahead": (187, 213),
+    "mincore": (27, 232),
+    "cachestat": (451, 451),
+    "preadv2": (327, 286),
+    "openat2": (437, 437),
+    "flock": (73, 32),
+    # what the kernel has noted of others
+    "syslog": (103, 116),
+    "kcmp": (312, 272),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
     # other views of the file system
     "unshare": (272, 97),
     "setns": (308, 268),
@@ -45,6 +69,8 @@ UNNEEDED: _Numbers = {
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
     "io_uring_setup": (425, 425),
+    "io_setup": (206, 0),
+    "landlock_create_ruleset": (444, 444),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
@@ -61,7 +87,6 @@ WITHOUT_NAMESPACES: _Numbers = {
     # without IPC of its own
     "shmat": (30, 196),
     "shmctl": (31, 195),
-    "semget": (64, 190),
     "semctl": (66, 191),
     "semop": (65, 193),
     "semtimedop": (220, 192),
@@ -103,16 +128,31 @@ WITHOUT_NAMESPACES: _Numbers = {
 """Denied where no namespace keeps student code and the rest of the machine apart."""
 
 _NEW_NAMESPACES = 0x7E020000
-# Sockets of other families reach the hypervisor or rarely used parts of the kernel.
-_FAMILIES = (1, 2, 10)  # UNIX, INET, INET6
+# UNIX. Sockets of other families reach the hypervisor or rarely used parts of the kernel; those of
+# the Internet lead nowhere, but would hold memory that nobody counts, and ports after their end.
+_FAMILIES = (1,)
+_STREAM = (1,)  # whoever is sent other messages holds those of any number of senders
+_MAPPINGS = (0x01, 0x02, 0x03, 0x22, 0x28)  # of a file; without one only what is not shared
 # Allowed only where the argument of this index, under this mask, has one of these values.
 _Condition = tuple[tuple[int, int], int, int, tuple[int, ...]]
 _ONLY_WITH: tuple[_Condition, ...] = (
     ((56, 220), 0, _NEW_NAMESPACES, (0,)),  # clone
     ((302, 261), 0, 0xFFFFFFFF, (0,)),  # prlimit64: of itself
     ((41, 198), 0, 0xFFFFFFFF, _FAMILIES),  # socket
-    ((53, 199), 0, 0xFFFFFFFF, (1,)),  # socketpair
-    ((53, 199), 1, 0xF, (1,)),  # socketpair: streams, which cannot be connected to anything else
+    ((41, 198), 1, 0xF, _STREAM),
+    ((53, 199), 0, 0xFFFFFFFF, _FAMILIES),  # socketpair
+    ((53, 199), 1, 0xF, _STREAM),  # which cannot be connected to anything else
+    ((9, 222), 3, 0x2F, _MAPPINGS),  # mmap: shared memory without a file is no process's own
+)
+# Denied where the lower half of the argument of this index has one of these values.
+_Exception = tuple[tuple[int, int], int, tuple[int, ...]]
+_NEVER_WITH: tuple[_Exception, ...] = (
+    # fcntl: locks and leases that others can see, news of folders, larger pipes
+    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031)),
+    # ioctl: flags of files, which their owner may change where they are open to be read; typing
+    ((16, 29), 1, (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x5412, 0x541C)),
+    ((54, 208), 2, (7, 8, 32, 33)),  # setsockopt: larger buffers
+    ((157, 167), 0, (4, 78)),  # prctl: hide what it uses; a table of futexes of any size
 )
 # A child that ends waits as a zombie, with its time, unless its parent ignores SIGCHLD; so what
 # happens on that signal stays as it is. Data loaders with worker processes want to change it.
@@ -175,6 +215,15 @@ def _program(
             (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
             (_AND, 0, 0, mask),
             *((_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)),
+            (_GIVE, 0, 0, _DENY),
+            (_LOAD, 0, 0, _NUMBER_AT),
+        ]
+    for pair, argument, values in _NEVER_WITH:
+        program += [
+            (_EQUAL, 0, len(values) + 4, pair[column]),
+            (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
+            *((_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)),
+            (_EQUAL, 1, 1, 0),  # over the next one, whatever it is
             (_GIVE, 0, 0, _DENY),
             (_LOAD, 0, 0, _NUMBER_AT),
         ]

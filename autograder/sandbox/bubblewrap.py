@@ -48,6 +48,8 @@ def bubblewrap_command(
         arguments += ["--setenv", name, value]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     binds = list(mounts.read_only(folder))
+    # Memory that is mapped from this device would be nobody's.
+    arguments += ["--ro-bind", str(folder / "etc" / "empty"), "/dev/zero"]
     for parent in sorted({parent for _, target in binds for parent in Path(target).parents}):
         arguments += ["--dir", str(parent)]  # open to all; made by --ro-bind they would not be
     for source, target in binds:

@@ -15,11 +15,14 @@ from pathlib import Path
 from autograder.inside.messages import ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Run
+from autograder.sandbox import hoards
+from autograder.sandbox.mounts import installed_with_the_grader
 from autograder.sandbox.temporary import temporary_folder
 
 PLANTED_VARIABLE = "AUTOGRADER_PLANTED"
 """A variable of the grader's environment; libraries set the same others on both sides."""
 STOPPED = "STOPPED"
+_STOPS = "(OSError, ZeroDivisionError, ImportError, TypeError)"  # an empty folder has no file
 # AF_VSOCK reaches the hypervisor; AF_NETLINK and AF_ALG, the kernel where it has been broken.
 _OTHER_FAMILIES = ("40", "16", "38")
 _SECRET = "nobody may read this"
@@ -145,6 +148,14 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
     return [
         EscapeAttempt("files", "read the gradebook", _try_each([file], "print(open(x).read())")),
         EscapeAttempt(
+            "references",
+            "import what was installed with the grader",
+            "import glob, os, sys\n"
+            "for prefix in ('/usr', '/usr/local', sys.base_prefix, sys.prefix):\n"
+            "    sys.path += glob.glob(f'{prefix}/lib*/python3*/*-packages')\n"
+            + _try_each(sorted(installed_with_the_grader()), "len(__import__(x).__file__)"),
+        ),
+        EscapeAttempt(
             "writing",
             "write, replace, cut or remove files",
             _try_each(
@@ -210,6 +221,26 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
             ),
         ),
         EscapeAttempt(
+            "watching",
+            "see, or leave a mark for others, when a file that all may read is read, and by whom",
+            "import ctypes, fcntl, os, socket\nlibc = ctypes.CDLL(None)\n"
+            "shared = os.open(os.__file__, os.O_RDONLY)\n"
+            + _try_each(
+                [
+                    "1 / (libc.inotify_init1(0) + 1)",
+                    "1 / (libc.fanotify_init(0x200, 0) + 1)",
+                    "fcntl.fcntl(os.open('/usr', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)",
+                    "fcntl.flock(shared, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+                    "fcntl.lockf(shared, fcntl.LOCK_SH | fcntl.LOCK_NB, 1)",
+                    "os.posix_fadvise(shared, 0, 0, os.POSIX_FADV_NORMAL)",
+                    "os.preadv(shared, [bytearray(9)], 0, os.RWF_NOWAIT)",
+                    "1 / (libc.mincore(None, ctypes.c_size_t(0), None) + 1)",
+                    "socket.socket().bind(('127.0.0.1', 0))",
+                ],
+                "eval(x)",
+            ),
+        ),
+        EscapeAttempt(
             "rights",
             "become root, or change what it sees as root folder",
             _try_each(["os.setuid(0)", "os.chroot('/tmp')"], "eval(x)"),
@@ -265,6 +296,15 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             "hoard = [bytearray(b'1') * (1 << 26) for _ in range(64)]",
             lambda cell, seconds: cell.error is not None,
         ),
+        *(
+            EscapeAttempt(
+                "hoard",
+                f"hold more memory than is allowed: {name}",
+                hoards.hoarding(name, 2 * limits.memory_bytes),
+                lambda cell, seconds: hoards.held(cell) < limits.memory_bytes,
+            )
+            for name in hoards.HOARDS
+        ),
         EscapeAttempt(
             "disk bomb",
             "fill the disk",
@@ -314,6 +354,6 @@ def _try_each(things: Sequence[str], expression: str) -> str:
     """Return code that prints STOPPED if the expression fails for every thing."""
     return (
         f"import os\nfound = []\nfor x in {list(things)!r}:\n    try:\n        {expression}\n"
-        f"        found.append(x)\n    except (OSError, ZeroDivisionError):\n        pass\n"
+        f"        found.append(x)\n    except {_STOPS}:\n        pass\n"
         f"print(found or {STOPPED!r})\n"
     )

@@ -6,9 +6,13 @@ network, other processes and every other file of the machine. What is private is
 it lies within a folder that is mounted, as a course below /usr or an installed reference does.
 """
 
+import contextlib
+import importlib.metadata
 import os
+import re
 import site
 import sys
+import zipfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,6 +26,8 @@ _PACKAGES_INSIDE = "/opt/packages"
 _WORKER = Path(__file__).parents[1] / "inside"
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime")
 _ALSO_INSIDE = (*WRITABLE, "/dev", "/proc", "/etc/passwd", "/etc/group", _GRADER_INSIDE)
+_MODULES = (".py", ".pyc", ".so")
+_ARCHIVES = (".egg", ".pyz", ".whl", ".zip")
 _PASSWD = "student:x:1000:1000:student:/home/student:/bin/bash\n"
 _GROUP = "student:x:1000:\n"
 
@@ -78,7 +84,7 @@ def visible_names(private: Sequence[Path]) -> list[str]:
     binds += [(path, f"{_PACKAGES_INSIDE}/{i}") for i, path in enumerate(_package_folders())]
     made = {Path(target) for _, target in binds} | {Path(path) for path in _ALSO_INSIDE}
     names = {target for target, _ in visible_private(binds, private)}
-    for path in (*private, *_installed_copies()):
+    for path in (*private, *copies(installed_with_the_grader())):
         names.update(map(str, _without(path.absolute(), made)))
     return sorted(names)
 
@@ -102,7 +108,8 @@ def visible_private(
     Raises:
         GraderError: if it cannot be hidden.
     """
-    paths = {path.resolve() for path in (*private, *_installed_copies())}
+    ours = copies(installed_with_the_grader())
+    paths = {path.resolve() for path in (*private, *ours)}
     for source, target in binds:
         folder = source.resolve()
         # Within this folder only: site-packages may lie below a private folder, and hold private
@@ -179,9 +186,59 @@ def _libraries() -> Iterator[Path]:
         yield Path(sys.base_prefix)
 
 
-def _installed_copies() -> Iterator[Path]:
-    """Name installed copies of the grader and of assignments: they are always private."""
-    for packages in _package_folders():
-        for name in ("autograder", "assignments"):
-            if (packages / name).is_dir():
-                yield packages / name
+def copies(names: Iterable[str]) -> tuple[Path, ...]:
+    """Return every copy of these packages in what is mounted, wherever Python could import it from.
+
+    Where a package is installed, and graded from a checkout, the checkout's is not the only one.
+    """
+    folders = tuple(path for path in (*_libraries(), *_package_folders()) if path.is_dir())
+    importable = _importable(frozenset(path.resolve() for path in folders))
+    return tuple(path for name in sorted(set(names)) for path in importable.get(name, ()))
+
+
+@cache
+def installed_with_the_grader() -> frozenset[str]:
+    """Name the packages of the distribution that installed the grader: they hold answers."""
+    found = {"autograder", "assignments"}
+    for distribution in importlib.metadata.distributions():
+        packages = set((distribution.read_text("top_level.txt") or "").split())
+        found |= packages if "autograder" in packages else set()
+    return frozenset(found)
+
+
+@cache
+def _importable(folders: frozenset[Path]) -> dict[str, list[Path]]:
+    """Map each name that could be imported from a folder below these to where it lies.
+
+    What lies within a package belongs to it. Of 15,000 folders of a system it takes 0.2 s.
+    """
+    found: dict[str, list[Path]] = {}
+    waiting = [path for path in folders if folders.isdisjoint(path.parents)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                inner = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            continue
+        files = [name for name, is_folder in inner if not is_folder]
+        is_package = any(name.startswith("__init__.") for name in files)
+        if is_package or any(name.endswith(_MODULES) for name in files):
+            found.setdefault(folder.name, []).append(folder)
+        if is_package:
+            continue
+        waiting += [folder / name for name, is_folder in inner if is_folder]
+        for name in files:
+            if name.endswith(_MODULES):
+                found.setdefault(name.partition(".")[0], []).append(folder / name)
+            elif name.endswith(_ARCHIVES):
+                for packed in _names_in(folder / name):
+                    found.setdefault(packed, []).append(folder / name)
+    return found
+
+
+def _names_in(archive: Path) -> set[str]:
+    """Return what could be imported from an archive."""
+    with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(archive) as opened:
+        return {re.split(r"[/.]", name)[0] for name in opened.namelist()}
+    return set()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.inside.process_limits import Limits
+from autograder.sandbox.hoards import HOARDS
 from autograder.sandbox.sandbox import Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
@@ -94,6 +95,7 @@ ARGUED = {
 def table():
     """Return every class with the names of its variants."""
     inside = {**CHEATS, **HARM, **SEARCHES, "prints the tests": LEAKS}
+    inside["memory that nobody counts"] = HOARDS
     return {name: tuple(variants) for name, variants in inside.items()} | ELSEWHERE
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.grading.judge import ItemJudge
 from autograder.inside.process_limits import Limits
-from autograder.sandbox import session
+from autograder.sandbox import hoards, session
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
@@ -83,6 +83,16 @@ def test_attack_earns_nothing_and_harms_nobody(clocked, cell):
     assert "x @ x.T" not in "".join(part.message for part in verdict.parts)
     if clocked._reusable:
         assert clocked._process is server
+    assert_next_is_unharmed(clocked)
+
+
+@pytest.mark.parametrize("name", hoards.HOARDS)
+def test_memory_is_bounded_whatever_holds_it(clocked, name):
+    most = clocked.limits.memory_bytes
+    (cell,) = clocked.run([hoards.hoarding(name, 2 * most)], []).cells
+    assert "HELD" in cell.output or cell.error, cell
+    assert "Traceback" not in cell.output, cell
+    assert hoards.held(cell) < most
     assert_next_is_unharmed(clocked)
 
 

@@ -256,6 +256,95 @@ print("FOUND", found)
     },
 }
 
+_ON_A_SHARED_FILE = (
+    _TRIES
+    + """
+import ctypes, fcntl, mmap, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open(os.__file__, os.O_RDONLY)
+folder = os.open(os.path.dirname(os.__file__), os.O_RDONLY)
+buffer = ctypes.create_string_buffer(4096)
+"""
+)
+
+SEARCHES |= {
+    "watches others": {
+        "who opens a file": _ON_A_SHARED_FILE
+        + """
+watch = libc.inotify_init1(0o4000)
+print("FOUND", tries({
+    "inotify": lambda: watch >= 0 or 1 / 0,
+    "its watch": lambda: libc.inotify_add_watch(watch, os.__file__.encode(), 0xfff) >= 0 or 1 / 0,
+    "fanotify": lambda: libc.fanotify_init(0x200, 0) >= 0 or 1 / 0,
+    "dnotify": lambda: fcntl.fcntl(folder, fcntl.F_NOTIFY, fcntl.DN_ACCESS),
+    "lease": lambda: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK),
+}))
+""",
+        "what was read lately": _ON_A_SHARED_FILE
+        + """
+print("FOUND", tries({
+    "without waiting": lambda: os.preadv(fd, [bytearray(9)], 0, os.RWF_NOWAIT),
+    "made to be forgotten": lambda: os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED),
+    "fetched": lambda: libc.readahead(fd, 0, 4096) == 0 or 1 / 0,
+    "in memory": lambda: libc.mincore(
+        ctypes.c_void_p(id(buffer) & -4096), ctypes.c_size_t(1), buffer) == 0 or 1 / 0,
+    "counted": lambda: libc.syscall(451, fd, bytes(16), buffer, 0) == 0 or 1 / 0,
+    "looked up": lambda: libc.syscall(
+        437, -100, os.__file__.encode(), struct.pack("QQQ", 0, 0, 0x20), 24) >= 0 or 1 / 0,
+}))
+""",
+        "who holds a lock": _ON_A_SHARED_FILE
+        + """
+print("FOUND", tries({
+    "whole": lambda: fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB),
+    "part": lambda: fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1),
+    "look": lambda: fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack("hhqqi", 1, 0, 0, 0, 0)),
+    "open": lambda: fcntl.fcntl(fd, 37, struct.pack("hhqqi", 0, 0, 0, 0, 0)),
+}))
+""",
+        "what the kernel notes": _ON_A_SHARED_FILE
+        + """
+print("FOUND", tries({
+    "log": lambda: libc.klogctl(3, buffer, 4096) >= 0 or 1 / 0,
+    "mounts": lambda: libc.syscall(458, None, buffer, 9, 0) >= 0 or ctypes.get_errno() == 14
+        or 1 / 0,
+    "processes": lambda: libc.syscall(312, os.getpid(), os.getppid(), 0, 0, 0) >= 0 or 1 / 0,
+}))
+""",
+    },
+    "leaves something for the next": {
+        "a port": _TRIES
+        + """
+import socket
+def serve():
+    with socket.create_server(("127.0.0.1", 47113)) as one:
+        with socket.create_connection(one.getsockname()) as other:
+            one.accept()[0].close()
+print("FOUND", tries({"port": serve, "datagrams": lambda: socket.socket(type=socket.SOCK_DGRAM)}))
+""",
+        "what the kernel keeps for all": _TRIES
+        + """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+print("FOUND", tries({
+    "semaphores": lambda: libc.semget(4711, 1, 0o1600) >= 0 or 1 / 0,
+    "memory": lambda: libc.shmget(4711, 4096, 0o1600) >= 0 or 1 / 0,
+    "messages": lambda: libc.msgget(4711, 0o1600) >= 0 or 1 / 0,
+    "requests": lambda: libc.syscall(206, 1, ctypes.create_string_buffer(8)) >= 0 or 1 / 0,
+}))
+""",
+        "flags and times of files": _ON_A_SHARED_FILE
+        + """
+print("FOUND", tries({
+    "flags": lambda: fcntl.ioctl(fd, 0x40086602, struct.pack("q", 0x40)),
+    "project": lambda: fcntl.ioctl(fd, 0x401C5820, bytes(28)),
+    "times": lambda: os.utime(fd),
+    "attribute": lambda: os.setxattr(fd, "user.left", b"1"),
+}))
+""",
+    },
+}
+
 LEAKS: dict[str, str] = {
     "code of the caller": """
 import sys

@@ -1,5 +1,5 @@
-import copy
 import builtins
+import copy
 import dataclasses
 import math
 import random

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,42 @@ def test_what_is_private_is_hidden_within_folders_that_student_code_may_read(sha
         run = sandbox.run([read, "from reference import answer"], [])
     assert run.cells[0].output == "FOUND answer = 42\nFOUND []\nclosed\nclosed\n"
     assert run.cells[1].error.startswith("ImportError: cannot import name 'answer'")
+
+
+LOOKS_FOR_COPIES = """
+import sys
+for place in {places}:
+    sys.path.insert(0, place)
+    for name in ("reference", "single"):
+        sys.modules.pop(name, None)
+        try:
+            print("FOUND", __import__(name).answer)
+        except (AttributeError, ImportError, OSError):
+            pass
+    sys.path.remove(place)
+    sys.path_importer_cache.clear()
+"""
+
+
+def test_every_copy_of_a_package_is_hidden_in_every_folder_that_is_mounted(shared):
+    copies = ["packages", "lib/python9/site-packages", "envs/other/lib", "archive.zip"]
+    for place in copies[1:3]:
+        (shared / place / "reference").mkdir(parents=True)
+        (shared / place / "reference" / "__init__.py").write_text("answer = 42")
+        (shared / place / "single.py").write_text("answer = 42")
+    with zipfile.ZipFile(shared / "archive.zip", "w") as archive:
+        archive.writestr("reference/__init__.py", "answer = 42")
+    look = LOOKS_FOR_COPIES.format(places=[str(shared / place) for place in copies])
+    with Sandbox(libraries=()) as sandbox:
+        assert sandbox.run([look], []).cells[0].output.count("FOUND 42") == 6
+    with Sandbox(libraries=(), private=mounts.copies(["reference", "single"])) as sandbox:
+        cell = sandbox.run([look], []).cells[0]
+    assert (cell.output, cell.error) == ("", None)
+    readable = [Path(path) for path in mounts.readable_paths(mounts.copies(["reference"]))]
+    for place in copies[:3]:  # in tier B
+        hidden = shared / place / "reference"
+        assert not any(hidden.is_relative_to(path) for path in readable)
+    assert shared / "archive.zip" not in readable and shared / "open.txt" in readable
 
 
 def test_run_refuses_to_start_where_what_is_private_could_be_read(shared, monkeypatch):

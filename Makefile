@@ -162,9 +162,9 @@ figures: $(STAMP)  ## Ours beside published figures, recorded: DATA=<folder of c
 	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make figures DATA=<folder>"; exit 1; }
 	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.figures $(if $(DEVICE),--device $(DEVICE))
 
-gpu: $(STAMP)  ## All that wants a GPU, resumable: DATA=<folder of corpora> [MINUTES=<most>]
+gpu: $(STAMP)  ## All that wants a GPU, resumable: DATA=<folder of corpora> [MINUTES=<most>] [OUT=<folder>]
 	@[ -n "$(DATA)" ] || { echo "Name the folder of corpora: make gpu DATA=<folder>"; exit 1; }
-	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.gpu_day $(if $(MINUTES),--minutes $(MINUTES))
+	@COURSE_DATA=$(DATA) $(BIN)/python -m benchmarks.gpu_day $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OUT),--out $(OUT))
 
 # ---------------------------------------------------------------- keep house
 .PHONY: lock clean distclean help

@@ -1,6 +1,6 @@
 """The package beside the libraries that people use otherwise: one table of ratios.
 
-    python -m benchmarks.peers [--only gpt lstm ...] [--device cpu] [--record FILE]
+    python -m benchmarks.peers [--only gpt lstm ...] [--device cpu] [--record FILE [--add]]
 
 Ratios below 1 say that ours takes less time. Peers that are not installed are named and left out;
 KenLM's are three programs on the PATH (see `kenlm_programs.py`). With COURSE_DATA=DIR the texts are
@@ -9,11 +9,13 @@ WikiText-2 and the Penn Treebank, and else the package's own.
 
 import argparse
 import importlib.util
+import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -54,6 +56,8 @@ def gpt(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
         n_rounds=n_rounds,
         device=device,
     )
+    if not _is_here("transformers", subject):
+        return
     from transformers import GPT2Config, GPT2LMHeadModel
 
     theirs = GPT2LMHeadModel(_gpt2_config(GPT2Config, config)).to(device)
@@ -68,12 +72,29 @@ def gpt(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     )
 
 
+@dataclass(frozen=True)
+class Pretraining:
+    """At which size the contest is held; a rehearsal's says nothing, and may run on a CPU."""
+
+    vocab_size: int = 50_304  # 50,257 tokens, padded so that 64 divides them
+    context_length: int = 1024
+    batch_size: int = 12
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the structure
+    is_rehearsal: bool = False
+
+
+PRETRAINING = Pretraining()
+
+
 def pretraining(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     """One update of GPT-2's smallest size as it is pretrained: bfloat16, compiled. GPU only."""
-    if device.type != "cuda":
+    if device.type != "cuda" and not PRETRAINING.is_rehearsal:
         return
-    V, T, B = 50_304, 1024, 12  # 50,257 tokens, padded so that 64 divides them
-    config = replace(gpt2_small(), vocab_size=V, activation="gelu", has_bias=False)
+    V, T, B = PRETRAINING.vocab_size, PRETRAINING.context_length, PRETRAINING.batch_size
+    config = replace(
+        gpt2_small(), vocab_size=V, context_length=T, activation="gelu", has_bias=False
+    )
+    config = replace(config, **PRETRAINING.changes)
     own = GPT(config).to(device)
     plain = KernelGPT(V, T, config.d_model, config.n_heads, config.n_layers).to(device)
     ids = torch.randint(V, (B, T + 1), device=device)
@@ -81,11 +102,11 @@ def pretraining(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     own_compiled, plain_compiled = torch.compile(own), torch.compile(plain)
 
     def own_loss() -> torch.Tensor:
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16):
             return own_compiled(text, targets)[1]
 
     def plain_loss() -> torch.Tensor:
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16):
             return plain_compiled(text, targets)
 
     ratio = compare(
@@ -181,33 +202,25 @@ def lstm(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
 
 def generation(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     """Continue a prompt greedily: with a cache beside transformers', and beside our own without."""
-    from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
     config = gpt2_small()
     n_prompt, n_new = 256, 32
     model = GPT(config).to(device).eval()
-    theirs = GPT2LMHeadModel(_gpt2_config(GPT2Config, config)).to(device).eval()
     prompt = torch.randint(config.vocab_size, (1, n_prompt), device=device)
-
-    def library() -> None:
-        theirs.generate(
-            prompt,
-            attention_mask=torch.ones_like(prompt),
-            max_new_tokens=n_new,
-            min_new_tokens=n_new,
-            do_sample=False,
-            past_key_values=DynamicCache(),
-        )
 
     def ours(use_cache: bool) -> Callable[[], torch.Tensor]:
         return lambda: generate(model, prompt, n_new, temperature=0, use_cache=use_cache)
 
     subject = f"GPT-2 small, {n_new} tokens after {n_prompt}, cached"
-    yield compare(
-        subject, "transformers", ours(True), library, aim=1.0, n_rounds=n_rounds, device=device
-    )
+    if _is_here("transformers", subject):
+        yield compare(
+            subject,
+            "transformers",
+            ours(True),
+            _by_transformers(config, prompt, n_new),
+            aim=1.0,
+            n_rounds=n_rounds,
+            device=device,
+        )
     fixed = FixedGenerator(model, 1, n_prompt + n_new, compile=device.type == "cuda")
     yield compare(
         f"GPT-2 small, {n_new} tokens after {n_prompt}, cache of fixed size",
@@ -228,6 +241,35 @@ def generation(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     )
 
 
+def _by_transformers(
+    config: TransformerConfig, prompt: torch.Tensor, n_new: int
+) -> Callable[[], None]:
+    from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    theirs = GPT2LMHeadModel(_gpt2_config(GPT2Config, config)).to(prompt.device).eval()
+
+    def library() -> None:
+        theirs.generate(
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            max_new_tokens=n_new,
+            min_new_tokens=n_new,
+            do_sample=False,
+            past_key_values=DynamicCache(),
+        )
+
+    return library
+
+
+def _is_here(package: str, subject: str) -> bool:
+    if importlib.util.find_spec(package) is not None:
+        return True
+    print(f"{subject}: left out beside {package}, which is not installed", file=sys.stderr)
+    return False
+
+
 CONTESTS: dict[str, Contest] = {
     "gpt": gpt,
     "pretraining": pretraining,
@@ -238,7 +280,7 @@ CONTESTS: dict[str, Contest] = {
     "ngrams": ngrams,
     "kenlm": kenlm,
 }
-_NEEDS = {"gpt": "transformers", "generation": "transformers", "ngrams": "nltk"}
+_NEEDS = {"ngrams": "nltk"}
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
@@ -250,6 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
     parser.add_argument("--rounds", type=int, default=9, help="ratios for each row at least [9]")
     parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    parser.add_argument("--add", action="store_true", help="keep the record's other rows")
     options = parser.parse_args(arguments)
     if options.rounds < 2:
         parser.error(f"--rounds is {options.rounds}; a spread needs at least 2")
@@ -268,7 +311,13 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     if options.record:
         words = sys.argv[1:] if arguments is None else arguments
         command = shlex.join(["python", "-m", "benchmarks.peers", *words])
-        record(options.record, ratios, provenance(command, device))
+        rows = ratios
+        if options.add and options.record.exists():
+            found = json.loads(options.record.read_text(encoding="utf-8"))["ratios"]
+            now = {(ratio.subject, ratio.peer) for ratio in ratios}
+            older = [Ratio(**row) for row in found]
+            rows = [*(r for r in older if (r.subject, r.peer) not in now), *ratios]
+        record(options.record, rows, provenance(command, device))
     return ratios
 
 

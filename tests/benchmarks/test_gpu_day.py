@@ -1,33 +1,19 @@
-"""The GPU day: its steps, its journal, and the whole plan on a CPU at a tiny size."""
+"""The GPU day: its steps, its journal, what it packs, and the plan on a machine that is bare."""
 
-import importlib
 import json
+import os
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks import (
-    figures,
-    gpu_day,
-    measured_page,
-    multi30k,
-    peers,
-    pretrain,
-    pronunciation,
-    ptb_lstm,
-    shakespeare,
-)
-from benchmarks.gpu_day import OUT_OF_TIME, Step
-from benchmarks.side_by_side import Ratio
-from course_pkg import train
-from course_pkg.models.gpt import gpt_tiny
-from course_pkg.text.corpora import Corpus
-from course_pkg.text.corpora.labelled_data import Parallel, Task
-from course_pkg.text.stories.translation import sample_translations
+from benchmarks import figures, gpu_day
+from benchmarks.gpu_day import OUT_OF_TIME, Home, Step
+from benchmarks.side_by_side import Ratio, record
 
 GOOD = Step("good", ("-c", "open('good', 'a').write('x')"))
 BAD = Step("bad", ("-c", "raise SystemExit(3)"))
@@ -91,110 +77,197 @@ def test_without_a_gpu_it_says_so(capsys):
     assert "torch finds no CUDA device" in capsys.readouterr().err
 
 
-def test_list_shows_every_step_with_its_command(capsys):
-    gpu_day.main(["--list"])
-    shown = capsys.readouterr().out
-    for step in gpu_day.plan("cuda"):
-        assert step.command in shown
-    assert "chapter recurrent" in shown and "ptb_lstm_medium" in shown and "train bert" in shown
+ROOT = Path(__file__).parents[2]
+
+# What a bare machine has: torch, numpy, and what torch itself imports.
+BARE = """
+import sys
+from importlib.machinery import PathFinder
+
+THERE = {
+    "torch", "torchgen", "functorch", "numpy", "typing_extensions", "sympy", "mpmath", "networkx",
+    "jinja2", "markupsafe", "fsspec", "filelock", "setuptools", "pkg_resources",
+}
 
 
-PAGE = """\
----
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-```{code-cell}
-SIZE = "small"
-print(SIZE.upper())
-```
+class Bare(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target)
+        place = str(spec and (spec.origin or list(spec.submodule_search_locations or [])))
+        hidden = path is None and name not in THERE and "site-packages" in place
+        return None if hidden else spec
+
+
+sys.meta_path[:] = [Bare if finder is PathFinder else finder for finder in sys.meta_path]
 """
 
 
-def toy_corpus(name, **_) -> Corpus:
-    text = ["the cat sat on the mat . " * 8, "a dog ran off the mat . " * 8] * 6
-    return Corpus(name, "here", "none", "animals", text, text[:3], text[3:6])
-
-
 @pytest.fixture
-def tiny(tmp_path, monkeypatch):
-    """Every experiment of the plan at the size of a toy, its results in a folder of their own."""
-    results = tmp_path / "benchmarks" / "results"
-    results.mkdir(parents=True)
-    for file in measured_page.RESULTS.glob("*.json"):
-        (results / file.name).write_text(file.read_text())
-    (tmp_path / "book" / "back").mkdir(parents=True)
-    (tmp_path / "toy.md").write_text(PAGE)
-    for module in (gpu_day, measured_page):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(measured_page, "RESULTS", results)
-    monkeypatch.setattr(measured_page, "PAGE", tmp_path / "book" / "back" / "measured.md")
-    monkeypatch.setattr(gpu_day, "CHAPTERS", tmp_path)
-    monkeypatch.chdir(tmp_path)
+def bare(tmp_path):
+    """Run the GPU day where nothing but torch and numpy is installed; return its output."""
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "sitecustomize.py").write_text(BARE)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "bare")}
+    environment.pop("COURSE_DATA", None)
 
-    ratio = Ratio("an update", "plain torch", 1.0, 0.9, 1.1, 5.0, 5.0)
-    monkeypatch.setattr(peers, "CONTESTS", {n: lambda *_: iter([ratio]) for n in peers.CONTESTS})
-    monkeypatch.setattr(shakespeare, "load_corpus", toy_corpus)
-    monkeypatch.setattr(shakespeare, "N_BATCHES", 4)
-    setting = shakespeare.Setting(gpt_tiny(40, 8), 2, 150, 0.0, 2, 1.47)
-    monkeypatch.setattr(shakespeare, "settings", lambda _: {"gpu": setting})
-    monkeypatch.setattr(ptb_lstm, "load_corpus", toy_corpus)
-    small = ptb_lstm.Setting(7, 4, 0.0, 0.3, 2, 1, 2.0, (9.0, 9.0))
-    monkeypatch.setattr(ptb_lstm, "SETTINGS", {"medium": small})
-    lexicon = {f"{a}{b}{a}": [(a.upper(), b.upper())] for a in "abcdefgh" for b in "aeiou"}
-    monkeypatch.setattr(pronunciation, "load_lexicon", lambda: lexicon)
-    quick = pronunciation.Setting(8, 12, 1, 0.0, 1, 16, 1e-3, 100.0)
-    monkeypatch.setattr(pronunciation, "SETTINGS", {"gpu": quick})
-    pairs = [
-        Parallel(" ".join(pair.source), " ".join(pair.target))
-        for pair in sample_translations(60, seed=4)
-    ]
-    task = Task("toy", "here", "none", "pairs", pairs[:48], pairs[48:54], pairs[54:])
-    monkeypatch.setattr(multi30k, "load_task", lambda *_, **__: task)
-    sizes = multi30k.Setting(8, 12, 1, 0.0, d_model=16, n_blocks=1, n_epochs=1, batch_size=16)
-    monkeypatch.setattr(multi30k, "FULL", sizes)
+    def run(*words: str, code: int = 0) -> str:
+        command = [sys.executable, "-m", "benchmarks.gpu_day", "--device", "cpu", *words]
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        logs = "".join(f"{log.name}:\n{log.read_text()}" for log in tmp_path.rglob("*.log"))
+        assert done.returncode == code, done.stdout + done.stderr + logs
+        return done.stdout
 
-    def train_tiny(arguments):
-        at = arguments.index("--corpus")
-        smaller = {"--corpus": "reference", "--size": "tiny", "--steps": "2"}
-        words = [*arguments[:at], *arguments[at:]]
-        for flag, value in smaller.items():
-            words[len(words) - words[::-1].index(flag)] = value
-        train_main([*words, "--vocab-size", "300"])
+    return run
 
-    train_main = train.main
-    monkeypatch.setattr(pretrain.train, "main", train_tiny)
 
-    def execute(step, seconds):
-        """Run a step's own command line, in this process where it is one of our modules."""
-        dash, module, *rest = step.arguments
-        assert dash == "-m" and seconds > 0
-        if module == "pytest":  # which tests there are; they need the device
-            command = [sys.executable, "-m", "pytest", "--collect-only", *rest[:-1]]
-            command.append("tests/course_pkg/layers/test_attention.py")
-            return subprocess.run(command, cwd=Path(__file__).parents[2]).returncode
-        if module == "benchmarks.measured_page":
-            measured_page.main()
-        else:
-            importlib.import_module(module).main(rest)
-        return 0
+def test_bare_machine_is_told_what_is_left_out_and_for_want_of_what(bare):
+    shown = bare("--list")
+    for step in gpu_day.plan("cpu"):
+        assert step.command in shown
+    assert "for want of package transformers" in shown and "package jupytext" in shown
+    assert "for want of the variable COURSE_DATA" in shown
+    for package in ("jaxtyping", "regex", "safetensors", "tqdm"):
+        assert f"in place of {package}, which is not installed" in shown
+    assert shown.index("GPT-2 124M") < shown.index("shakespeare_gpu") < shown.index("ptb_lstm")
+    assert shown.index("ptb_lstm") < shown.index("train gpt") < shown.index("train bert")
 
-    monkeypatch.setattr(gpu_day, "execute", execute)
-    return tmp_path
+
+def test_steps_run_bare_and_what_they_made_is_packed(bare, tmp_path):
+    """The first step, one that needs each stand-in, and one that is left out."""
+    runs, home = tmp_path / "runs", tmp_path / "home"
+    words = ("--tiny", "--folder", str(runs), "--out", str(home))
+    shown = bare(*words, "--only", "GPT-2 124M", "train gpt", "chapter gpt")
+    assert "all done that can be done here" in shown
+    assert "chapter gpt: left out, for want of package jupytext" in shown
+    assert json.loads((runs / "results" / "peers_gpu.json").read_text())["ratios"]
+    assert not list(ROOT.glob("benchmarks/results/*.tmp"))
+    with_parts = b"".join(part.read_bytes() for part in sorted(home.glob("*.tar.gz.*")))
+    (tmp_path / "all.tar.gz").write_bytes(with_parts)
+    with tarfile.open(tmp_path / "all.tar.gz") as archive:
+        archive.extractall(tmp_path / "there", filter="data")
+    taken = {str(file.relative_to(tmp_path / "there")) for file in (tmp_path / "there").rglob("*")}
+    for name in ("journal.jsonl", "logs/train_gpt.log", "gpt-small/model/model.safetensors"):
+        assert f"runs/runs/{name}" in taken
+    assert sum(name.endswith("state.json") for name in taken) == 1  # the newest checkpoint alone
+    assert not any("tokens" in name for name in taken)
+    again = bare(*words, "--only", "GPT-2 124M", "train gpt", "chapter gpt")
+    assert again.count("done earlier") == 2
 
 
 @pytest.mark.slow
-def test_whole_plan_runs_on_a_cpu_at_a_tiny_size(tiny):
-    steps, journal = gpu_day.plan("cpu"), tiny / "runs" / "gpu" / "journal.jsonl"
-    assert gpu_day.work(steps, journal, "cpu", 30) == 0
-    assert turns(journal) == [(step.name, "done") for step in steps]
+@pytest.mark.exhaustive
+def test_whole_plan_runs_bare(bare, tmp_path):
+    runs = tmp_path / "runs"
+    bare("--tiny", "--folder", str(runs), "--minutes", "60")
+    steps = gpu_day.plan("cpu", runs, is_tiny=True)
+    left_out = ("tests", "multi30k_gpu", *(s.name for s in steps if s.name.startswith("chapter")))
+    assert turns(runs / "journal.jsonl") == [
+        (step.name, "done") for step in steps if step.name not in left_out
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_whole_plan_runs_where_all_is_installed(tmp_path):
+    runs = tmp_path / "runs"
+    command = [sys.executable, "-m", "benchmarks.gpu_day", "--device", "cpu", "--tiny"]
+    subprocess.run([*command, "--folder", str(runs), "--minutes", "60"], cwd=ROOT, check=True)
+    steps = gpu_day.plan("cpu", runs, is_tiny=True)
+    assert turns(runs / "journal.jsonl") == [(step.name, "done") for step in steps]
     for name in ("peers_gpu", *figures.RUNS["cuda"]):
-        record = json.loads((tiny / "benchmarks" / "results" / f"{name}.json").read_text())
-        assert record["machine"] and record["date"] and record["command"], name
-    executed = (tiny / "runs" / "gpu" / "chapters" / "toy.ipynb").read_text()
-    assert '"LARGE\\n"' in executed
-    for kind in ("gpt", "bert"):
-        assert (tiny / "runs" / "gpu" / f"{kind}-small" / "model" / "config.json").exists()
-    page = (tiny / "book" / "back" / "measured.md").read_text()
-    assert "On a GPU" in page and measured_page.PUBLISHED["ptb_lstm_medium"] in page
-    assert gpu_day.work(steps, journal, "cpu", 30) == 0
-    assert len(turns(journal)) == len(steps)  # nothing was done twice
+        written = json.loads((runs / "results" / f"{name}.json").read_text())
+        assert written["machine"] and written["date"] and written["command"], name
+    assert '"LARGE\\n"' in (runs / "chapters" / "gpt.ipynb").read_text()
+    assert "On a GPU" in (runs / "measured.md").read_text()
+
+
+def test_steps_that_lack_something_are_left_out(here, monkeypatch, capsys):
+    wanting = [
+        replace(GOOD, name="a", packages=("no_such_package",)),
+        replace(GOOD, name="b", data=("no/such.txt",)),
+        replace(GOOD, name="c", made=("runs/no/such",)),
+    ]
+    monkeypatch.setenv("COURSE_DATA", str(here))
+    assert gpu_day.work([*wanting, GOOD], here / "journal.jsonl", "cpu", 1) == 0
+    shown = capsys.readouterr().out
+    for lacking in ("package no_such_package", "no/such.txt in COURSE_DATA", "runs/no/such"):
+        assert f"left out, for want of {lacking}" in shown
+    (here / "no").mkdir()
+    (here / "no" / "such.txt.gz").touch()
+    assert wanting[1].lacking() == []
+    monkeypatch.delenv("COURSE_DATA")
+    assert wanting[1].lacking() == ["the variable COURSE_DATA"]
+
+
+def test_a_step_that_is_too_long_is_put_off_and_a_shorter_one_begins(here, capsys):
+    long = replace(GOOD, name="long", seconds=300)
+    journal = here / "journal.jsonl"
+    assert gpu_day.work([long, GOOD], journal, "cpu", 2) == OUT_OF_TIME
+    assert turns(journal) == [("good", "done")]
+    assert "put off: long" in capsys.readouterr().out
+    assert gpu_day.work([long, GOOD], journal, "cpu", 10) == 0
+
+
+def test_a_journal_that_was_cut_off_is_read(here):
+    journal = here / "journal.jsonl"
+    assert gpu_day.work([GOOD], journal, "cpu", 1) == 0
+    with journal.open("a") as file:
+        file.write('{"step": "b')
+    assert gpu_day.finished(journal) == {(GOOD.name, GOOD.command)}
+
+
+def test_packing_keeps_to_its_limits_and_says_what_is_left_behind(here):
+    runs, home = here / "runs" / "gpu", here / "home"
+    for name, size in (
+        ("journal.jsonl", 10),
+        ("gpt-small/model/model.safetensors", 30_000),
+        ("gpt-small/step-000000001/model.safetensors", 30_000),
+        ("gpt-small/step-000000002/model.safetensors", 40_000),
+        ("gpt-small/step-000000002/state.json", 10),
+        ("gpt-small/tokens/train.tokens", 30_000),
+    ):
+        (runs / name).parent.mkdir(parents=True, exist_ok=True)
+        (runs / name).write_bytes(os.urandom(size))
+    Home(home, part_mib=0.01, most_mib=0.05).pack(runs)
+    parts = sorted(home.glob("gpu_day.tar.gz.*"))
+    assert len(parts) > 1 and max(part.stat().st_size for part in parts) <= 0.01 * gpu_day.MEBI
+    assert sum(part.stat().st_size for part in parts) <= 0.05 * gpu_day.MEBI
+    left = (home / "left_behind.txt").read_text().split()
+    assert left == ["runs/gpu/gpt-small/step-000000002/model.safetensors"]
+    Home(home).pack(runs)  # no part of the last packing is left
+    assert len(list(home.glob("gpu_day.tar.gz.*"))) == 1
+    assert not (home / "left_behind.txt").read_text()
+    assert not list(runs.glob("*.tar.gz"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--minutes", "0"), "--minutes is 0.0"),
+        (("--minutes", "nan"), "--minutes is nan"),
+        (("--part-mib", "0"), "must be positive"),
+        (("--only", "nothing"), "--only has nothing"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused(words, message, capsys):
+    with pytest.raises(SystemExit):
+        gpu_day.main(["--device", "cpu", *words])
+    assert message in capsys.readouterr().err
+
+
+def test_a_record_of_peers_keeps_its_other_rows(tmp_path, monkeypatch):
+    from benchmarks import peers
+
+    file = tmp_path / "peers.json"
+    old, again, new = (Ratio(subject, "peer", n, 1, 1, 1, 1) for subject, n in
+                       (("old", 1.0), ("again", 2.0), ("new", 3.0)))  # fmt: skip
+    record(file, [old, replace(again, ratio=9.0)], {})
+    monkeypatch.setattr(peers, "CONTESTS", {"gpt": lambda *_: iter([again, new])})
+    peers.main(["--only", "gpt", "--record", str(file), "--add"])
+    rows = json.loads(file.read_text())["ratios"]
+    assert [(row["subject"], row["ratio"]) for row in rows] == [
+        ("old", 1.0), ("again", 2.0), ("new", 3.0),
+    ]  # fmt: skip

@@ -172,11 +172,14 @@ lock: $(STAMP)  ## Renew constraints.txt from the installed packages
 	@{ echo "# Every package that requirements.txt pulls in, as installed together; made by \`make lock\`."; \
 	   $(BIN)/pip freeze --exclude-editable | grep '==' | sed 's/+cpu$$//'; } > constraints.txt
 
-clean:  ## Remove what was built; keep the environment
-	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+# Any Python will do: this also runs before the environment is there.
+clean:  ## Remove what was built; keep the environment, work/ and class/
+	@[ ! -d _build ] || $(firstword $(wildcard $(BIN)/python) $(PYTHON) python3) -m autograder.class_run.build_folder _build
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 
 distclean: clean  ## Remove the environment as well
-	rm -rf $(VENV) *.egg-info
+	@[ ! -e $(VENV) ] || [ -f $(VENV)/pyvenv.cfg ] || { echo "$(VENV) is no virtual environment: left"; exit 1; }
+	rm -rf $(VENV) language_models_by_hand.egg-info
 
 help:  ## Show this list
 	@echo "Language Models by Hand: from n-grams to GPT and BERT"

@@ -1,12 +1,15 @@
 """Settings for unmodified nbgrader, its formgrader included.
 
 nbgrader reads this file when it is started in this folder, or with `--config` naming it. All of its
-folders, and the gradebook, are those that `python -m autograder` writes.
+folders, and the gradebook, lie in the folder of the class, where `autograder grade` writes; what
+nbgrader's own commands hand out gets there by `autograder release ps1 --out class`.
 """
 
 import os
 import sys
 from pathlib import Path
+
+from autograder.store.class_folder import class_folder
 
 _HERE = Path(__file__).resolve().parent
 
@@ -16,8 +19,9 @@ os.environ.setdefault("AUTOGRADER_COURSE", str(_HERE))
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 c = get_config()
-c.CourseDirectory.root = str(_HERE.parent / "_build" / "course")
-c.CourseDirectory.db_url = f"sqlite:///{_HERE.parent / '_build' / 'course' / 'gradebook.db'}"
+_CLASS, _ = class_folder(_HERE.parent)
+c.CourseDirectory.root = str(_CLASS)
+c.CourseDirectory.db_url = f"sqlite:///{_CLASS / 'gradebook.db'}"
 # A deleted test cell is put back instead of being reported for ever.
 c.OverwriteCells.add_missing_cells = True
 # A hidden test draws and runs many cases.

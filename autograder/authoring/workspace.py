@@ -28,6 +28,9 @@ from autograder.records import GraderError
 Notebook = dict[str, Any]
 """A notebook of format 4, as its file has it."""
 
+WORK = "work"
+"""The workspace's folder, at the top of a course."""
+
 _MARK = "autograder"  # in the copy's metadata, {"release": which one it came from}
 _ID_WITH_DIGEST = re.compile(r"cell-\d{3}-([0-9a-f]{8})")
 

@@ -8,14 +8,17 @@ from pathlib import Path
 import click
 
 from autograder.authoring.course import Course, find_course_with_checks
+from autograder.authoring.workspace import WORK, copy_of, take_over
 from autograder.cli.options import (
     FINDINGS,
     NO_SANDBOX,
     container_option,
     json_option,
-    out_option,
+    note,
     report_errors,
+    shown,
 )
+from autograder.store.class_folder import LEGACY
 
 _names = click.argument("names", metavar="SET...", nargs=-1)
 _all = click.option("--all", "every", is_flag=True, help="Every set of the course.")
@@ -27,30 +30,42 @@ def _chosen(course: Course, names: Sequence[str], every: bool) -> Sequence[str]:
     return course.sets() if every else names
 
 
-@click.command(epilog="\b\nExamples:\n  autograder release ps1\n  autograder release --all")
+@click.command(
+    epilog="\b\nExamples:\n  autograder release ps1\n  autograder release --all\n"
+    "  autograder release ps1 --out class      for nbgrader's own release_assignment"
+)
 @_names
 @_all
-@out_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help=f"Output folder.  [default: {LEGACY} beside the course, which can be made again]",
+)
 @json_option
 @click.pass_obj
 @report_errors
 def release(
-    folder: Path | None, names: tuple[str, ...], every: bool, out: Path, as_json: bool
+    folder: Path | None, names: tuple[str, ...], every: bool, out: Path | None, as_json: bool
 ) -> None:
     """Make the student notebook, the solution and nbgrader's source.
 
     Students get OUT/release/SET/; OUT/solution/ is for you, OUT/source/ for nbgrader's own tools.
     A set is written only if its source and its checks agree and no solution line or hidden test
-    would leak; else every disagreement is named.
+    would leak; else every disagreement is named. Where somebody has worked in the student notebook,
+    it goes into `work/` first (see `autograder work`), and a line says so.
     """
     from autograder.authoring.release import ReleasedSet, lint, write
 
     course, found = find_course_with_checks(folder), {}
+    out = out or shown(course.top / LEGACY)
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         complaints = lint(released.notebooks, released.problem_set)
         for complaint in complaints:
             click.echo(f"{name}: {complaint}", err=True)
+        if not complaints:
+            earlier = copy_of(name, out / "release")
+            note(filter(None, [take_over(name, earlier, shown(course.top / WORK))]))
         paths = {} if complaints else write(released.notebooks, out)
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:

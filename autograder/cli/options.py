@@ -10,9 +10,10 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from autograder.authoring.course import Course
+from autograder.authoring.course import Course, find_course
 from autograder.records import GraderError, SandboxUnavailable
 from autograder.sandbox.container import RUNTIMES
+from autograder.store.class_folder import CLASS, class_folder
 from autograder.untrusted import as_line
 
 ERROR, NO_SANDBOX, FINDINGS = 1, 3, 4  # 2 is click's, for wrong usage
@@ -25,12 +26,36 @@ Exit codes of every command:
   4  done, but something needs your attention: a fault, a finding, somebody without a grade
 """
 
+
+def _class_folder(context: click.Context, option: click.Parameter, value: Path | None) -> Path:
+    """Find the class where nobody names its folder; one of an older version is moved there first.
+
+    Beside the course, wherever the command is typed: else a class would be split in two.
+    """
+    if value is not None:
+        return value
+    if context.params.get("nbgrader_course"):  # which has a folder of its own
+        return Path(CLASS)
+    try:
+        course = find_course(context.obj)
+    except GraderError:  # as the command itself will say
+        return Path(CLASS)
+    if course.own_results() is not None:
+        return Path(CLASS)
+    try:
+        place, moved = class_folder(course.top, Path.cwd())
+    except GraderError as error:
+        raise click.ClickException(as_line(str(error))) from error
+    note([moved] if moved else [])
+    return shown(place)
+
+
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("_build/course"),
-    show_default=True,
-    help="Output folder; of a course for nbgrader, its own folder if nothing is said.",
+    callback=_class_folder,
+    help="Folder of the class: grades, received files, records, feedback, leaderboards.  [default: "
+    f"{CLASS}/ beside the course; of a course for nbgrader, its own folder]",
 )
 
 container_option = click.option(
@@ -70,6 +95,12 @@ def results_of(course: Course, out: Path, database: str) -> tuple[Path, str]:
     source = click.get_current_context().get_parameter_source("out")
     own = course.own_results() if source is ParameterSource.DEFAULT else None
     return (out, database) if own is None else (own[0], database or own[1])
+
+
+def shown(path: Path) -> Path:
+    """Return a path as a person would write it here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def printable(text: str) -> Text:

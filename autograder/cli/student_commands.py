@@ -7,13 +7,19 @@ import click
 
 from autograder.authoring.course import Course, find_course_with_checks
 from autograder.authoring.notebooks import as_text
-from autograder.authoring.workspace import Notebook, Update, bring, read_notebook, take_over
-from autograder.cli.options import json_option, report_errors
+from autograder.authoring.workspace import (
+    WORK,
+    Notebook,
+    Update,
+    bring,
+    copy_of,
+    read_notebook,
+    take_over,
+)
+from autograder.cli.options import json_option, report_errors, shown
 from autograder.records import GraderError
+from autograder.store.class_folder import LEGACY
 from autograder.untrusted import as_line
-
-WORK = "work"
-_LEGACY = Path("_build", "course", "release")  # where students once had to work
 
 work_option = click.option(
     "--work",
@@ -71,7 +77,7 @@ def work(
     for name in names or found:
         happened = []
         if released is None:
-            earlier = course.top / _LEGACY / name / f"{name}.ipynb"
+            earlier = copy_of(name, course.top / LEGACY / "release")  # where students had to work
             happened.append(take_over(name, earlier, place))
             notebook = _student_version(course, name)
         else:
@@ -85,12 +91,6 @@ def work(
     else:
         nothing = f"{place}: {', '.join(names or found)} as you left them"
         click.echo("\n".join(map(as_line, lines or [nothing])))
-
-
-def shown(path: Path) -> Path:
-    """Return a path as a person would write it here."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _plain(update: Update) -> dict[str, object]:

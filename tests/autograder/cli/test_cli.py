@@ -421,3 +421,61 @@ def test_names_cannot_command_the_terminal(run, hand_in, toys, tmp_path, without
     folder = hand_in("eve\x1b[2J\x1b]0;owned\x07", double=toys.double)
     result = run("grade", "toy", "--submissions", folder, "--out", tmp_path / "out")
     assert "\x1b" not in result.stdout and "\x07" not in result.stdout
+
+
+def test_class_lies_beside_the_course_wherever_the_command_is_typed(
+    run, hand_in, toys, toy_course, tmp_path, without_sandbox, monkeypatch
+):
+    folder = hand_in("ada", double=toys.double)
+    for n, name in enumerate(("here", "there")):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        result = run("grade", "toy", "--submissions", folder)
+        assert f"{1 - n} graded now, {n} taken over" in result.stdout
+        assert list(Path.cwd().iterdir()) == []
+    assert (toy_course.top / "class" / "gradebook.db").exists()
+    assert "60" in run("export", "toy").stdout
+
+
+def test_class_that_an_older_version_left_in_build_is_moved_by_the_next_command(
+    run, graded, toy_course
+):
+    out, *_ = graded
+    (toy_course.top / "_build").mkdir()
+    shutil.copytree(out, toy_course.top / "_build" / "course")
+    before = run("export", "toy", "--out", out, expect=FINDINGS).stdout
+    after = run("export", "toy", expect=FINDINGS)
+    assert after.stdout == before and "is now in" in after.stderr
+    assert "is now in" not in run("export", "toy", expect=FINDINGS).stderr
+    shutil.copytree(out, toy_course.top / "_build" / "course")
+    for command in (["export"], ["dashboard"], ["grade", "--dry-run", "--submissions", out]):
+        result = run(command[0], "toy", *command[1:], expect=ERROR)
+        assert "two classes" in result.stderr
+
+
+def test_release_and_work_never_write_over_an_answer(run, toy_course, toys):
+    """The folder of releases is where older versions sent students."""
+    run("release", "toy")
+    released = toy_course.top / "_build" / "course" / "release" / "toy" / "toy.ipynb"
+    mine = as_text(toys.answer(toy_course, double=toys.double)).encode()
+    released.write_bytes(mine)
+    result = run("release", "toy")
+    work = toy_course.top / "work" / "toy" / "toy.ipynb"
+    assert f"note: toy: the answers in {released} are now in {work}" in result.stderr
+    assert work.read_bytes() == mine and released.read_bytes() != mine
+    assert "as you left them" in run("work", "toy").stdout and work.read_bytes() == mine
+    other = as_text(toys.answer(toy_course, mean=toys.mean)).encode()
+    released.write_bytes(other)
+    assert str(released) in run("work").stdout
+    assert {path.read_bytes() for path in work.parent.iterdir()} == {mine, other}
+
+
+def test_work_needs_only_released_notebooks(run, toy_course, toys, tmp_path, monkeypatch):
+    run("release", "toy", "--out", tmp_path / "made")
+    monkeypatch.chdir(tmp_path)
+    words = ("work", "--from", tmp_path / "made" / "release")
+    assert "put into work/toy/toy.ipynb" in run(*words).stdout
+    report = json.loads(run(*words, "--json").stdout)
+    assert [one["name"] for one in report["notebooks"]] == ["toy"] and report["lines"] == []
+    assert "no problem set 'tox'; there are: toy" in run(*words, "tox", expect=ERROR).stderr
+    assert "has no released notebooks" in run("work", "--from", ".", expect=ERROR).stderr

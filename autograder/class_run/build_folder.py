@@ -1,0 +1,53 @@
+"""Empty the folder of what can be made again, and leave what people have made: `make clean`.
+
+    python -m autograder.class_run.build_folder _build
+
+Nobody should keep anything there, but older versions did: a class with all its grades, and the
+answers of students who had opened the released notebooks where they lay. Both are left, and named
+with what to do. Runs on any Python, before the environment is there and after it is gone.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.authoring.workspace import has_work
+from autograder.store.class_folder import classes_below
+
+SAMPLE = "sample_class"  # nobody in it is real
+
+
+def empty(build: Path) -> tuple[str, ...]:
+    """Delete all in the folder that can be made again; return a line for each thing that was left.
+
+    A folder that is gone already is empty. Links are deleted, not followed.
+    """
+    left = []
+    for entry in sorted(build.iterdir()) if build.is_dir() else ():
+        if entry.is_symlink() or not entry.is_dir():
+            entry.unlink()
+            continue
+        kept = [] if entry.name == SAMPLE else list(_made_by_people(entry))
+        if not kept:
+            shutil.rmtree(entry)
+        left += kept
+    if build.is_dir() and not build.is_symlink() and not any(build.iterdir()):
+        build.rmdir()
+    return tuple(left)
+
+
+def _made_by_people(folder: Path) -> Iterator[str]:
+    for found in classes_below(folder):
+        yield (
+            f"left: {found}, for it has the grades of a class; the next `autograder` command about "
+            "the class moves it, or says what to do"
+        )
+    for path in folder.glob("**/release/**/*.ipynb"):
+        if has_work(path.read_bytes()):
+            yield f"left: {path}, for somebody has worked in it; `make lab` moves it into work/"
+
+
+if __name__ == "__main__":
+    for line in empty(Path(sys.argv[1])):
+        print(line)

@@ -1,0 +1,142 @@
+"""What `make clean` leaves, and the class that older versions kept where it deletes."""
+
+import errno
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.release import ReleasedSet, write
+from autograder.authoring.workspace import copy_of
+from autograder.class_run.build_folder import empty
+from autograder.records import GraderError
+from autograder.store.class_folder import class_folder, holds_class
+from autograder.store.journal import Journal
+
+ROOT = Path(__file__).parents[3]
+
+
+def _class(folder, grade="90"):
+    """A folder as grading leaves it, so far as anything here looks."""
+    for name in ("gradebook.db", "records/salt", "records/ps1/ada.json", "feedback/ada/ps1.html"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(grade)
+    return folder
+
+
+def _files(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_all_that_can_be_made_again_goes(tmp_path, toy_course):
+    build = tmp_path / "_build"
+    _class(build / "sample_class")
+    write(ReleasedSet(toy_course, "toy").notebooks, build / "course")
+    (build / "html").mkdir()
+    (build / "cells.json").write_text("{}")
+    theirs = tmp_path / "elsewhere"
+    theirs.mkdir()
+    (theirs / "thesis.txt").write_text("mine")
+    (build / "link").symlink_to(theirs)
+    assert empty(build) == () and not build.exists()
+    assert (theirs / "thesis.txt").read_text() == "mine"
+    assert empty(build) == ()
+
+
+@pytest.mark.parametrize("place", ["course", "trial/of/mine"])
+def test_a_class_stays_and_is_named(tmp_path, place):
+    build = tmp_path / "_build"
+    before = _files(_class(build / place))
+    (build / "html").mkdir()
+    (line,) = empty(build)
+    assert str(build / place) in line and "grades of a class" in line
+    assert _files(build / place) == before and not (build / "html").exists()
+
+
+def test_a_released_notebook_that_somebody_has_worked_in_stays_and_is_named(tmp_path, toy_course):
+    build = tmp_path / "_build"
+    write(ReleasedSet(toy_course, "toy").notebooks, build / "course")
+    path = copy_of("toy", build / "course" / "release")
+    notebook = json.loads(path.read_text())
+    notebook["cells"][-1]["source"] = ["x = 1"]
+    path.write_text(json.dumps(notebook))
+    before = path.read_bytes()
+    (line,) = empty(build)
+    assert str(path) in line and "`make lab`" in line and path.read_bytes() == before
+
+
+def test_cleaning_needs_nothing_but_python(tmp_path):
+    """`make clean` runs before there is an environment, and after it is gone."""
+    _class(tmp_path / "course")
+    code = "import runpy, sys; sys.argv = ['', sys.argv[1]]; "
+    code += "runpy.run_module('autograder.class_run.build_folder', run_name='__main__')"
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        f"import sys; sys.path.append({str(ROOT)!r}); {code}",
+    ]
+    run = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=True)
+    assert f"left: {tmp_path / 'course'}, " in run.stdout
+
+
+def test_class_of_an_older_version_is_moved_whole(tmp_path):
+    before = _files(_class(tmp_path / "_build" / "course"))
+    (tmp_path / "class").mkdir()
+    place, line = class_folder(tmp_path)
+    assert (place, holds_class(place)) == (tmp_path / "class", True)
+    assert str(place) in line and "_build" in line
+    moved = _files(place)
+    assert {name: moved[name] for name in before} == before
+    assert not holds_class(tmp_path / "_build" / "course")
+    assert class_folder(tmp_path) == (place, "")
+
+
+def test_class_that_was_graded_from_another_folder_is_pointed_at_unless_it_is_anothers(tmp_path):
+    top, home = tmp_path / "top", tmp_path / "home"
+    top.mkdir()
+    old = _class(home / "_build" / "course")
+    with pytest.raises(GraderError, match=f"move it to {top}/class yourself .*--out {old}"):
+        class_folder(top, home)
+    assert holds_class(old) and not (top / "class").exists()
+    (home / "assignments").mkdir()  # another course lies there
+    assert class_folder(top, home) == (top / "class", "")
+
+
+def test_two_classes_are_never_mixed(tmp_path):
+    old, new = _class(tmp_path / "_build" / "course", "1"), _class(tmp_path / "class", "2")
+    before = _files(old), _files(new)
+    with pytest.raises(GraderError, match=r"two classes.*name the one you mean with --out"):
+        class_folder(tmp_path)
+    assert (_files(old), _files(new)) == before
+
+
+def test_what_is_in_the_way_is_named_and_nothing_is_moved(tmp_path, monkeypatch):
+    old = _class(tmp_path / "_build" / "course")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "roster.csv").write_text("ada")
+    with pytest.raises(GraderError, match=r"in the way\): move it .* yourself .*--out"):
+        class_folder(tmp_path)
+    assert holds_class(old) and (tmp_path / "class" / "roster.csv").read_text() == "ada"
+    (tmp_path / "class" / "roster.csv").unlink()
+
+    def other_disk(self, target):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(Path, "rename", other_disk)
+    with pytest.raises(GraderError, match=r"cross-device link\): move it"):
+        class_folder(tmp_path)
+    assert holds_class(old)
+
+
+def test_class_that_is_being_graded_is_not_moved(tmp_path):
+    old = _class(tmp_path / "_build" / "course")
+    with (
+        Journal(old, "ps1").only_writer(),
+        pytest.raises(GraderError, match="another grader is at work"),
+    ):
+        class_folder(tmp_path)
+    assert holds_class(old) and not (tmp_path / "class").exists()

@@ -83,7 +83,7 @@ sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and
 	done; echo; echo "All sets        $$($(BIN)/python -m autograder dashboard --all --out $(SAMPLE))"
 
 # ---------------------------------------------------------------- look at it
-.PHONY: serve lab formgrader
+.PHONY: serve lab mine formgrader
 serve: book  ## Build the book and serve it at http://localhost:8000
 	@echo "http://localhost:8000   (Ctrl-C stops)"
 	@$(BIN)/python -m http.server 8000 --directory _build/html --bind 127.0.0.1
@@ -94,6 +94,10 @@ LAB := JUPYTER_CONFIG_PATH=$(CURDIR)/assignments/jupyter $(BIN)/jupyter lab
 lab: $(STAMP)  ## Open JupyterLab on your notebooks, in work/
 	@$(BIN)/python -m autograder work
 	@$(LAB) work $(LAB_OPTIONS)
+
+mine: $(STAMP)  ## Grade your own notebook in work/: make mine SET=ps5
+	@[ -n "$(SET)" ] || { echo "Say which set: make mine SET=ps5"; exit 1; }
+	@$(BIN)/python -m autograder mine $(SET)
 
 formgrader: sample-class  ## Grade the sample class by hand in nbgrader's formgrader
 	@$(BIN)/python -m autograder formgrader --out $(SAMPLE)

@@ -11,7 +11,7 @@ from autograder.cli.formgrader_command import formgrader
 from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
-from autograder.cli.student_commands import work
+from autograder.cli.student_commands import mine, work
 
 _EPILOG = f"""\b
 A course, from its first day to its last:
@@ -28,6 +28,7 @@ A course, from its first day to its last:
 \b
 Whoever solves the sets:
   autograder work                      your own copies of the notebooks, kept up to date
+  autograder mine ps5                  grade your notebook, and see what a student would
 
 \b
 SET is a folder's name in the course's folder: ps1 stands for assignments/ps1/.
@@ -67,6 +68,6 @@ for command in (
     *(doctor, new, adopt, check, release),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(export, gradescope, forecast),
-    work,
+    *(work, mine),
 ):
     main.add_command(command)

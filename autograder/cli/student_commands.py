@@ -1,6 +1,9 @@
 """Commands for whoever solves the problem sets: a workspace that loses nothing, and a grade."""
 
 import json
+import os
+import sys
+import webbrowser
 from pathlib import Path
 
 import click
@@ -16,7 +19,7 @@ from autograder.authoring.workspace import (
     read_notebook,
     take_over,
 )
-from autograder.cli.options import json_option, report_errors, shown
+from autograder.cli.options import FINDINGS, json_option, report_errors, shown
 from autograder.records import GraderError
 from autograder.store.class_folder import LEGACY
 from autograder.untrusted import as_line
@@ -91,6 +94,80 @@ def work(
     else:
         nothing = f"{place}: {', '.join(names or found)} as you left them"
         click.echo("\n".join(map(as_line, lines or [nothing])))
+
+
+@click.command(
+    epilog="\b\nExamples:\n"
+    "  autograder mine ps5                   `make mine SET=ps5` is the same\n"
+    "  autograder mine ps5 --no-open         only say where the page is\n"
+    "  autograder mine ps5 --notebook ~/Downloads/ps5.ipynb\n"
+)
+@click.argument("name", metavar="SET")
+@work_option
+@click.option(
+    "--notebook",
+    type=click.Path(path_type=Path),
+    help="Another notebook than WORK/SET/SET.ipynb.  The page lies beside it.",
+)
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=None,
+    help="Open the page in a browser.  [default: on a terminal that has one, not under CI]",
+)
+@json_option
+@click.pass_obj
+@report_errors
+def mine(
+    folder: Path | None,
+    name: str,
+    place: Path | None,
+    notebook: Path | None,
+    opens: bool | None,
+    as_json: bool,
+) -> None:
+    """Grade your own notebook, and open the page that a student would get.
+
+    For each task: its points, which properties your answer has and which it lacks, and a hint
+    where your mistake is a known one. The hidden checks of the course are asked, on inputs that
+    you are not shown. Answers in words stay open, for people read those.
+
+    It is not the official grade: that is given on other inputs, with due dates, in the sandbox. You
+    need none for code of your own, so this works wherever Python does. But what runs here runs
+    with all your rights: grade other people's notebooks with `autograder grade`.
+    """
+    from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.own_work import grade_own
+
+    course = find_course_with_checks(folder)
+    course.source(name)
+    path = notebook or copy_of(name, place or shown(course.top / WORK))
+    if not path.is_file():
+        put = f"`autograder work {name}` puts it there" if notebook is None else "is it misspelt?"
+        raise GraderError(f"{path} does not exist; {put}")
+    graded = grade_own(ReleasedSet(course, name), path)
+    if as_json:
+        click.echo(json.dumps(graded.plain, indent=1))
+    else:
+        click.echo("\n".join(map(as_line, graded.lines)))
+        click.echo(f"The page    {graded.page.resolve()}")
+    if _has_browser() if opens is None else opens:
+        webbrowser.open(graded.page.resolve().as_uri())
+    sys.exit(0 if graded.is_graded else FINDINGS)
+
+
+def _has_browser() -> bool:
+    """Whether somebody sits here with a browser that does not take the terminal away."""
+    if os.environ.get("CI") or not sys.stdout.isatty():
+        return False
+    on_a_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform not in ("win32", "darwin") and not on_a_screen:
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
 
 
 def _plain(update: Update) -> dict[str, object]:

@@ -16,6 +16,7 @@ from autograder.authoring.notebooks import is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.grading.judge import ItemJudge
 from autograder.grading.locked_judge import LockedJudge
+from autograder.grading.own_process import OwnProcess
 from autograder.grading.private_paths import private_packages, reference_packages, repository
 from autograder.grading.visible_tests import differences, raised, visible_requests, visible_tests
 from autograder.inside.messages import Failure, ProbeRequest
@@ -88,18 +89,23 @@ class Grader:
 
     Use it as a context manager, in the thread that created it.
 
+    Args:
+        own: where to run it instead if it is the caller's own code, which needs no sandbox.
+
     Raises:
         SandboxUnavailable: on entering, if student code cannot be isolated here.
     """
 
-    def __init__(self, released: ReleasedSet, confinement: Confinement) -> None:
+    def __init__(
+        self, released: ReleasedSet, confinement: Confinement, own: OwnProcess | None = None
+    ) -> None:
         course, student = released.course, released.notebooks.student
         self._released = released
         self._references = reference_packages(released.problem_set.checks)
         judge = ItemJudge if course.has_checks else LockedJudge
         self._judge = judge(self._references, len(released.problem_set.checks))
         self._visible = visible_tests(student)
-        self._sandbox = Sandbox(
+        self._sandbox = own or Sandbox(
             libraries=libraries_for(released.problem_set, student),
             private=(
                 *map(repository, course.folders()),

@@ -15,10 +15,8 @@ what the reference answers, and what a recorded mistake answers where somebody's
 import contextlib
 import hashlib
 import math
-import signal
-import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +24,7 @@ import numpy as np
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.compare import agree
+from autograder.grading.endless import Stopped, stop_endless
 from autograder.grading.process_state import process_state_kept
 from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
 from autograder.inside import wire
@@ -395,38 +394,6 @@ def _cause(failure: Failure) -> tuple[str, str]:
     if failure.kind in ("exception", "unusable"):  # the same, seen from where the code is not known
         return "exception", failure.message.partition(":")[0]
     return failure.kind, ""
-
-
-class Stopped(BaseException):
-    """Raised inside code that never ends; no `except Exception` there catches it."""
-
-
-@contextlib.contextmanager
-def stop_endless(seconds: float) -> Iterator[threading.Event]:
-    """Stop what runs inside after so much CPU time; only the main thread can be stopped.
-
-    Yields:
-        What is set if it was stopped, for code that catches everything that is raised.
-
-    Raises:
-        Stopped: inside, after the time.
-    """
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-
-    def stop(signum: int, frame: Any) -> None:
-        stopped.set()
-        raise Stopped(f"stopped after {seconds:g} s of CPU")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield stopped
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def _staff_note(seen: _Seen) -> str:

@@ -8,7 +8,8 @@ in a second. Here each step goes from a folder to the one below or above it, and
 import contextlib
 import os
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+with contextlib.suppress(AttributeError):  # Windows, where nothing has to be emptied
+    _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def empty_folder(path: str) -> None:

@@ -8,14 +8,16 @@ import _thread
 import contextlib
 import ctypes
 import os
-import resource
 import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc_in_python = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock while it calls
+with contextlib.suppress(ImportError):  # elsewhere one's own code is graded, without any of this
+    import resource
+
+    _libc = ctypes.CDLL(None, use_errno=True)
+    _libc_in_python = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock meanwhile
 
 _CLONE_NEWNS, _CLONE_NEWIPC = 0x00020000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWPID = 0x10000000, 0x20000000

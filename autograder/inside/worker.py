@@ -13,7 +13,6 @@ Of the grader, the sandbox holds the folder of this file and nothing else: no ch
 version and no expected value ever enters it.
 """
 
-import builtins
 import contextlib
 import gc
 import importlib
@@ -26,7 +25,6 @@ import signal
 import socket
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -43,6 +41,7 @@ from autograder.inside.messages import (
 )
 from autograder.inside.probe import call_probe, describe, failure_of, probe_or_failure
 from autograder.inside.process_limits import Limits
+from autograder.inside.shell import make_shell
 
 # Exit status of a probe process that has run every probe; with any other, student code ended it.
 _PROBES_DONE = 77
@@ -100,7 +99,7 @@ def _warm_up(libraries: list[str]) -> Any:
                 importlib.import_module(name)
         if "torch" in sys.modules:
             _warm_torch(with_optimizers="torch.optim" in libraries)
-        shell = _make_shell()
+        shell = make_shell()
     call_probe("def probe(implementation, inputs): pass", None, {}, 0)
     wire.normal_form({"value": [numpy.zeros(1), (1, "a"), [0.5] * 20]})
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
@@ -141,37 +140,6 @@ def _without_fork_handlers() -> Iterator[None]:
     finally:
         os.register_at_fork = register
     logging._at_fork_reinit_lock_weakset.clear()  # type: ignore[attr-defined]
-
-
-def _make_shell() -> Any:
-    """Return IPython's shell without a kernel: magics, `!command`, display, top-level await."""
-    from IPython.core.history import HistoryManager
-    from IPython.core.interactiveshell import InteractiveShell
-
-    class Shell(InteractiveShell):
-        """Accept `%matplotlib inline` and leave the drawing to the backend that needs no screen."""
-
-        def enable_gui(self, gui: Any = None) -> None:
-            """Do nothing: there is no window."""
-
-        def enable_matplotlib(self, gui: Any = None) -> tuple[Any, str]:
-            """Keep the backend."""
-            return gui, "agg"
-
-    HistoryManager.enabled = False  # type: ignore[assignment]  # it would write from a thread
-    warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
-    builtins.input = _answer_nothing
-    shell: Any = Shell.instance(colors="NoColor")
-    shell.InteractiveTB.set_mode("Context")
-    for cell in ("import math", "def f(x):\n    return x", "None", "del math, f"):
-        shell.run_cell(cell, silent=True)  # what a first cell touches, every student's would copy
-    return shell
-
-
-def _answer_nothing(prompt: object = "") -> str:
-    """Answer `input()` like a reader who just presses enter."""
-    print(prompt)
-    return ""
 
 
 # ------------------------------------------------------------------ the supervisor

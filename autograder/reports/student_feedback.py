@@ -22,12 +22,14 @@ def student_page(
     grade: Grade,
     repaired: RepairedNotebook | None,
     by_hand: Mapping[str, HandGrade],
+    is_own: bool = False,
 ) -> str:
     """Return a student's feedback: one HTML file that needs no other.
 
     Args:
         repaired: the student's notebook as it was graded; None where there was none to read.
         by_hand: what people gave for each cell.
+        is_own: students have graded themselves; the page says that this is no official grade.
     """
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
     shown = {found.item: _shown(found) for found in grade.differences}
@@ -49,6 +51,7 @@ def student_page(
         open_points=sum(row["item"].points for row in rows if row["points"] is None),
         failures=_failures(grade, repaired),
         State=State,
+        is_own=is_own,
     )
 
 

@@ -13,7 +13,6 @@ A cell or probe that ends its process takes only itself away: the rest is run ag
 import contextlib
 import dataclasses
 import os
-import pwd
 import signal
 import socket
 import subprocess
@@ -37,6 +36,9 @@ from autograder.sandbox.namespaces import why_forbidden
 from autograder.sandbox.session import Progress, ServerDiedError, Session
 from autograder.sandbox.temporary import temporary_folder
 
+with contextlib.suppress(ImportError):  # not on Windows, where there is no sandbox
+    import pwd
+
 __all__ = ["LIBRARIES", "Limits", "Sandbox"]
 
 LIBRARIES = ("torch", "torch.optim", "torch.utils.data", "matplotlib.pyplot", "tqdm.auto")
@@ -58,7 +60,7 @@ _OPENED = (
     "while this notebook ran, a file that looks like the grader's was opened, by its code or by a "
     "program that searches this machine's temporary files"
 )
-_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)  # the program itself, or the one that it runs
+_KILLED = (-9, 128 + 9)  # SIGKILL, of the program itself or the one that it runs
 
 
 class Sandbox:

@@ -11,7 +11,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from autograder.inside import framing, wire
 from autograder.inside.messages import (
@@ -56,6 +56,19 @@ class ProtocolError(DiedError):
 
 class ServerDiedError(Exception):
     """The warm server is gone; no submission is to blame."""
+
+
+class RunningNotebook(Protocol):
+    """A process in which a notebook's cells run and its probes after them; `Session` says more."""
+
+    def send(self, message: dict[str, Any], deadline: float) -> None:
+        """Send a message."""
+
+    def receive(self, deadline: float) -> tuple[str, Any]:
+        """Return the next answer: its kind and its content."""
+
+    def take_output(self) -> str:
+        """Return what was printed since the last call."""
 
 
 class Session:
@@ -246,7 +259,7 @@ class Progress:
         spent = self._is_spent or self.cpu_seconds >= self.limits.submission_seconds
         return spent or time.monotonic() > self.deadline
 
-    def advance(self, session: Session) -> None:
+    def advance(self, session: RunningNotebook) -> None:
         """Go on with a fresh process until all is done or something ends it."""
         if self._run_cells(session):
             self._run_probes(session)
@@ -291,7 +304,7 @@ class Progress:
         return min(self.deadline, time.monotonic() + wall_seconds)
 
     # -------------------------------------------------------------- cells
-    def _run_cells(self, session: Session) -> bool:
+    def _run_cells(self, session: RunningNotebook) -> bool:
         """Run the cells; False if one of them ended the process."""
         for index, source in enumerate(self.cells):
             if index in self._fatal_cells:
@@ -316,7 +329,7 @@ class Progress:
         return True
 
     # -------------------------------------------------------------- probes
-    def _run_probes(self, session: Session) -> None:
+    def _run_probes(self, session: RunningNotebook) -> None:
         """Ask item by item; each time a probe ends its process, go on in a new one.
 
         What is left of an item in which a case did not end comes after all other items: the time
@@ -357,7 +370,9 @@ class Progress:
         waiting.sort(key=lambda pair: pair[1].item in slow)
         return [pair for pair in waiting if pair[1].item == waiting[0][1].item]
 
-    def _receive_item(self, session: Session, group: list[tuple[int, ProbeRequest]]) -> None:
+    def _receive_item(
+        self, session: RunningNotebook, group: list[tuple[int, ProbeRequest]]
+    ) -> None:
         """Receive the answers of one probe process, as far as it comes.
 
         Raises:

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from autograder.grading import judge
+from autograder.grading.endless import Stopped, stop_endless
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import failure_of, probe_or_failure
@@ -174,9 +175,9 @@ def _bounded(ask: Callable[[], Any], endless: bool) -> Any:
     if not endless:
         return ask()
     try:
-        with judge.stop_endless(judge.ENDLESS_CPU_SECONDS) as stopped:
+        with stop_endless(judge.ENDLESS_CPU_SECONDS) as stopped:
             value = ask()
-    except judge.Stopped as stop:
+    except Stopped as stop:
         return Failure("timeout", str(stop))
     return Failure("timeout", "stopped") if stopped.is_set() else value
 

@@ -1,0 +1,92 @@
+"""Grade the notebook of whoever sits here: learners who want to know where they stand."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.authoring.outline import Outline
+from autograder.authoring.release import ReleasedSet
+from autograder.files import write_atomically
+from autograder.grading.grader import Confinement, Grader, Task
+from autograder.grading.judge import submission_seed
+from autograder.grading.own_process import OwnProcess
+from autograder.inside.process_limits import Limits
+from autograder.records import Grade, GraderError, State, Submission
+from autograder.reports.student_feedback import student_page
+
+_WHO = "you"
+_OURS = "You have graded this yourself."  # as the page says
+
+
+@dataclass(frozen=True)
+class OwnGrade:
+    """What somebody's own notebook is worth, and the page that says why."""
+
+    outline: Outline
+    grade: Grade
+    page: Path
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether there is a grade at all."""
+        return self.grade.state not in (State.REFUSED, State.GRADER_FAULT)
+
+    @property
+    def lines(self) -> list[str]:
+        """What a terminal shows; it may hold what the notebook says."""
+        earned = {verdict.item: verdict for verdict in self.grade.verdicts}
+        lines = []
+        for item in self.outline.items:
+            verdict = earned.get(item.name)
+            points = f"{verdict.points:g}" if verdict is not None else "open"
+            lines.append(f"{points:>5} of {item.points:<4g} {item.title}")
+        lines.append(f"{self.grade.points:>5g} of {self.grade.max_points:<4g} together, so far")
+        return lines + [f"noticed: {reason}" for reason in self.grade.reasons]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same for a script."""
+        items = {one.item: [one.points, one.max_points] for one in self.grade.verdicts}
+        return {
+            "problem_set": self.grade.problem_set,
+            "state": self.grade.state.value,
+            "points": self.grade.points,
+            "max_points": self.grade.max_points,
+            "items": items,
+            "reasons": list(self.grade.reasons),
+            "page": str(self.page),
+        }
+
+
+def grade_own(released: ReleasedSet, path: Path) -> OwnGrade:
+    """Grade a notebook with its author's own rights, and write the page beside it.
+
+    Raises:
+        GraderError: if the notebook cannot be read, or the page not be written; says why.
+    """
+    name = released.name
+    page = path.with_name(f"{path.stem}-feedback.html")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GraderError(f"{path} cannot be read: {error.strerror}") from error
+    # Always the same inputs, so that a better answer never earns less by bad luck.
+    seed = submission_seed("mine", "", name)
+    task = Task(Submission(_WHO, name, data, hashlib.sha256(data).hexdigest()), "", seed)
+    limits = Limits(submission_seconds=released.policy.seconds)
+    with Grader(released, Confinement(), OwnProcess(limits)) as grader:
+        graded = grader.grade(task)
+    text = student_page(released.outline, graded.grade, graded.repaired, {}, is_own=True)
+    _write_page(page, text)
+    return OwnGrade(released.outline, graded.grade, page)
+
+
+def _write_page(page: Path, text: str) -> None:
+    """Write the page where nothing stands, or an earlier one."""
+    try:
+        if page.exists() and _OURS not in page.read_text("utf-8", "replace"):
+            raise GraderError(f"{page} is something else than a page of feedback: move it away")
+        write_atomically(page, text.encode())
+    except OSError as error:
+        raise GraderError(f"{page} cannot be written: {error.strerror}") from error

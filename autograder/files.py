@@ -5,9 +5,10 @@ import csv
 import errno
 import io
 import os
+import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,28 @@ def write_atomically(path: Path, data: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(scratch)
         raise
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder of files that is whole or absent, whatever interrupts this.
+
+    Raises:
+        GraderError: if it is there already, or cannot be written; says why.
+    """
+    if folder.exists():
+        raise GraderError(f"{folder} exists already; move it away first")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+        try:
+            for name, data in files.items():
+                write_atomically(scratch / name, data)
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        raise GraderError(f"{folder} cannot be written: {error.strerror}") from error
 
 
 def write_if_new(path: Path, data: bytes) -> None:

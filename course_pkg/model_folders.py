@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from course_pkg.files import check_checksums, write_checksums
+from course_pkg.files import CHECKSUMS_FILE, check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
@@ -44,6 +44,9 @@ CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, CARD_FILE = (
     "tokenizer.json",
     "card.md",
 )
+HISTORY_FILE = "history.json"
+"""Beside a model that comes with the course: how its training went."""
+_OURS = {CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, CARD_FILE, CHECKSUMS_FILE, HISTORY_FILE}
 
 _CHECKED = (CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE)  # a card is text, for people to edit
 
@@ -112,13 +115,16 @@ def save_model(
             Default: as the model has them.
 
     Raises:
+        FileExistsError: if the folder holds anything else than an earlier model; names it.
         ValueError: if kind and structure do not make this model, the tokenizer is another's, or a
-            weight is not finite (float16 ends at 65504).
+            weight is not finite (float16 ends at 65504); or if the folder is the working folder, or
+            above it.
     """
     _check_kind(kind, model)
     _check_vocabulary(model, tokenizer.vocab_size)
     _check_structure(kind, structure, model)
-    folder = Path(folder)
+    folder = Path(folder).resolve()
+    claim_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -131,12 +137,52 @@ def save_model(
         safetensors.torch.save_model(written, str(unfinished / WEIGHTS_FILE))
         write_checksums(unfinished, _CHECKED)
         unfinished.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.rename(unfinished, folder)
+        _put_in_place(unfinished, folder)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
+
+
+def claim_folder(folder: Path) -> None:
+    """See to it that `save_model` would replace nothing but an earlier model in this folder.
+
+    Raises:
+        FileExistsError: if the folder holds anything else; names it.
+        ValueError: if the folder is the working folder, or above it.
+    """
+    folder = folder.resolve()
+    if Path.cwd().is_relative_to(folder):
+        raise ValueError(f"folder is {folder}, in which you work; name one in it, as model")
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if not names:
+        return
+    others = [name for name in names if name not in _OURS]
+    if others:
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        found = ", ".join(others[:3]) + more
+        raise FileExistsError(f"{folder} holds {found}, which no model has; name a new folder")
+    try:  # other packages call their files just so
+        config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        is_ours = {"kind", "structure"} <= set(config)
+    except (OSError, ValueError, TypeError):
+        is_ours = False
+    if not is_ours:
+        raise FileExistsError(f"{folder} holds no model of this package; name a new folder")
+
+
+def _put_in_place(unfinished: Path, folder: Path) -> None:
+    """Give a whole folder its name. The earlier one is deleted last, so one of them is there."""
+    if not folder.exists():
+        os.rename(unfinished, folder)
+        return
+    former = unfinished.with_name(f"{unfinished.name}.former")
+    os.rename(folder, former)
+    try:
+        os.rename(unfinished, folder)
+    except OSError:
+        os.rename(former, folder)
+        raise
+    shutil.rmtree(former)
 
 
 def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> TrainedModel:

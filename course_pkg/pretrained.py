@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from course_pkg.model_folders import TrainedModel, load_model
+from course_pkg.model_folders import HISTORY_FILE, TrainedModel, load_model
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
@@ -34,8 +34,6 @@ SHA256 = {
 
 SHIPPED = Path(__file__).parent / "checkpoints"
 """The folder of the course's own models."""
-
-HISTORY_FILE = "history.json"
 
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 

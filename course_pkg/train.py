@@ -27,7 +27,7 @@ from safetensors import SafetensorError
 
 from course_pkg.devices import choose_device, describe_device
 from course_pkg.files import write_atomically
-from course_pkg.model_folders import build_model, save_model
+from course_pkg.model_folders import build_model, claim_folder, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, prepare
 from course_pkg.text.corpora.sources import SourceUnavailableError
@@ -170,10 +170,13 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
     """Leave the recipe in the folder, or make sure that the one there is the same."""
     file = folder / RECIPE_FILE
     if distributed.is_main():
+        claim_folder(folder / "model")  # now, and not after hours of training
         folder.mkdir(parents=True, exist_ok=True)
         if list_checkpoints(folder) and not resume:
             raise FileExistsError(f"{folder} has a run: add --resume to go on, or choose --out")
         if not list_checkpoints(folder):
+            if file.exists() and '"trainer"' not in file.read_text(encoding="utf-8"):
+                raise FileExistsError(f"{file} is no recipe of this program; choose another --out")
             write_atomically(file, recipe.to_json())
     distributed.wait_for_all()
     earlier, now = (

@@ -33,6 +33,8 @@ READABLE = {
 }
 """What the engine in the page can read, where the config offers more."""
 
+# The mark of the encoding is read before any label that a server gives the file.
+_OPENING = codecs.BOM_UTF16_LE + "lm.weights(".encode("utf-16-le")
 # In a JavaScript string these end the line or the string, begin an escape, or are half a character.
 _LINE_ENDS_AND_QUOTES = (0x0A, 0x0D, 0x22, 0x5C, 0x2028, 0x2029)
 _SURROGATES = (0xD800, 0xDFFF)
@@ -46,6 +48,7 @@ def export_web(folder: Path, out: Path) -> Path:
         out: folder of the script, made if need be.
 
     Raises:
+        FileExistsError: a script of that name is there, and this has not written it.
         ValueError: the folder holds no trained model, or one that the engine cannot read.
     """
     trained = load_model(folder)
@@ -55,12 +58,21 @@ def export_web(folder: Path, out: Path) -> Path:
     header["tensors"] = [[key, list(array.shape)] for key, array in weights.items()]
     bits = np.concatenate([array.ravel() for array in weights.values()])
     out.mkdir(parents=True, exist_ok=True)
+    _claim(out / f"{name}.js")
     with replacing(out / f"{name}.js") as scratch, scratch.open("wb") as file:
-        file.write(codecs.BOM_UTF16_LE)  # read before any label that a server gives the file
-        file.write(f"lm.weights({json.dumps(header)},\n".encode("utf-16-le"))
+        file.write(_OPENING)
+        file.write(f"{json.dumps(header)},\n".encode("utf-16-le"))
         file.write(_string_literal(bits))
         file.write(");\n".encode("utf-16-le"))
     return out / f"{name}.js"
+
+
+def _claim(script: Path) -> None:
+    """See to it that no other script is replaced."""
+    if script.exists():
+        with script.open("rb") as file:
+            if file.read(len(_OPENING)) != _OPENING:
+                raise FileExistsError(f"{script} is no exported model; name another folder")
 
 
 def web_header(name: str, trained: TrainedModel) -> dict[str, Any]:

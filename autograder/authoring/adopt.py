@@ -10,9 +10,7 @@ An assertion that is not simple stands in the check's file as a comment, and is 
 import ast
 import copy
 import keyword
-import os
 import re
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +32,7 @@ from autograder.authoring.locked_tests import (
 from autograder.authoring.nbgrader_settings import unusual_marks
 from autograder.authoring.notebooks import grading, is_answer, is_autograded
 from autograder.authoring.release import ReleasedSet
-from autograder.files import write_atomically
+from autograder.files import write_folder
 from autograder.records import GraderError
 
 _OWN_FILES = {"notebook", "problem_set", "conftest"}
@@ -116,25 +114,8 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
     points = sum(grading(cell).get("points", 0) for cell in source.cells)
     written["problem_set.py"] = _set_file(name, list(tasks.values()), points)
     written["notebook.py"] = jupytext.writes(_renamed(source, tasks), fmt="py:percent")
-    _write_folder(folder, written)
+    write_folder(folder, {name: text.encode() for name, text in written.items()})
     return Adopted(folder, {cell: len(task.claims) for cell, task in tasks.items()}, tuple(left))
-
-
-def _write_folder(folder: Path, written: Mapping[str, str]) -> None:
-    """Write a folder of files that is whole or absent.
-
-    Raises:
-        GraderError: if it cannot be written; says why.
-    """
-    scratch = folder.with_name(f".{folder.name}-{os.getpid()}")
-    try:
-        for name, text in written.items():
-            write_atomically(scratch / name, text.encode())
-        scratch.rename(folder)
-    except OSError as error:
-        raise GraderError(f"{folder} cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _task(test: NotebookNode, cells: Sequence[NotebookNode], taken: Collection[str]) -> _Task:

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from autograder.authoring.course import Course
-from autograder.files import write_atomically
+from autograder.files import write_folder
 from autograder.records import GraderError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*")
@@ -24,8 +24,10 @@ def new_set(course: Course, name: str) -> Path:
         )
     if folder.exists():
         raise GraderError(f"{folder} exists already; choose another name")
+    written = {}
     for template in files("autograder.authoring").joinpath("template").iterdir():
-        path = folder / template.name.replace("SET", name).replace(".txt", ".py")
         text = template.read_text(encoding="utf-8")
-        write_atomically(path, re.sub(r"\bSET(?=\b|_)", name, text).encode())
+        text = re.sub(r"\bSET(?=\b|_)", name, text)
+        written[template.name.replace("SET", name).replace(".txt", ".py")] = text.encode()
+    write_folder(folder, written)
     return folder

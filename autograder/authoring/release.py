@@ -56,7 +56,12 @@ from autograder.authoring.notebooks import (
     is_ungraded_work,
 )
 from autograder.authoring.outline import Outline
-from autograder.authoring.workspace import has_work, keep_beside, text_digest
+from autograder.authoring.workspace import (
+    has_work,
+    is_made_by_release,
+    keep_beside,
+    text_digest,
+)
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
@@ -234,15 +239,25 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
 
     Returns:
         The path of each version: "source", "release", "solution".
+
+    Raises:
+        GraderError: if a notebook that no release has written stands in the place of one.
     """
     versions = {
         "source": release.source,
         "release": release.student,
         "solution": release.solution,
     }
-    paths = {}
+    paths = {
+        version: folder / version / release.name / f"{release.name}.ipynb" for version in versions
+    }
+    for version in ("source", "solution"):
+        if paths[version].exists() and not is_made_by_release(paths[version].read_bytes()):
+            raise GraderError(
+                f"{paths[version]} is not a notebook that `release` has written: name another --out"
+            )
     for version, notebook in versions.items():
-        path = paths[version] = folder / version / release.name / f"{release.name}.ipynb"
+        path = paths[version]
         if version == "release" and path.exists() and has_work(before := path.read_bytes()):
             keep_beside(path, before)
         write_atomically(path, as_text(notebook).encode())

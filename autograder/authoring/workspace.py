@@ -228,6 +228,19 @@ def is_as_released(cell: Mapping[str, Any]) -> bool:
     return match is not None and text_digest(cell["source"]) == match[1]
 
 
+def is_made_by_release(data: bytes) -> bool:
+    """Whether a notebook is some version that a release writes: its cells are named as there."""
+    try:
+        cells = read_notebook(data)["cells"]
+    except ValueError:
+        return False
+    return all(cell.get("id") == grading(cell).get("grade_id", _id_of_text(cell)) for cell in cells)
+
+
+def _id_of_text(cell: Mapping[str, Any]) -> str | None:
+    return str(cell.get("id")) if is_as_released(cell) else None
+
+
 def text_digest(source: str) -> str:
     """What the id of a released cell without a grade id says of its text."""
     return hashlib.sha256(source.encode()).hexdigest()[:8]

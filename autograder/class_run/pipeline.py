@@ -45,6 +45,7 @@ from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, GraderError, Origin, State
 from autograder.reports import instructor_pages, student_feedback
 from autograder.reports.instructor_pages import HandGrades
+from autograder.store.class_folder import claim_class
 from autograder.store.formgrader_notebook import formgrader_notebook
 from autograder.store.grade_changes import Change, change_between
 from autograder.store.gradebook import Gradebook
@@ -110,6 +111,8 @@ def grade_class(
     started = time.monotonic()
     watcher = watcher or Watcher()
     settings = settings.hiding(submissions)
+    if released.course.has_checks:  # nbgrader has written into another course's folders
+        claim_class(settings.out)
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
         delivery = collect(submissions, released.name, settings.layout, released.policy.zones)

@@ -104,12 +104,16 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
         visibility: when students see what an item earned, in Gradescope's words.
 
     Raises:
-        GraderError: if there is no such set, or its checks do not load.
+        GraderError: if there is no such set, its checks do not load, or something else than such a
+            package stands in its place.
     """
     if visibility not in VISIBILITIES:
         known = ", ".join(VISIBILITIES)
         raise GraderError(f"visibility is {visibility!r}; it must be one of {known}")
     course.problem_set(name)
+    path = out / "gradescope" / name / "autograder.zip"
+    if path.exists() and not _is_package(path):
+        raise GraderError(f"{path} is no package for Gradescope: name another folder with --out")
     needs = _needs(course, name)
     journal = Journal(out, name)
     journal.make_salt()
@@ -125,7 +129,6 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
         "grader.json": json.dumps(settings, indent=1) + "\n",
         "requirements.txt": _requirements_text(needs.requirements),
     }
-    path = out / "gradescope" / name / "autograder.zip"
     write_atomically(path, _zipped(texts, dict(_files(course, name, needs))))
     return path
 
@@ -208,6 +211,14 @@ def _requirements_text(requirements: Iterable[str]) -> str:
         )
         + f"{lines}\n"
     )
+
+
+def _is_package(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"run_autograder", "grader.json"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def _zipped(texts: Mapping[str, str], files: Mapping[str, Path]) -> bytes:

@@ -14,6 +14,7 @@ from autograder.records import GraderError
 CLASS = "class"
 SETS = "assignments"
 LEGACY = Path("_build", "course")
+_WRITTEN = ("records", "received", "feedback", "autograded", "dashboard", "leaderboard")
 _MARKS = ("gradebook.db", "records/salt")  # grading makes both, and nothing else does
 
 
@@ -27,6 +28,22 @@ def classes_below(folder: Path) -> Iterator[Path]:
     for place, _, _ in os.walk(folder):
         if holds_class(Path(place)):
             yield Path(place)
+
+
+def claim_class(folder: Path) -> None:
+    """See to it that grading a class into a folder writes over nothing of somebody else's.
+
+    Raises:
+        GraderError: if no class is there, but something by a name that grading uses.
+    """
+    if holds_class(folder):
+        return
+    for name in _WRITTEN:
+        if (folder / name).is_dir() and any((folder / name).iterdir()):
+            raise GraderError(
+                f"{folder / name} is not empty, and {folder} holds no class: it is somebody else's; "
+                "name another folder with --out"
+            )
 
 
 def class_folder(top: Path, here: Path | None = None) -> tuple[Path, str]:

@@ -1,10 +1,12 @@
 """A trained model in a folder: what is saved is what is loaded."""
 
 import json
+import os
 
 import pytest
 import torch
 
+from course_pkg import model_folders
 from course_pkg.model_folders import KINDS, build_model, load_model, save_model
 from course_pkg.text.tokenizers import ByteTokenizer
 
@@ -89,6 +91,50 @@ def test_saving_that_fails_leaves_the_earlier_folder(tmp_path):
             structure=STRUCTURES["lstm"],
             card="",
         )
+    assert load_model(tmp_path / "model").kind == "gpt"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_saving_removes_nobodys_files(tmp_path, monkeypatch):
+    mine = tmp_path / "thesis"
+    mine.mkdir()
+    save(mine)  # an empty folder will do
+    for name in ("chapter-1.tex", "figures", "data.csv", "notes"):
+        (mine / name).write_text("years of work")
+    before = {path.name: path.read_bytes() for path in mine.iterdir()}
+    with pytest.raises(FileExistsError, match=r"chapter-1.tex, data.csv, figures and 1 more"):
+        save(mine, "lstm")
+    assert {path.name: path.read_bytes() for path in mine.iterdir()} == before
+    monkeypatch.chdir(mine)
+    for folder in (".", "..", tmp_path):
+        with pytest.raises(ValueError, match="in which you work"):
+            save(folder)
+    assert {path.name: path.read_bytes() for path in mine.iterdir()} == before
+
+
+def test_saving_replaces_no_model_of_another_package(tmp_path):
+    theirs = {"config.json": '{"model_type": "bert"}', "model.safetensors": "weights"}
+    for name, text in theirs.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(FileExistsError, match="no model of this package"):
+        save(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == theirs
+
+
+@pytest.mark.parametrize("n_renamed", [0, 1])
+def test_one_whole_model_is_there_wherever_saving_breaks_off(tmp_path, monkeypatch, n_renamed):
+    save(tmp_path / "model", "gpt")
+    renamed, rename = [], os.rename
+
+    def full(source, target):
+        renamed.append(target)
+        if len(renamed) == n_renamed + 1:
+            raise OSError("no space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(model_folders.os, "rename", full)
+    with pytest.raises(OSError, match="no space"):
+        save(tmp_path / "model", "lstm")
     assert load_model(tmp_path / "model").kind == "gpt"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -89,6 +89,17 @@ def test_second_run_in_a_folder_is_refused_without_resume(tmp_path, capsys):
     assert "has a run: add --resume to go on" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["recipe.json", "model/thesis.tex"])
+def test_what_is_not_of_a_run_is_refused_before_training(tmp_path, capsys, name):
+    theirs = tmp_path / name
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_text('{"eggs": 2}')
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--out", str(tmp_path)])
+    assert theirs.name in capsys.readouterr().err
+    assert theirs.read_text() == '{"eggs": 2}' and not (tmp_path / "log.jsonl").exists()
+
+
 def test_resume_by_another_recipe_is_refused(tmp_path, capsys):
     train.main([*SMALL, "--out", str(tmp_path)])
     with pytest.raises(SystemExit):

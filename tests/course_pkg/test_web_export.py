@@ -94,6 +94,16 @@ def test_export_rejects_what_the_engine_cannot_read(tmp_path, changes, message):
     assert not list(tmp_path.glob("out/*")), "nothing half-written is left"
 
 
+def test_export_replaces_an_exported_model_and_nothing_else(tmp_path):
+    save(tmp_path / "model")
+    export_web(tmp_path / "model", tmp_path)
+    script = export_web(tmp_path / "model", tmp_path)
+    script.write_text("// mine")
+    with pytest.raises(FileExistsError, match=r"model\.js is no exported model"):
+        export_web(tmp_path / "model", tmp_path)
+    assert script.read_text() == "// mine"
+
+
 def test_command_writes_the_script_or_says_why_not(tmp_path, monkeypatch, capsys):
     save(tmp_path / "small")
     argv = ["course_pkg", "export-web", str(tmp_path / "small"), "--out", str(tmp_path / "site")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from autograder import files
 from autograder.authoring.course import Course
 from autograder.authoring.new_set import new_set
 from autograder.authoring.release import build, leaks, lint
@@ -72,3 +73,23 @@ def test_command_says_what_to_do_next_and_overwrites_nothing(tmp_path):
     again = run()
     assert again.exit_code != 0 and "exists already" in again.output
     assert (tmp_path / "ps9" / "notebook.py").read_text() == "mine"
+
+
+def test_a_set_is_whole_or_absent_and_replaces_nothing(tmp_path, monkeypatch):
+    course, written, write = Course(tmp_path), [], files.write_atomically
+
+    def full(path, data):
+        written.append(path)
+        if len(written) == 3:
+            raise OSError(28, "No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(files, "write_atomically", full)
+    with pytest.raises(GraderError, match="ps9 cannot be written: No space left on device"):
+        new_set(course, "ps9")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    (tmp_path / "ps9").mkdir()
+    with pytest.raises(GraderError, match="ps9 exists already"):
+        new_set(course, "ps9")
+    assert list((tmp_path / "ps9").iterdir()) == []

@@ -261,3 +261,16 @@ def test_release_keeps_a_notebook_that_somebody_has_worked_in(toy, tmp_path):
     assert kept.read_bytes() == before and not has_work(path.read_bytes())
     release.write(toy.set.notebooks, tmp_path)
     assert len(list(path.parent.iterdir())) == 2
+
+
+@pytest.mark.parametrize("version", ["source", "solution"])
+def test_release_replaces_no_notebook_that_it_has_not_written(toy, tmp_path, version):
+    release.write(toy.set.notebooks, tmp_path)
+    release.write(toy.set.notebooks, tmp_path)
+    path = tmp_path / version / "toy" / "toy.ipynb"
+    theirs = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")])
+    path.write_text(nbformat.writes(theirs))
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*.ipynb")}
+    with pytest.raises(GraderError, match=f"{path} is not a notebook that `release` has written"):
+        release.write(toy.set.notebooks, tmp_path)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*.ipynb")} == before

@@ -12,7 +12,7 @@ from autograder.authoring.release import ReleasedSet, write
 from autograder.authoring.workspace import copy_of
 from autograder.class_run.build_folder import empty
 from autograder.records import GraderError
-from autograder.store.class_folder import class_folder, holds_class
+from autograder.store.class_folder import claim_class, class_folder, holds_class
 from autograder.store.journal import Journal
 
 ROOT = Path(__file__).parents[3]
@@ -140,3 +140,13 @@ def test_class_that_is_being_graded_is_not_moved(tmp_path):
     ):
         class_folder(tmp_path)
     assert holds_class(old) and not (tmp_path / "class").exists()
+
+
+def test_class_is_graded_into_no_folder_of_somebody_elses(tmp_path):
+    page = tmp_path / "feedback" / "index.html"
+    page.parent.mkdir()
+    page.write_text("mine")
+    with pytest.raises(GraderError, match=f"{page.parent} is not empty, .* another folder with"):
+        claim_class(tmp_path)
+    claim_class(tmp_path / "new")
+    claim_class(_class(tmp_path))  # there is a class already

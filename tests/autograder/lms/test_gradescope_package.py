@@ -263,6 +263,15 @@ def test_package_rejects_an_unknown_visibility(course, tmp_path):
     assert set(VISIBILITIES) == set(_VISIBILITY["enum"])
 
 
+def test_package_replaces_nothing_else(course, tmp_path):
+    path = tmp_path / "gradescope" / "toy" / "autograder.zip"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"mine")
+    with pytest.raises(GraderError, match=f"{path} is no package for Gradescope"):
+        write_package(course, "toy", tmp_path)
+    assert path.read_bytes() == b"mine"
+
+
 def test_package_rejects_checks_that_do_not_load(course, tmp_path):
     with pytest.raises(GraderError, match="no problem set 'ps9'"):
         write_package(course, "ps9", tmp_path)

@@ -49,5 +49,8 @@ def _made_by_people(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in empty(Path(sys.argv[1])):
-        print(line)
+    try:
+        for line in empty(Path(sys.argv[1])):
+            print(line)
+    except OSError as error:
+        sys.exit(f"error: {error.filename or sys.argv[1]}: {error.strerror}")

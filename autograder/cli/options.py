@@ -1,5 +1,6 @@
 """What every command shares: exit codes, errors in one line, text that cannot harm a terminal."""
 
+import errno
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -50,6 +51,9 @@ def _class_folder(context: click.Context, option: click.Parameter, value: Path |
     return shown(place)
 
 
+# What somebody at the machine can put right; anything else is a bug of ours.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -82,6 +86,12 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
             for line in f"error: {error}".splitlines():
                 click.echo(as_line(line), err=True)
             sys.exit(NO_SANDBOX if isinstance(error, SandboxUnavailable) else ERROR)
+        except OSError as error:
+            if error.errno not in _OF_THE_DISK:
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(as_line(f"error: {where}{error.strerror}"), err=True)
+            sys.exit(ERROR)
 
     return run
 

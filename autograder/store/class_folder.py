@@ -41,7 +41,7 @@ def claim_class(folder: Path) -> None:
     for name in _WRITTEN:
         if (folder / name).is_dir() and any((folder / name).iterdir()):
             raise GraderError(
-                f"{folder / name} is not empty, and {folder} holds no class: it is somebody else's; "
+                f"{folder / name} is not empty, and {folder} holds no class: that is not ours; "
                 "name another folder with --out"
             )
 

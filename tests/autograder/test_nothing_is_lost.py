@@ -1,0 +1,305 @@
+"""Whatever is done in whatever order, and breaks off wherever: answers and grades are found again.
+
+A student and an instructor share a tree, as one who learns and teaches may. Each order of steps is
+drawn from a seed: commands as the Makefile has them, answers written where people write them, newer
+releases, what an older version left behind; and each may be killed, or meet a full disk, at any
+moment at which it writes.
+"""
+
+import errno
+import itertools
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.authoring.notebooks import as_text
+from autograder.authoring.workspace import copy_of, read_notebook
+from autograder.class_run.build_folder import empty
+from autograder.cli.main import main
+from autograder.store.class_folder import CLASS, LEGACY, holds_class
+from autograder.store.gradebook import Gradebook
+from autograder.store.journal import Journal
+
+ROOT = Path(__file__).parents[2]
+N_STEPS = 10
+# All by which files come, change and go. At each of them a run may break off.
+WRITES = [(os, name) for name in ("fsync", "replace", "rename", "unlink", "rmdir", "chmod")]
+WRITES += [(shutil, "rmtree")]
+
+
+def recipe(*targets: str) -> str:
+    """What make would run."""
+    command = ["make", "-n", "-o", ".venv/installed", "VENV=.venv", *targets]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+RECIPES = {name: recipe(name) for name in ("lab", "release", "course", "clean", "distclean")}
+
+
+def test_recipes_run_what_is_tested_here():
+    assert "-m autograder work" in RECIPES["lab"]
+    assert "-m autograder release --all" in RECIPES["course"]
+    assert "-m autograder grade $set --submissions _build/sample_class" in RECIPES["course"]
+    for name in ("clean", "distclean"):
+        assert "-m autograder.class_run.build_folder _build" in RECIPES[name]
+        removed = re.findall(r"^rm -rf (.*)$", RECIPES[name], flags=re.MULTILINE)
+        assert removed and not {"work", CLASS, "_build", "."} & set(" ".join(removed).split())
+
+
+class Tree:
+    """A course with a student's and an instructor's folder, and what must be found in it."""
+
+    def __init__(self, top: Path, toys, seed: int) -> None:
+        self.top, self.toys = top, toys
+        self.course = toys.make_course(top / "assignments")
+        self.draw = random.Random(seed)
+        self.answers: set[str] = set()  # everything that was written and not deleted by its author
+        self.grades: dict[str, float] = {}
+        self.by_hand: dict[str, float] = {}
+        self.n = 0
+        self.told: list[str] = []
+
+    # ---------------------------------------------------------------- commands
+    def type(self, *words: str) -> int:
+        result = CliRunner().invoke(main, words)
+        self.told.append(f"{shlex.join(words)} -> {result.exit_code}: {result.output}")
+        if not isinstance(result.exception, SystemExit | None):
+            raise result.exception
+        return result.exit_code
+
+    def make(self, target: str) -> None:
+        """Run the recipe's own commands on this course; Jupyter and the book are left out."""
+        text = RECIPES[target].replace("$set", "toy").replace("\\\n", "")
+        runs = r"-m (autograder[\w.]*) ([^|;\n)]*)|^rm -rf (.*)$|(sample_class/make\.py)"
+        for module, words, removed, sample in re.findall(runs, text, flags=re.MULTILINE):
+            if sample:
+                self.write_submissions(Path("_build/sample_class/submitted/toy"), ["perfect"])
+            elif removed:
+                subprocess.run(["bash", "-c", f"rm -rf {removed}"], check=True)
+            elif module == "autograder":
+                if self.type(*shlex.split(words)) == 1:
+                    return  # as make does
+            else:
+                try:
+                    self.told += empty(Path(words.split()[0]))
+                except OSError as error:
+                    self.told.append(str(error))
+                    return
+
+    # ---------------------------------------------------------------- what people do
+    def lab(self) -> None:
+        self.make("lab")
+
+    def release(self) -> None:
+        self.make("release")
+
+    def make_course(self) -> None:
+        self.make("course")
+
+    def clean(self) -> None:
+        self.make("clean")
+
+    def distclean(self) -> None:
+        self.make("distclean")
+
+    def write_answer(self) -> None:
+        """Write in the workspace, or where older versions sent students."""
+        copies = [copy_of("toy", self.top / "work"), copy_of("toy", self.top / LEGACY / "release")]
+        paths = [path for path in copies if path.exists()]
+        if not paths:
+            return
+        path, self.n = self.draw.choice(paths), self.n + 1
+        notebook, token = read_notebook(path.read_bytes()), f"written_{self.n}"
+        places = [
+            n for n, c in enumerate(notebook["cells"]) if c["id"].endswith(("answer", "essay"))
+        ]
+        if self.draw.random() < 0.6:
+            cell = notebook["cells"][self.draw.choice(places)]
+            deleted = re.findall(r"written_\d+", cell["source"])
+            others = self.text_outside(path) + "".join(
+                other["source"] for other in notebook["cells"] if other is not cell
+            )
+            self.answers -= {old for old in deleted if not re.search(rf"{old}\b", others)}
+            cell["source"] = f"def double(numbers): {token}"
+        else:
+            cell = {"cell_type": "code", "metadata": {}, "source": token, "id": f"own{self.n}"}
+            cell |= {"outputs": [], "execution_count": None}
+            notebook["cells"].insert(self.draw.randrange(len(notebook["cells"]) + 1), cell)
+        path.write_text(json.dumps(notebook))
+        self.answers.add(token)
+
+    def newer_release(self) -> None:
+        source = self.course.source("toy")
+        text, self.n = source.read_text(), self.n + 1
+        old, new = self.draw.choice(
+            [
+                ("# Write two functions.", f"# Write two functions, {self.n}."),
+                ('"""Double every number.', f'"""Double every number. {self.n}'),
+                ("# ## 2. Mean", f"# {self.n}\n\n# %% [markdown]\n# ## 2. Mean"),
+            ]
+        )
+        source.write_text(text.replace(old, new, 1))
+
+    def write_submissions(self, folder: Path, students: list[str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for student in students:
+            notebook = self.toys.answer(self.course, double=self.toys.double)
+            (folder / f"{student}.ipynb").write_text(as_text(notebook))
+
+    def grade(self) -> None:
+        self.n += 1
+        student = f"student{self.n}"
+        handed_in = self.top.parent / f"{self.top.name}-handed-in-{self.n}"
+        self.write_submissions(handed_in, [student])
+        if self.type("grade", "toy", "--submissions", str(handed_in)) == 0:
+            self.grades[student] = 60.0
+
+    def grade_by_hand(self) -> None:
+        book = self.top / CLASS / "gradebook.db"
+        if not self.grades or not book.exists():
+            return
+        student = self.draw.choice(sorted(self.grades))
+        with Gradebook(f"sqlite:///{book}") as opened:
+            submission = opened._book.find_submission_notebook("toy", "toy", student)
+            grade = next(one for one in submission.grades if one.name == "toy_essay")
+            grade.manual_score = 7.0
+            opened._book.db.commit()
+        self.by_hand[student] = 7.0
+
+    def older_version(self) -> None:
+        """Put the class where an older version had it."""
+        if holds_class(self.top / CLASS) and not holds_class(self.top / LEGACY):
+            shutil.rmtree(
+                self.top / LEGACY, ignore_errors=True
+            ) if not self.text_in_legacy() else None
+            if not (self.top / LEGACY).exists():
+                LEGACY.parent.mkdir(exist_ok=True)
+                os.rename(self.top / CLASS, self.top / LEGACY)
+
+    def text_in_legacy(self) -> bool:
+        release = self.top / LEGACY / "release"
+        return any("written_" in path.read_text() for path in release.rglob("*.ipynb"))
+
+    # ---------------------------------------------------------------- what must be found
+    def text_outside(self, but: Path | None = None) -> str:
+        """All that stands in notebooks where a student may have written."""
+        found = [
+            *self.top.glob("work/**/*"),
+            *self.top.glob("*/*/release/**/*"),
+            *self.top.glob("class/release/**/*"),
+        ]
+        return "\n".join(p.read_text() for p in found if p.is_file() and p != but)
+
+    def check(self) -> None:
+        text = self.text_outside()
+        missing = {token for token in self.answers if not re.search(rf"{token}\b", text)}
+        assert not missing, self.told
+        places = [self.top / CLASS, self.top / LEGACY]
+        classes = [place for place in places if holds_class(place)]
+        assert len(classes) == bool(self.grades) or not self.grades, (classes, self.told)
+        for student, points in self.grades.items():
+            record = Journal(classes[0], "toy").read(student)
+            assert record is not None and record.grade.points == points, self.told
+            Journal(classes[0], "toy").submission(student, record.grade.sha256)
+        if self.by_hand:
+            with Gradebook(f"sqlite:///{classes[0] / 'gradebook.db'}") as book:
+                given = book.hand_grades("toy")
+            assert {s: given[s]["toy_essay"].points for s in self.by_hand} == self.by_hand
+
+
+STEPS = {
+    Tree.lab: 4,
+    Tree.release: 2,
+    Tree.make_course: 1,
+    Tree.clean: 2,
+    Tree.distclean: 1,
+    Tree.write_answer: 6,
+    Tree.newer_release: 3,
+    Tree.grade: 2,
+    Tree.grade_by_hand: 1,
+    Tree.older_version: 1,
+}
+COMMANDS = (Tree.lab, Tree.release, Tree.make_course, Tree.clean, Tree.distclean, Tree.grade)
+
+
+def disturbed(step: Callable[[], None], n_th: int, happens: Callable[[], None]) -> None:
+    """Let something happen when a step writes for the n-th time."""
+    counted = itertools.count(1)
+
+    def watched(real):
+        def write(*args, **named):
+            if next(counted) == n_th:
+                happens()
+            return real(*args, **named)
+
+        return write
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in WRITES:
+            patch.setattr(module, name, watched(getattr(module, name)))
+        step()
+
+
+def disk_is_full() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a file")
+
+
+def killed(step: Callable[[], None], n_th: int) -> None:
+    """Run a step in a process of its own, and kill that when it writes for the n-th time."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            disturbed(step, n_th, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def walk(tree: Tree) -> None:
+    """Take some steps, undisturbed or not, and look each time whether all is there."""
+    for _ in range(N_STEPS):
+        (step,) = tree.draw.choices(list(STEPS), list(STEPS.values()))
+        fate, n_th = tree.draw.random(), tree.draw.randint(1, 12)
+        if step not in COMMANDS or fate < 0.4:
+            tree.told.append(step.__name__)
+            step(tree)
+        elif fate < 0.7:
+            tree.told.append(f"{step.__name__}, killed at write {n_th}")
+            killed(partial(step, tree), n_th)
+        else:
+            tree.told.append(f"{step.__name__}, full disk at write {n_th}")
+            disturbed(partial(step, tree), n_th, disk_is_full)
+        tree.check()
+    # In the end, undisturbed, all is where it belongs.
+    tree.lab()
+    tree.check()
+    text = "\n".join(path.read_text() for path in (tree.top / "work").rglob("*.ipynb"))
+    assert all(re.search(rf"{token}\b", text) for token in tree.answers), tree.told
+    if tree.grades:
+        assert tree.type("dashboard", "toy") == 0 and holds_class(tree.top / CLASS), tree.told
+    tree.check()
+
+
+EXHAUSTIVE = [pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(4, 400)]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *EXHAUSTIVE])
+def test_answers_and_grades_are_found_after_any_order_of_steps(
+    seed, toys, tmp_path, monkeypatch, without_sandbox
+):
+    top = tmp_path / "top"
+    top.mkdir()
+    monkeypatch.chdir(top)
+    walk(Tree(top, toys, seed))

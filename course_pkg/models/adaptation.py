@@ -384,7 +384,7 @@ def add_lora(
             "is_frozen is True, so the thin layers could not train; make the model with is_frozen "
             "False: add_lora freezes what is pretrained"
         )
-    pretrained = _pretrained_parts(model)
+    pretrained = [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
     is_theirs = {id(module) for part in pretrained for module in part.modules()}
     named = list(model.named_modules(remove_duplicate=False))
     adapted = {name for name, module in named if isinstance(module, LoRALinear)}
@@ -418,11 +418,6 @@ def add_lora(
         if id(module) in made:
             model.set_submodule(name, made[id(module)])
     return [parameter for layer in made.values() for parameter in (layer.down, layer.up)]
-
-
-def _pretrained_parts(model: nn.Module) -> list[nn.Module]:
-    """The GPTs and BERTs in a model, or the model itself."""
-    return [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
 
 
 def merge_lora(model: nn.Module) -> None:

@@ -384,7 +384,8 @@ def add_lora(
             "is_frozen is True, so the thin layers could not train; make the model with is_frozen "
             "False: add_lora freezes what is pretrained"
         )
-    pretrained = [m for m in model.modules() if isinstance(m, GPT | BERT)] or [model]
+    parts: list[nn.Module] = [m for m in model.modules() if isinstance(m, GPT | BERT)]
+    pretrained = parts or [model]
     is_theirs = {id(module) for part in pretrained for module in part.modules()}
     named = list(model.named_modules(remove_duplicate=False))
     adapted = {name for name, module in named if isinstance(module, LoRALinear)}

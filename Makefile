@@ -67,11 +67,12 @@ pdf epub:
 release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all
 
-wheel: $(STAMP)  ## The package as one file, for hosted notebooks: to be put beside them
+wheel: $(STAMP)  ## The package as one file, to be put beside hosted notebooks; a smaller one for the sets
 	@rm -rf build _build/wheel  # what an earlier build has left there would be packed, too
 	@$(PIP) wheel --no-deps --wheel-dir _build/wheel .
 	@rm -rf build
-	@ls $(CURDIR)/_build/wheel/language_models_by_hand-*.whl
+	@echo "Chapters, grader and all:  $$(du -h --si $(CURDIR)/_build/wheel/*.whl)"
+	@echo "For problem sets:          $$($(BIN)/python .ci/notebook_wheel.py _build/wheel/*.whl _build/wheel/sets)"
 
 # A folder of its own: nobody who was made up can reach the gradebook of a real class.
 sample-class: release  ## Grade a made-up class: right, wrong, blank, broken and hostile submissions

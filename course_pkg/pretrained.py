@@ -32,6 +32,9 @@ SHA256 = {
 }
 """Digest of each published `model.safetensors` that the book uses, by its name on the hub."""
 
+OWN = ("bert-small", "gpt-small")
+"""The course's own models."""
+
 SHIPPED = Path(__file__).parent / "checkpoints"
 """The folder of the course's own models."""
 
@@ -108,6 +111,11 @@ def pretraining_history(name: str) -> list[dict[str, Any]]:
 
 def _shipped(name: str) -> Path:
     names = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
+    if name in OWN and name not in names:
+        raise ValueError(
+            f"{name!r} is not in the package's file for problem sets; install the whole one, which "
+            "`make wheel` makes, too"
+        )
     if name not in names:
         raise ValueError(f"name is {name!r}; the models that ship are {', '.join(names)}")
     return SHIPPED / name

@@ -49,9 +49,13 @@ if importlib.util.find_spec("course_pkg") is None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", source]
     if not source or subprocess.run(command, check=False).returncode:
         print(
-            "The course's package could not be installed. All tasks work without it; the workshop "
-            "does not. Ask your instructor for the file language_models_by_hand-...-any.whl, put "
-            "it beside this notebook, and run this cell again."
+            "All tasks work without the course's package; for the workshop, "
+            + (
+                f'run  %pip install "{source}"  in a new cell, which says what is wrong.'
+                if source
+                else "put its file language_models_by_hand-...-any.whl, which your instructor has, "
+                "beside this notebook and run this cell again."
+            )
         )
 
 # %% nbgrader={"grade": false, "grade_id": "ps1_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -58,6 +58,11 @@ class Outline:
         return cls(problem_set.name, problem_set.title, tuple(items))
 
     @property
+    def heading(self) -> str:
+        """What pages and windows are called: the set's name, too, as several may be open."""
+        return self.title if self.title.startswith(self.name) else f"{self.name}: {self.title}"
+
+    @property
     def points(self) -> float:
         """Points of the whole set."""
         return sum(item.points for item in self.items)

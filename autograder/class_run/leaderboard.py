@@ -135,7 +135,7 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
     unranked = tuple(entry for entry in entries if entry.score is None)
     board = Board(challenge, _in_order(challenge, entries), unranked, page)
     with _writing(page):
-        write_atomically(page, render_board(board, released.problem_set.title).encode())
+        write_atomically(page, render_board(board, released.outline.heading).encode())
     return board
 
 

@@ -238,7 +238,8 @@ subprocess.run = lambda command, check: type("Done", (), {"returncode": 1})
     )
     assert done.returncode == 0, done.stderr
     if install in {cell.id for cell in code}:
-        assert "All tasks work without it" in done.stdout and "beside this notebook" in done.stdout
+        assert "work without the course's package" in done.stdout
+        assert "beside this notebook" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -269,6 +270,28 @@ def test_package_is_taken_from_the_file_beside_the_notebook_else_from_the_addres
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     exec(re.sub(r"^ADDRESS = .*$", lambda _: f"ADDRESS = {address!r}", source, flags=re.M), {})
     assert [command[-1] for command in commands] == ([taken] if taken else [])
+
+
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("", "put its file language_models_by_hand-...-any.whl"),
+        ("a name @ git+https://host/x.git", 'run  %pip install "a name @ git+https://host/x.git"'),
+    ],
+)
+def test_first_code_cell_says_in_one_sentence_what_to_run(
+    made, address, advice, tmp_path, monkeypatch, capsys
+):
+    first = next(cell for cell in made.release.student.cells if cell.cell_type == "code")
+    assert first.id == f"{made.name}_install"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 1))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    source = re.sub(r"^ADDRESS = .*$", lambda _: f"ADDRESS = {address!r}", first.source, flags=re.M)
+    exec(source, {})
+    (said,) = capsys.readouterr().out.splitlines()
+    assert advice in said
+    assert said.endswith(".") and ". " not in said.replace("-...-", "")
 
 
 def test_grading_runs_no_cell_that_imports_the_package_or_installs_it(made):

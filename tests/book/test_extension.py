@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from docutils import nodes
 
 from autograder.authoring.course import find_course
@@ -161,6 +162,20 @@ def test_notebook_text_is_plain_markdown(extension, myst, markdown):
     assert extension("plain_markdown").reduce_to_markdown(myst) == markdown
 
 
+def test_links_of_a_notebook_lead_to_the_pages_where_the_book_can_be_read(extension, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A page\n\n```{note}\nSee [the models](../back/models.md#bert).\n```\n\n"
+        "[](next.md), [a place](#here), [web](https://a.b)\n\n```{code-cell}\n2\n```\n"
+    )
+    clean = extension("notebooks").clean_notebook
+    address = "https://host/book/chapters/page.html"
+    text = clean(page, page=address).cells[2].source
+    assert "[the models](https://host/book/back/models.html#bert)" in text
+    assert "[next.md](https://host/book/chapters/next.html), a place, [web]" in text
+    assert "](" not in clean(page).cells[2].source.replace("[web](https://a.b)", "")
+
+
 def test_notebook_text_keeps_a_quiz_with_its_answers(extension):
     myst = (
         "```{quiz}\nquestion: Which?\noptions:\n"
@@ -300,8 +315,11 @@ def test_book_links_to_where_the_course_says(extension, tmp_path):
         "repo=https%3A%2F%2Fgithub.com%2Fus%2Fcourse&branch=gh-pages"
         "&urlpath=lab%2Ftree%2Fcourse%2Fnotebooks%2Fngrams.ipynb",
     }
-    config = SettableConfig(coursebook_web=vars(web), html_theme_options={})
+    stated = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
+    lost = {"notfound_context": stated["notfound_context"]}
+    config = SettableConfig(coursebook_web=vars(web), html_theme_options={}, **lost)
     extension("settings").apply_settings(None, config)
+    assert 'href="/book/index.html"' in config["notfound_context"]["body"]
     assert config["html_baseurl"] == "https://host/book/"
     assert config["notfound_urls_prefix"] == "/book/"
     assert config["html_theme_options"]["repository_url"] == "https://github.com/us/course"

@@ -32,9 +32,10 @@ if importlib.util.find_spec("course_pkg") is None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", source]
     if not source or subprocess.run(command, check=False).returncode:
         raise ImportError(
-            "The course's package could not be installed. `make wheel` in the course's folder "
-            "makes its file, language_models_by_hand-...-any.whl: put it beside this notebook and "
-            "run this cell again."
+            f'Run  %pip install "{source}"  in a new cell, which says what is wrong.'
+            if source
+            else "Put the package's file language_models_by_hand-...-any.whl, which `make wheel` "
+            "in the course's folder makes, beside this notebook and run this cell again."
         )"""
 ABOUT = """\
 *From the book* Language Models by Hand. *Text and figures: CC BY 4.0. Code: Apache 2.0.*"""
@@ -56,8 +57,13 @@ def package_address(settings: Path = SETTINGS) -> str:
     return str(loaded.get("package", {}).get("address", ""))
 
 
-def clean_notebook(source: Path, address: str = "") -> nbformat.NotebookNode:
-    """Return the notebook of one page, the same at every build."""
+def clean_notebook(source: Path, address: str = "", page: str = "") -> nbformat.NotebookNode:
+    """Return the notebook of one page, the same at every build.
+
+    Args:
+        address: what `pip install` takes for the package.
+        page: where the page can be read, if that is known; links lead on from there.
+    """
     notebook = jupytext.read(source, fmt="md:myst")
     cells = [
         nbformat.v4.new_markdown_cell(ABOUT),
@@ -65,7 +71,7 @@ def clean_notebook(source: Path, address: str = "") -> nbformat.NotebookNode:
     ]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = reduce_to_markdown(cell.source)
+            cell.source = reduce_to_markdown(cell.source, page)
         if cell.source.strip():
             cells.append(cell)
     for number, cell in enumerate(cells):
@@ -89,7 +95,9 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
         if has_code(source):
             target = Path(app.outdir) / "notebooks" / f"{source.stem}.ipynb"
             target.parent.mkdir(exist_ok=True)
-            nbformat.write(clean_notebook(source, app.config.coursebook_package), target)
+            book = app.config.coursebook_web["address"]
+            page = f"{book}{docname}.html" if book else ""
+            nbformat.write(clean_notebook(source, app.config.coursebook_package, page), target)
 
 
 def add_link(

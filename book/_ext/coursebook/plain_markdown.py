@@ -5,6 +5,7 @@ Directives lose their fences and keep their words; roles keep their text; labels
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urljoin
 
 import yaml
 
@@ -41,7 +42,7 @@ def quiz_to_markdown(body: str) -> list[str]:
     return [*lines, "", "</details>", ""]
 
 
-def directive_to_markdown(name: str, title: str, body: list[str]) -> list[str]:
+def directive_to_markdown(name: str, title: str, body: list[str], page: str) -> list[str]:
     """Keep the words of one directive."""
     if name in DROPPED:
         return []
@@ -53,7 +54,7 @@ def directive_to_markdown(name: str, title: str, body: list[str]) -> list[str]:
         return [*(f"*{line}*" for line in [" ".join(body).strip()] if line), ""]
     if name.startswith("code"):
         return [f"```{title}", *body, "```", ""]
-    inner = "\n".join(reduced_lines(body)).strip("\n").splitlines()
+    inner = "\n".join(reduced_lines(body, page)).strip("\n").splitlines()
     if name == "solution-start":  # its body follows, up to solution-end
         return ["**Solution.**", ""]
     if name.startswith("solution"):
@@ -87,7 +88,18 @@ def role_to_text(match: re.Match[str]) -> str:
     return target["text"] if target else body
 
 
-def reduced_lines(lines: list[str]) -> Iterator[str]:
+def link_to_text(link: re.Match[str], page: str) -> str:
+    """Keep the text of a link within the book, and the link where the page's address is known."""
+    text, target = link["text"] or link["target"].lstrip("#"), link["target"]
+    path, _, place = target.partition("#")
+    if not page or not path.endswith(".md"):
+        return text
+    return (
+        f"[{text}]({urljoin(page, path.removesuffix('.md') + '.html')}{'#' * bool(place)}{place})"
+    )
+
+
+def reduced_lines(lines: list[str], page: str = "") -> Iterator[str]:
     """Yield plain Markdown for MyST lines."""
     i, in_code = 0, ""
     while i < len(lines):
@@ -98,21 +110,24 @@ def reduced_lines(lines: list[str]) -> Iterator[str]:
             i += 1
         elif match := FENCE.match(line):
             body, i = split_directive(lines, i, match["fence"])
-            yield from directive_to_markdown(match["name"], match["title"].strip(), body)
+            yield from directive_to_markdown(match["name"], match["title"].strip(), body, page)
         else:
             i += 1
             if not LABEL_OR_COMMENT.match(line.strip()):
                 yield LOCAL_LINK.sub(
-                    lambda link: link["text"] or link["target"].lstrip("#"),
-                    ROLE.sub(role_to_text, line),
+                    lambda link: link_to_text(link, page), ROLE.sub(role_to_text, line)
                 )
 
 
-def reduce_to_markdown(text: str) -> str:
+def reduce_to_markdown(text: str, page: str = "") -> str:
     """Return MyST text as plain Markdown.
+
+    Args:
+        page: its address on the web, from which links to other pages of the book lead on; without
+            one they keep their words alone, as no page lies beside a notebook.
 
     Example:
         >>> reduce_to_markdown("A {term}`token` of {math}`V` {cite:p}`shannon1951`.")
         'A token of $V$ [shannon1951].'
     """
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(reduced_lines(text.splitlines()))).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(reduced_lines(text.splitlines(), page))).strip()

@@ -105,7 +105,12 @@ def apply_settings(app: Sphinx, config: Config) -> None:
     web = WebSettings(**config.coursebook_web)
     if web.address:
         config["html_baseurl"] = web.address
-        config["notfound_urls_prefix"] = urlsplit(web.address).path
+        prefix = urlsplit(web.address).path
+        config["notfound_urls_prefix"] = prefix
+        # The page is shown at any address that does not exist, so its links begin at the root.
+        page = config["notfound_context"]
+        home = page["body"].replace('href="/index.html"', f'href="{prefix}index.html"')
+        config["notfound_context"] = page | {"body": home}
     if any(provider in web.repository for provider in PROVIDERS):
         config["html_theme_options"] |= {
             "repository_url": web.repository,

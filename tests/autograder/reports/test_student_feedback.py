@@ -50,6 +50,13 @@ def repaired(toy_course, toys, released):
     return repair(as_text(notebook).encode(), released)
 
 
+def test_pages_are_called_by_the_sets_name_too(outline, repaired):
+    assert outline.heading == "toy: Toy set"
+    assert dataclasses.replace(outline, title="toy").heading == "toy"  # a set without a title
+    for page in (student_page(outline, GRADE, repaired, {}), class_page(outline, [GRADE], {})):
+        assert "<title>toy: Toy set: " in page and "<h1>toy: Toy set</h1>" in page
+
+
 def test_outline_reads_titles_points_and_hand_graded_questions_off_the_notebook(outline):
     assert [(i.name, i.title, i.points, i.by_hand) for i in outline.items] == [
         ("toy_double", "1. Double", 60, False),

@@ -43,11 +43,15 @@ class Origin:
         layout: how the delivery named students and files; empty if nothing came.
         parts: the names that led to the notebook, or else to what came instead.
         secret: under which nbgrader's exchange publishes feedback; empty if there is none.
+        time: when it was handed in, ISO 8601, where a file of times said so; else empty.
+        time_source: that file's name.
     """
 
     layout: str = ""
     parts: tuple[str, ...] = ()
     secret: str = field(default="", repr=False)
+    time: str = ""
+    time_source: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,10 @@ class Timing:
         penalty: points taken away from what was earned.
         note: what an instructor should know about these times.
         marked_late: the learning platform calls it late, though by these times it is not.
+        mark: "late" or "on time", as the platform's own mark has it, where that is all that is
+            known; late is then late by the least that counts.
+        late_days: of the student's late days for the whole course, those spent on this set.
+        late_days_left: after this set, by due date; None if the course has none.
     """
 
     submitted: str = ""
@@ -176,6 +184,14 @@ class Timing:
     penalty: float = 0.0
     note: str = ""
     marked_late: bool = False
+    mark: str = ""
+    late_days: int = 0
+    late_days_left: int | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it came after the due date and the grace period, by its time or by a mark."""
+        return self.seconds_late > 0 or self.mark == "late"
 
 
 class State(StrEnum):
@@ -255,6 +271,7 @@ class FinalScore:
         raw_points: before the penalty.
         due: when it was due, in UTC, as nbgrader writes it; empty if there is no such date.
         submitted: when it came, likewise.
+        late_days: as `Timing` has them, and `late_days_left`.
     """
 
     student: str
@@ -268,6 +285,8 @@ class FinalScore:
     submitted: str = ""
     last_name: str = ""
     first_name: str = ""
+    late_days: int = 0
+    late_days_left: int | None = None
 
     @property
     def is_graded(self) -> bool:

@@ -33,6 +33,7 @@ class Policy:
         cap_percent: the most that is ever taken.
         extensions: due dates of single students.
         seconds: of CPU time that a submission may take in all.
+        late_days: of each student's, for the whole course, on which nothing is taken.
         zones: those in which times of submissions are read, the first of them where none is named:
             that of nbgrader's exchange, where its settings name one, and, last, the course's own.
     """
@@ -46,6 +47,7 @@ class Policy:
     extensions: Mapping[str, datetime] = field(default_factory=dict)
     seconds: float = 60.0
     zones: tuple[tzinfo, ...] = (UTC,)
+    late_days: int = 0
 
 
 def read_policy(course: Course, name: str) -> Policy:
@@ -77,14 +79,18 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._zone: tzinfo = UTC
+        self._late_days = 0
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
         tables = {"package", "book", "leaderboard", "defaults", "sets"}
-        self._only(loaded, {"time_zone"} | tables, "")
+        self._only(loaded, {"time_zone", "late_days"} | tables, "")
         self._table(loaded, "book", "")  # is read, and its keys checked, where the book is built
         self._only(self._table(loaded, "package", ""), {"address"}, "package.")
         self._only(self._table(loaded, "leaderboard", ""), {"sets", "names"}, "leaderboard.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
+        self._late_days = loaded.get("late_days", 0)
+        if type(self._late_days) is not int or self._late_days < 0:
+            self._refuse("late_days", self._late_days, "it must be a whole number of at least 0")
         defaults = self._table(loaded, "defaults", "")
         sets = self._table(loaded, "sets", "")
         self._only(sets, set(known), "sets.")
@@ -127,6 +133,7 @@ class _Reader:
             extensions,
             seconds,
             (self._zone,),
+            self._late_days,
         )
 
     def _refuse(self, key: str, value: object, rule: str) -> NoReturn:

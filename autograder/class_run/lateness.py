@@ -4,10 +4,12 @@ When a file came is believed as far as its source goes: a learning platform's re
 `timestamp.txt` and the folders' names in nbgrader's exchange are written by the student's account.
 The source is shown wherever the time is. The exchange's file system knows better when a file came,
 and a time that cannot be true (in the future, or before the set was released) counts as unknown.
+Where a platform says of no file when it came, but marks those that are late, its mark counts.
 Nothing is taken without a due date, nor where nobody knows when a file came.
 """
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from autograder.authoring.late_policy import Policy
@@ -27,28 +29,51 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
     """
     due = policy.extensions.get(found.student, policy.due)
     submitted, note = _believed(found, policy, now)
-    late = timedelta(0)
+    late, mark = timedelta(0), ""
     if due is not None and submitted is not None:
         # In UTC: two times of one zone would be subtracted as clocks show them.
         late = submitted.astimezone(UTC) - due.astimezone(UTC)
         late = late if late > max(policy.grace, timedelta(0)) else timedelta(0)
-    if due is not None and submitted is None and found.path is not None:
+    if due is not None and submitted is None and not note and not found.time_note:
+        mark = _mark(found, policy)
+    if due is not None and submitted is None and found.path is not None and not mark:
         note = note or "nobody knows when it was handed in"
         note += "; no points were taken off"
-    return Timing(
+    timing = Timing(
         submitted=submitted.isoformat() if submitted is not None else "",
-        source=_source(found, submitted),
+        source=_source(found, submitted) or ("the platform's own mark" if mark else ""),
         due=due.isoformat() if due is not None else "",
         extended=found.student in policy.extensions,
         seconds_late=late.total_seconds(),
-        penalty=_penalty(late, policy, points),
         note=note,
-        marked_late=found.marked_late and not late,
+        marked_late=bool(found.marked_late and not late and not mark),
+        mark=mark,
     )
+    return replace(timing, penalty=penalty_for(lateness(timing, policy), policy, points))
 
 
-def _penalty(late: timedelta, policy: Policy, points: float) -> float:
-    started = math.ceil(late / policy.unit)
+def _mark(found: Collected, policy: Policy) -> str:
+    """Return what a platform's own mark says of this set's due date.
+
+    The platform knows nothing of an extension that stands in `course.toml`.
+    """
+    if found.marked_late is None or found.student in policy.extensions:
+        return ""
+    return "late" if found.marked_late else "on time"
+
+
+def lateness(timing: Timing, policy: Policy) -> timedelta:
+    """Return how late a submission counts: by a platform's mark, the least that is counted."""
+    return policy.unit if timing.mark == "late" else timedelta(seconds=timing.seconds_late)
+
+
+def penalty_for(late: timedelta, policy: Policy, points: float) -> float:
+    """Return what lateness costs, without late days.
+
+    Args:
+        points: the highest points of the whole set.
+    """
+    started = max(0, math.ceil(late / policy.unit))
     return round(points * min(policy.cap_percent, started * policy.percent) / 100, 2)
 
 

@@ -12,7 +12,6 @@ nothing: the next one skips students whose record bears the same key, and writes
 """
 
 import contextlib
-import hashlib
 import time
 from collections import Counter
 from collections.abc import (
@@ -25,31 +24,35 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.cluster import grade_on_cluster
-from autograder.class_run.plan import Received, receive, with_points_of_nbgrader
+from autograder.class_run.late_days import LateDays
+from autograder.class_run.ledger import Ledger
+from autograder.class_run.plan import (
+    Received,
+    receive,
+    said_before,
+    with_given_times,
+    with_points_of_nbgrader,
+)
 from autograder.class_run.settings import Settings
+from autograder.class_run.student_pages import StudentPages
 from autograder.class_run.workers import Job, grade_all
-from autograder.files import write_atomically, write_if_new
+from autograder.files import write_atomically
 from autograder.grading.grader import Graded
 from autograder.intake.collection import Delivery, collect
-from autograder.intake.layouts import Layout
-from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, GraderError, Origin, State
-from autograder.reports import instructor_pages, student_feedback
+from autograder.reports import instructor_pages
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.class_folder import claim_class
-from autograder.store.formgrader_notebook import formgrader_notebook
-from autograder.store.grade_changes import Change, change_between
+from autograder.store.grade_changes import Change
 from autograder.store.gradebook import Gradebook
-from autograder.store.journal import Journal, Record
+from autograder.store.journal import Journal
 
 _MOST_NAMES = 20
 
@@ -89,6 +92,7 @@ class Watcher:
     received: Callable[[int], None] = lambda n_submissions: None
     graded: Callable[[Grade, bool], None] = lambda grade, reused: None
     found: Callable[[Delivery], None] = lambda delivery: None
+    warned: Callable[[Sequence[str]], None] = lambda lines: None
 
 
 def grade_class(
@@ -116,8 +120,10 @@ def grade_class(
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
         delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
+        delivery = with_given_times(delivery, released, settings)
         watcher.found(delivery)
         received = receive(released, delivery, journal, settings, held)
+        watcher.warned(tuple(said_before(released, received)))
         watcher.received(len(received))
         theirs = with_points_of_nbgrader(released, received, settings)
         if theirs and not settings.replace:
@@ -126,12 +132,13 @@ def grade_class(
                 "--replace this run's points take the place of its own (what people gave stays), "
                 "with --db they go into another gradebook"
             )
-        ledger = _Ledger(journal)
+        ledger = Ledger(journal, LateDays(released, settings.out))
         graded = _grade(released, received, settings, ledger, watcher)
         with contextlib.closing(graded):  # an error in what is written ends the processes, too
             outputs = _write_outputs(
                 released, graded, settings, _origins(received), _penalties(received)
             )
+            recounted = tuple(_write_recounted(released, settings, ledger))
     return ClassResult(
         problem_set=released.name,
         outline=released.outline,
@@ -144,6 +151,7 @@ def grade_class(
         notices=(
             *_notices(released, received),
             *_missing(outputs, received),
+            *recounted,
             *_replaced(theirs, ledger.grades),
         ),
     )
@@ -153,7 +161,7 @@ def _grade(
     released: ReleasedSet,
     received: Sequence[Received],
     settings: Settings,
-    ledger: "_Ledger",
+    ledger: Ledger,
     watcher: Watcher,
 ) -> Generator[Graded, None, None]:
     """Record every grade, and yield those that are new as soon as they are there."""
@@ -256,7 +264,7 @@ def _write_outputs(
     with Gradebook(settings.url) as book:
         book.register(released.name, released.notebooks.recorded, released.policy.due)
         given = book.hand_grades(released.name)
-        pages = _StudentPages(released, settings.out, given, origins)
+        pages = StudentPages(released, settings.out, given, origins)
 
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
             for answer in graded:
@@ -277,103 +285,28 @@ def _write_outputs(
     return _Outputs(released.outline, grades, by_hand, page, known)
 
 
-class _StudentPages:
-    """Writes what is made for each student.
+def _write_recounted(released: ReleasedSet, settings: Settings, ledger: Ledger) -> Iterator[str]:
+    """Write the outputs of sets whose late days were counted anew; say who has other points there.
 
-    Args:
-        by_hand: for each student, what people gave for each cell.
-        origins: for each student, where the submission came from.
+    That may have been in an earlier run, which was killed before it came to this.
     """
-
-    def __init__(
-        self,
-        released: ReleasedSet,
-        out: Path,
-        by_hand: HandGrades,
-        origins: Mapping[str, Origin],
-    ) -> None:
-        self._released = released
-        self._out = out
-        self._by_hand = by_hand
-        self._origins = origins
-        self._salt = Journal(out, released.name).salt()
-
-    def write(self, graded: Graded) -> frozenset[str]:
-        """Write feedback and formgrader's notebook; return which items were left blank."""
-        grade, repaired = graded.grade, self._repaired(graded)
-        course = self._released.course
-        # nbgrader's layout, so that its release_feedback and formgrader find the files.
-        assignment, name = assignment_and_notebook(self._released.name)
-        place = Path(grade.student, assignment)
-        given = self._by_hand.get(grade.student, {})
-        html = student_feedback.student_page(self._released.outline, grade, repaired, given)
-        folder = course.output("feedback", self._out) / place
-        write_if_new(folder / f"{name}.html", html.encode())
-        self._write_beside(folder, grade)
-        if repaired is None:
-            return frozenset()
-        notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        folder = course.output("autograded", self._out) / place
-        write_if_new(folder / f"{name}.ipynb", notebook.encode())
-        self._write_beside(folder, grade)
-        return repaired.blank
-
-    def _write_beside(self, folder: Path, grade: Grade) -> None:
-        """Write what nbgrader's `release_feedback` reads beside a page that came by its exchange.
-
-        It stops at the first student of whom one of these is missing or cannot be read, so they
-        are never copies of what the student's account wrote, and whoever handed in without a
-        secret has one that nobody knows.
-        """
-        origin = self._origins.get(grade.student, Origin())
-        if origin.layout not in (Layout.NBGRADER, Layout.EXCHANGE):
-            return
-        own = f"{self._salt}+{grade.problem_set}+{grade.student}"
-        secret = origin.secret or hashlib.sha256(own.encode()).hexdigest()
-        write_if_new(folder / "submission_secret.txt", secret.encode())
-        written = ""
-        if grade.timing.submitted:
-            moment = datetime.fromisoformat(grade.timing.submitted).astimezone(UTC)
-            written = f"{moment.replace(tzinfo=None).isoformat(' ', 'microseconds')} UTC"
-        write_if_new(folder / "timestamp.txt", written.encode())
-
-    def _repaired(self, graded: Graded) -> RepairedNotebook | None:
-        """Return the notebook that was graded; None where there never was a readable one."""
-        grade = graded.grade
-        if graded.repaired or not grade.sha256 or grade.state is State.REFUSED:
-            return graded.repaired
-        journal = Journal(self._out, self._released.name)
-        return repair(journal.submission(grade.student, grade.sha256).notebook, self._released)
-
-
-# ------------------------------------------------------------------ what is recorded
-class _Ledger:
-    """Writes grades into the journal and notes which of them have changed."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.grades: list[Grade] = []
-        self.changes: list[Change] = []
-
-    def enter(self, arrival: Received, grade: Grade) -> Grade:
-        """Record a grade, with the times and the penalty that hold today."""
-        if arrival.held:
-            self.grades.append(grade)
-            return grade
-        grade = replace(grade, timing=arrival.timing)
-        before = arrival.earlier.penalties if arrival.earlier is not None else ()
-        penalties = tuple(sorted({*before, grade.timing.penalty} - {0.0}))
-        key = arrival.task.key
-        record = Record(key, grade, arrival.made_from, penalties, arrival.origin)
-        if record != arrival.earlier:
-            change = None if arrival.earlier is None else change_between(arrival.earlier, record)
-            if change is not None:
-                now = datetime.now(UTC).isoformat(timespec="seconds")
-                self._journal.note({"at": now, **asdict(change)})
-                self.changes.append(change)
-            self._journal.write(record)
-        self.grades.append(grade)
-        return grade
+    for name in released.course.sets():
+        journal = Journal(settings.out, name)
+        if name == released.name or not journal.is_outdated():
+            continue
+        records = [one for one in map(journal.read, journal.students()) if one is not None]
+        _write_outputs(
+            ReleasedSet(released.course, name),
+            [Graded(record.grade) for record in records],
+            settings,
+            {record.grade.student: record.origin for record in records},
+            {record.grade.student: record.penalties for record in records},
+        )
+        journal.mark_outdated(False)
+        changes = ledger.recounted.get(name, [])
+        shown = [f"{one.student} {one.before:g} → {one.after:g}" for one in changes]
+        if shown:
+            yield f"late days were counted anew, so {name} has other points: {_listed(shown)}"
 
 
 def _notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:

@@ -2,19 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.release import ReleasedSet
+from autograder.class_run.late_days import LateDays
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Task
 from autograder.grading.judge import submission_seed
-from autograder.intake.collection import Delivery, collect, read_notebook
+from autograder.intake.collection import Collected, Delivery, collect, read_notebook
+from autograder.intake.given_times import read_given_times, with_time
 from autograder.intake.repair import repair
 from autograder.records import Grade, Origin, State, Submission, SubmissionRefused, Timing
+from autograder.reports.html import when
 from autograder.store.grade_changes import PART
 from autograder.store.gradebook import Gradebook
 from autograder.store.input_digests import input_digests, part_digests
@@ -97,9 +100,56 @@ def look_at(
             refusal,
         )
         own = {"submission": digest or refusal, "questions": str(seed)}
-        timing = timing_of(found, released.policy, released.outline.points, now)
         earlier = journal.read(found.student)
-        yield Received(task, timing, {**own, **decides, **parts}, earlier, found.origin, is_held)
+        if settings.times is None:
+            found = _with_recorded_time(found, earlier, digest)
+        timing = timing_of(found, released.policy, released.outline.points, now)
+        yield Received(task, timing, {**own, **decides, **parts}, earlier, _origin(found), is_held)
+
+
+def with_given_times(delivery: Delivery, released: ReleasedSet, settings: Settings) -> Delivery:
+    """Put in the times of the file that the settings name.
+
+    Raises:
+        GraderError: if it cannot be understood; says where.
+    """
+    if settings.times is None:
+        return delivery
+    return read_given_times(settings.times, released.policy.zones[-1]).put_into(delivery)
+
+
+def _with_recorded_time(found: Collected, earlier: Record | None, digest: str) -> Collected:
+    """Take over what a file of times once said of just this notebook."""
+    origin = earlier.origin if earlier is not None else Origin()
+    if earlier is None or not origin.time or earlier.grade.sha256 != digest:
+        return found
+    return with_time(found, datetime.fromisoformat(origin.time), origin.time_source)
+
+
+def _origin(found: Collected) -> Origin:
+    if not found.is_time_given or found.submitted_at is None:
+        return found.origin
+    time = found.submitted_at.isoformat()
+    return replace(found.origin, time=time, time_source=found.time_source)
+
+
+def said_before(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
+    """Say, before anything is graded, what the due date cannot do for want of times."""
+    due, n = released.policy.due, len(received)
+    unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)
+    marked = sum(one.timing.mark == "late" for one in received)
+    if due is not None and unknown:
+        who = "nobody here" if unknown == n else f"{unknown} of {n} here"
+        yield (
+            f"{released.name} is due {when(due.isoformat())}, but of {who} it is "
+            f"{'' if unknown == n else 'not '}known when they handed in: no points are taken off "
+            "for being late; --times FILE says when (see grade --help)"
+        )
+    if marked:
+        yield (
+            f"{marked} of {n} are marked as late by the platform, which does not say by how much: "
+            "each counts as late by the least that costs points; --times FILE says more"
+        )
 
 
 def with_points_of_nbgrader(
@@ -134,6 +184,14 @@ def _changed_names(arrival: Received) -> list[str]:
     ]
 
 
+def _with_late_days(arrival: Received, refusal: str, late_days: LateDays) -> Timing:
+    """Return when it came, with the late days that it would use if it was graded."""
+    one = arrival.task.submission
+    state = State.REFUSED if refusal else State.GRADED
+    grade = Grade(one.student, one.problem_set, state, one.sha256, arrival.task.seed)
+    return late_days.apply(replace(grade, timing=arrival.timing)).timing
+
+
 @dataclass(frozen=True)
 class Planned:
     """What would be done with one submission: "grade", "take over" or "refuse", and why."""
@@ -144,16 +202,26 @@ class Planned:
     timing: Timing
 
 
-def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[Planned, ...]:
+def plan(
+    released: ReleasedSet,
+    submissions: Path,
+    settings: Settings,
+    warned: Callable[[Sequence[str]], None] = lambda lines: None,
+) -> tuple[Planned, ...]:
     """Say what `grade_class` would do with each submission; write nothing, run nothing.
+
+    Args:
+        warned: is told what the due date cannot do for want of times.
 
     Raises:
         GraderError: as `grade_class`.
     """
     journal = Journal(settings.out, released.name)
-    planned = []
+    planned, late_days = [], LateDays(released, settings.out)
     delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
+    delivery = with_given_times(delivery, released, settings)
     arrivals = list(look_at(released, delivery, journal, settings))
+    warned(tuple(said_before(released, arrivals)))
     theirs = with_points_of_nbgrader(released, arrivals, settings)
     for arrival in arrivals:
         task, refusal = arrival.task, arrival.task.refusal
@@ -162,7 +230,8 @@ def plan(released: ReleasedSet, submissions: Path, settings: Settings) -> tuple[
                 repair(task.submission.notebook, released)
             except SubmissionRefused as error:
                 refusal = str(error)
-        student, timing = task.submission.student, arrival.timing
+        student = task.submission.student
+        timing = _with_late_days(arrival, refusal, late_days)
         if arrival.takes_over(settings.resume):
             planned.append(Planned(student, "take over", "nothing has changed", timing))
         elif refusal:

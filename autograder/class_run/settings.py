@@ -20,6 +20,7 @@ class Settings:
         resume: take over records that were made from the same things.
         layout: how the submissions are named; recognised by their names if None.
         replace: write over points that nbgrader itself has given; what people gave always stays.
+        times: file that says when students handed in, where the delivery does not.
         scheduler: address of a Dask scheduler whose workers grade; empty for `jobs` processes here.
     """
 
@@ -31,6 +32,7 @@ class Settings:
     layout: Layout | None = None
     scheduler: str = ""
     replace: bool = False
+    times: Path | None = None
 
     @property
     def url(self) -> str:

@@ -79,6 +79,13 @@ _trusting = click.option(
 )
 @out_option
 @_database
+@click.option(
+    "--times",
+    type=click.Path(path_type=Path),
+    help="When students handed in, where the delivery does not say: a CSV file with the columns "
+    "student (as they are called here) and submitted (2026-10-12T23:58, in the course's zone), or "
+    "Moodle's grading worksheet. Kept with the grades: give it once.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
     "--scheduler",
@@ -130,8 +137,8 @@ def grade(
     time).
     Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
-    Due dates, late penalties and extensions stand in the course's course.toml. Where a grade
-    differs from the one recorded before, it says whose and why. With --json, an assignment of
+    Due dates, late penalties, extensions and late days stand in the course's course.toml. Where a
+    grade differs from the one recorded before, it says whose and why. With --json, an assignment of
     several notebooks is a list of them, and --watch prints one line for each round.
     """
     if chosen["jobs"] > 1 and not chosen["scheduler"] and not dry_run:
@@ -191,7 +198,7 @@ def _grade_once(
             for remark in delivery.remarks:
                 console.print(printable(remark))
 
-        watcher.found = found
+        watcher.found, watcher.warned = found, note
         try:
             result = grade_class(released, submissions, settings, watcher, held)
         except KeyboardInterrupt:
@@ -210,7 +217,7 @@ def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -
     from autograder.class_run.plan import plan
     from autograder.cli import output
 
-    planned = plan(released, submissions, settings)
+    planned = plan(released, submissions, settings, warned=note)
     if not released.course.has_checks:
         note(["the course's own solution was run in the sandbox, to see which tests work here"])
     if not as_json:

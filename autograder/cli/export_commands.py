@@ -17,7 +17,7 @@ from autograder.cli.options import (
     report_errors,
     results_of,
 )
-from autograder.lms.export import ExportRequest, export_formats
+from autograder.lms.export import ExportRequest, export_formats, with_late_days
 from autograder.lms.gradescope_package import VISIBILITIES
 from autograder.records import GraderError
 
@@ -83,14 +83,15 @@ def export(
 ) -> None:
     """Print grades as CSV: nbgrader's columns, or those that a learning platform takes.
 
-    Late penalties and points given by hand are in them, as in formgrader. Cells that a spreadsheet
-    would take for formulas get an apostrophe. With --json, the same columns and rows come in one
-    document, and the notes stand in it.
+    Late penalties, late days and points given by hand are in them, as in formgrader. Cells that a
+    spreadsheet would take for formulas get an apostrophe. With --json, the same columns and rows
+    come in one document, and the notes stand in it.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.settings import Settings
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
+    from autograder.store.journal import Journal
 
     course = find_course(folder)
     outline = ReleasedSet(course, name).outline
@@ -99,7 +100,7 @@ def export(
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
-        scores = book.final_scores(name)
+        scores = with_late_days(book.final_scores(name), Journal(out, name))
     graded = [score for score in scores if score.is_graded]
     ungraded = [score for score in scores if not score.is_graded]
     request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)

@@ -7,6 +7,7 @@ import click
 from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.export_commands import export, gradescope
+from autograder.cli.feedback_command import feedback
 from autograder.cli.formgrader_command import formgrader
 from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
@@ -23,6 +24,7 @@ A course, from its first day to its last:
   autograder formgrader                written answers, graded by hand
   autograder similarity ps1            whose answers are alike?
   autograder leaderboard ps2           who is best in its challenge?
+  autograder feedback ps1 --to canvas  pages, packed for their way back
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
@@ -67,7 +69,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 for command in (
     *(doctor, new, adopt, check, release),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
-    *(export, gradescope, forecast),
+    *(feedback, export, gradescope, forecast),
     *(work, mine),
 ):
     main.add_command(command)

@@ -16,7 +16,7 @@ from autograder.class_run.plan import Planned
 from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
 from autograder.records import Grade, HandGrade, State, Timing, Verdict
-from autograder.reports.html import duration
+from autograder.reports.html import duration, late_days
 from autograder.reports.instructor_pages import total
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
@@ -145,8 +145,10 @@ def _points(grade: Grade, result: ClassResult) -> str:
 def _late(timing: Timing) -> list[str]:
     """What to say of a time; that nobody knows it is said once for all such submissions."""
     words = []
-    if timing.seconds_late:
-        words.append(f"{duration(timing.seconds_late)} late: -{timing.penalty:g} points")
+    if timing.is_late:
+        late = f"{duration(timing.seconds_late)} late" if timing.seconds_late else "marked as late"
+        spent = f", {late_days(timing.late_days)} spent" if timing.late_days else ""
+        words.append(f"{late}: -{timing.penalty:g} points{spent}")
     if timing.note and timing.source:
         words.append(timing.note)
     if timing.marked_late:

@@ -32,7 +32,9 @@ class Collected:
         submitted_at: when it was handed in, with its time zone; None where the layout does not say.
         time_source: where `submitted_at` was read, in words; empty if it is None.
         time_note: what is to be said where a time stood that could not be read.
-        marked_late: the learning platform itself calls it late, without saying since when.
+        is_time_given: `submitted_at` comes from a file of times, not from the delivery.
+        marked_late: whether the learning platform itself calls it late, without saying since when;
+            None where it marks nobody.
         arrived_at: when the exchange's file system received it, where that can be told.
         origin: by which names it came.
         delivered: what `read_notebook` reads.
@@ -44,7 +46,8 @@ class Collected:
     submitted_at: datetime | None = None
     time_source: str = ""
     time_note: str = ""
-    marked_late: bool = False
+    is_time_given: bool = False
+    marked_late: bool | None = None
     arrived_at: datetime | None = None
     origin: Origin = field(default_factory=Origin)
     delivered: Delivered | None = field(default=None, repr=False, compare=False)
@@ -177,7 +180,7 @@ def choose(
         submitted_at,
         source,
         note,
-        handed.marked_late,
+        marked_late=handed.marked_late,
         origin=Origin(layout, chosen.parts, _secret(handed.files)),
         delivered=chosen,
     )

@@ -78,7 +78,7 @@ class Handed:
         reasons: what was noticed about the names.
         time_source: where `submitted_at` was read, in words.
         time_note: what is to be said where a time stood that could not be read.
-        marked_late: the platform calls it late.
+        marked_late: whether the platform calls it late; None where it marks nobody.
     """
 
     files: list[tuple[str, Delivered]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Handed:
     submitted_at: datetime | None = None
     time_source: str = ""
     time_note: str = ""
-    marked_late: bool = False
+    marked_late: bool | None = None
 
 
 def unwrapped(found: Sequence[Delivered], from_zip: bool) -> tuple[Delivered, ...]:
@@ -158,11 +158,14 @@ def by_student(
             own_name = entry.name if len(entry.parts) > 1 else match["file"] or entry.name
             handed.files.append((own_name, entry))
         if layout is Layout.CANVAS:
-            handed.marked_late |= match["late"] is not None
+            handed.marked_late = handed.marked_late or match["late"] is not None
             if re.match(r"\d+_", match["file"] or ""):
                 handed.reasons.append(f"{entry.name} was taken for number {match['number']}'s")
     if layout is Layout.CANVAS:
         _note_shared_numbers(students)
+        if not any(handed.marked_late for handed in students.values()):
+            for handed in students.values():  # perhaps Canvas knows of no due date
+                handed.marked_late = None
     return students, ()
 
 

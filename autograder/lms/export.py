@@ -8,11 +8,12 @@ points given by hand in them, and says whom it could not enter and why.
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograder.authoring.outline import Outline
 from autograder.files import Table
-from autograder.records import FinalScore, GraderError
+from autograder.records import FinalScore, GraderError, Timing
+from autograder.store.journal import Journal
 from autograder.untrusted import as_html
 
 
@@ -94,6 +95,17 @@ def required_roster(request: ExportRequest, format_name: str) -> Table:
     return request.roster
 
 
+def with_late_days(scores: Sequence[FinalScore], journal: Journal) -> list[FinalScore]:
+    """Return scores with the late days that the records of their set know of."""
+    found = []
+    for score in scores:
+        record = journal.read(score.student)
+        timing = record.grade.timing if record is not None else Timing()
+        left = timing.late_days_left
+        found.append(replace(score, late_days=timing.late_days, late_days_left=left))
+    return found
+
+
 def points_text(value: float) -> str:
     """Return points as every platform reads them."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
@@ -112,6 +124,8 @@ def comment_html(score: FinalScore, outline: Outline) -> str:
         lines += [item.comment] if item.comment else []
     if score.penalty:
         lines.append(f"late: {points_text(score.penalty)} points taken off")
+    if score.late_days_left is not None:
+        lines.append(f"late days: {score.late_days} spent, {score.late_days_left} left")
     return "<br>".join(str(as_html(line)).replace("\n", "<br>") for line in lines)
 
 

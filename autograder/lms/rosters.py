@@ -4,11 +4,10 @@ Nobody is guessed at: a grade is entered where exactly one row of the roster and
 student name each other, and everybody else, on either side, is reported with the reason.
 """
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from autograder.intake.identity import is_same_name, same_id
 from autograder.records import FinalScore
 
 _MOST_NAMES = 20
@@ -75,11 +74,6 @@ def match(scores: Sequence[FinalScore], people: Sequence[Person], file: str) -> 
     return Matched(rows, tuple(notes))
 
 
-def same_id(text: str) -> str:
-    """Return an identifier as it is compared: spaces around it and capitals do not matter."""
-    return unicodedata.normalize("NFC", text).strip().casefold()
-
-
 def _rows_of(score: FinalScore, people: Sequence[Person], file: str) -> tuple[list[Person], str]:
     own = {same_id(score.student), same_id(score.email)} - {""}
     found = [person for person in people if own & person.ids]
@@ -88,23 +82,10 @@ def _rows_of(score: FinalScore, people: Sequence[Person], file: str) -> tuple[li
         return found, f"{several} in {file} both have that identifier"
     name, _, number = score.student.rpartition("_")
     numbered = [person for person in people if number and person.number == number]
-    found = [person for person in numbered if _agree(name, person.name)]
+    found = [person for person in numbered if is_same_name(name, person.name)]
     if numbered and not found:
         return [], f"the number {number} belongs to {numbered[0].name} in {file}"
     return found, f"{file} holds the number {number} twice" if found else f"not in {file}"
-
-
-def _agree(archived: str, name: str) -> bool:
-    """Whether a name from an archive can be that of a roster; archives drop signs and spaces.
-
-    A group's name may stand before it, and where marking is blind, both say "Participant".
-    """
-    short, full = _letters(archived), _letters(name)
-    return bool(full) and short.endswith(full)
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", text)).casefold()
 
 
 def _graded(score: FinalScore) -> str:

@@ -78,6 +78,11 @@ def duration(seconds: float) -> str:
     raise AssertionError(seconds)
 
 
+def late_days(n: int) -> str:
+    """Return a number of late days in words: "2 late days"."""
+    return f"{n} late day{'s' if n != 1 else ''}"
+
+
 def when(time: str) -> str:
     """Return an ISO 8601 time as people read it, with its offset from UTC."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M UTC%z").removesuffix("+0000")
@@ -96,6 +101,7 @@ def _environment() -> jinja2.Environment:
         "number": number,
         "highlight": highlight,
         "duration": duration,
+        "late_days": late_days,
         "when": when,
     }
     return environment

@@ -37,7 +37,7 @@ def class_page(
         outline=outline,
         rows=[_student_row(grade, totals[grade.student]) for grade in grades],
         states=[(state, sum(grade.state is state for grade in grades)) for state in State],
-        n_late=sum(grade.timing.seconds_late > 0 for grade in grades),
+        n_late=sum(grade.timing.is_late for grade in grades),
         n_changes=n_changes,
         mean=statistics.mean(values) if values else None,
         median=statistics.median(values) if values else None,
@@ -66,13 +66,23 @@ def overview_page(classes: Sequence[tuple[Outline, Sequence[Grade], HandGrades]]
         outline.name: {grade.student: total(grade, by_hand) for grade in grades}
         for outline, grades, by_hand in classes
     }
+    left: dict[str, int] = {}  # after the set that is due last
+    for _, grades, _ in classes:
+        for grade in grades:
+            n = grade.timing.late_days_left
+            if n is not None:
+                left[grade.student] = min(n, left.get(grade.student, n))
     students = sorted({student for found in points.values() for student in found})
     rows = [(name, [found.get(name) for found in points.values()]) for name in students]
     return render(
         "overview.html",
         script="dashboard.js",
         outlines=[outline for outline, _, _ in classes],
-        rows=[(name, found, sum(p for p in found if p is not None)) for name, found in rows],
+        rows=[
+            (name, found, sum(p for p in found if p is not None), left.get(name))
+            for name, found in rows
+        ],
+        has_late_days=bool(left),
     )
 
 
@@ -96,7 +106,7 @@ def _student_row(grade: Grade, points: float) -> dict[str, Any]:
     return {
         "grade": grade,
         "points": points,
-        "is_late": timing.seconds_late > 0,
+        "is_late": timing.is_late,
         "problems": timing.note or timing.marked_late or grade.state is not State.GRADED,
         "noticed": [*grade.reasons, *_said_of_time(timing)],
     }
@@ -109,7 +119,7 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
         yield f"time from {timing.source or 'an unnamed source'}"
     if timing.note:
         yield timing.note
-    if timing.marked_late:
+    if timing.marked_late or timing.mark == "late":
         yield "the learning platform marks it as late"
 
 

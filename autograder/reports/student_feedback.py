@@ -31,6 +31,21 @@ def student_page(
         by_hand: what people gave for each cell.
         is_own: students have graded themselves; the page says that this is no official grade.
     """
+    seen = seen_by_student(outline, grade, repaired, by_hand)
+    return render("student.html", **seen, is_own=is_own)
+
+
+def seen_by_student(
+    outline: Outline,
+    grade: Grade,
+    repaired: RepairedNotebook | None,
+    by_hand: Mapping[str, HandGrade],
+) -> dict[str, Any]:
+    """Return all that a student may see of a grade, whatever it is shown on: the allow-list.
+
+    Args:
+        repaired: as for `student_page`, and `by_hand`.
+    """
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
     shown = {found.item: _shown(found) for found in grade.differences}
     rows = [
@@ -40,19 +55,17 @@ def student_page(
     ]
     known = [row for row in rows if row["points"] is not None]
     earned = sum(row["points"] for row in known)
-    return render(
-        "student.html",
-        outline=outline,
-        grade=grade,
-        rows=rows,
-        earned=earned,
-        points=max(0.0, earned - grade.timing.penalty),
-        known=sum(row["item"].points for row in known),
-        open_points=sum(row["item"].points for row in rows if row["points"] is None),
-        failures=_failures(grade, repaired),
-        State=State,
-        is_own=is_own,
-    )
+    return {
+        "outline": outline,
+        "grade": grade,
+        "rows": rows,
+        "earned": earned,
+        "points": max(0.0, earned - grade.timing.penalty),
+        "known": sum(row["item"].points for row in known),
+        "open_points": sum(row["item"].points for row in rows if row["points"] is None),
+        "failures": _failures(grade, repaired),
+        "State": State,
+    }
 
 
 def _student_row(

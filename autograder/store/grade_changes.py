@@ -159,5 +159,7 @@ def _causes_of_penalty(before: Record, after: Record) -> Iterator[str]:
         yield f"the due date is {new.due or 'none'} instead of {old.due or 'none'}"
     if old.submitted != new.submitted:
         yield f"it came at {new.submitted or 'an unknown time'}, not {old.submitted or 'unknown'}"
-    if (old.due, old.submitted) == (new.due, new.submitted):
+    if old.late_days != new.late_days:
+        yield f"{new.late_days} late days are spent on it instead of {old.late_days}"
+    elif (old.due, old.submitted) == (new.due, new.submitted):
         yield "the rule for late submissions changed"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from autograder.files import write_atomically
+from autograder.files import write_atomically, write_if_new
 from autograder.records import (
     CellResult,
     Difference,
@@ -134,6 +134,17 @@ class Journal:
                     last[change["student"]] = content
         return tuple(found)
 
+    def mark_outdated(self, is_so: bool = True) -> None:
+        """Note on the disk that pages and gradebook do not know these records yet, or know them."""
+        if is_so:
+            write_if_new(self._outdated(), b"")
+        else:
+            self._outdated().unlink(missing_ok=True)
+
+    def is_outdated(self) -> bool:
+        """Whether pages and gradebook may not know these records yet."""
+        return self._outdated().exists()
+
     def make_salt(self) -> None:
         """Store a secret for this folder, unless there is one."""
         path = self.folder / "records" / "salt"
@@ -172,6 +183,9 @@ class Journal:
 
     def _history(self) -> Path:
         return self.folder / "records" / f"{self.problem_set}.changes.jsonl"
+
+    def _outdated(self) -> Path:
+        return self.folder / "records" / f"{self.problem_set}.outdated"
 
     def _record(self, student: str) -> Path:
         return self.folder / "records" / self.problem_set / f"{file_name(student)}.json"

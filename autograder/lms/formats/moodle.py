@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from autograder.files import Table, write_table
+from autograder.intake.identity import same_id
 from autograder.lms.export import (
     Export,
     ExportRequest,
@@ -13,7 +14,7 @@ from autograder.lms.export import (
     points_text,
     required_roster,
 )
-from autograder.lms.rosters import Person, match, same_id
+from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore
 from autograder.untrusted import as_cell
 

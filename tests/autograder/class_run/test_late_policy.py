@@ -126,11 +126,33 @@ def test_without_a_due_date_nothing_is_late(tmp_path):
 
 
 def test_unknown_time_takes_nothing_and_says_so(tmp_path):
-    found = _found(tmp_path, submitted_at=None, time_source="", marked_late=True)
+    found = _found(tmp_path, submitted_at=None, time_source="")
     timing = timing_of(found, TEN_A_DAY, 100.0, NOW)
-    assert timing.penalty == 0
+    assert (timing.penalty, timing.mark, timing.is_late) == (0, "", False)
     assert "nobody knows when it was handed in; no points were taken" in timing.note
-    assert timing.marked_late
+
+
+@pytest.mark.parametrize(
+    ("marked", "mark", "penalty", "unit"),
+    [
+        (True, "late", 10, timedelta(days=1)),  # the first day has begun, that much is sure
+        (True, "late", 10, timedelta(hours=1)),
+        (False, "on time", 0, timedelta(days=1)),
+    ],
+)
+def test_mark_of_the_platform_counts_where_it_gives_no_time(tmp_path, marked, mark, penalty, unit):
+    found = _found(tmp_path, submitted_at=None, time_source="", marked_late=marked)
+    policy = replace(TEN_A_DAY, unit=unit)
+    timing = timing_of(found, policy, 100.0, NOW)
+    assert (timing.mark, timing.penalty, timing.seconds_late) == (mark, penalty, 0)
+    assert (timing.note, timing.source) == ("", "the platform's own mark")
+    # A time says more than a mark, and the platform knows of no extension that stands here.
+    timed = timing_of(_found(tmp_path, marked_late=marked), policy, 100.0, NOW)
+    assert (timed.mark, timed.penalty, timed.marked_late) == ("", 0, marked)
+    extended = replace(policy, extensions={"ada": DUE + timedelta(days=7)})
+    timing = timing_of(found, extended, 100.0, NOW)
+    assert (timing.mark, timing.penalty) == ("", 0)
+    assert "no points were taken" in timing.note
 
 
 @pytest.mark.parametrize(
@@ -243,8 +265,11 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         (
             "[set.toy]",
             r"set is \{'toy': \{\}\}; "
-            "known here: book, defaults, leaderboard, package, sets, time_zone",
+            "known here: book, defaults, late_days, leaderboard, package, sets, time_zone",
         ),
+        ("late_days = -1", "late_days is -1; it must be a whole number of at least 0"),
+        ("late_days = 1.5", "late_days is 1.5; it must be a whole number"),
+        ("late_days = true", "late_days is True; it must be a whole number"),
         ("[leaderboard]\nset = []", r"leaderboard\.set is \[\]; known here: names, sets"),
         ("[sets.ps9]", r"sets\.ps9 is \{\}; known here: toy"),
         ('time_zone = "Rome"', "time_zone is 'Rome'; it must be a place"),

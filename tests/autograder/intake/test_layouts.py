@@ -102,9 +102,14 @@ def test_canvas_archive_is_recognised_and_its_names_are_taken_apart(delivered):
         "o_neil_12347": CANVAS[2],
         "李雷_12348": CANVAS[3],
     }
-    late = {one.student for one in found if one.marked_late}
-    assert late == {"turingalan_12346"}
+    late = {one.student: one.marked_late for one in found}
+    assert late.pop("turingalan_12346") is True
+    assert set(late.values()) == {False}  # Canvas knows of a due date, and they met it
     assert all(one.submitted_at is None for one in found)
+
+
+def test_canvas_archive_without_a_late_mark_says_nothing_of_time(delivered):
+    assert {one.marked_late for one in delivered(CANVAS[0], CANVAS[2])} == {None}
 
 
 def test_canvas_anonymous_and_text_entries_are_students_too(delivered):

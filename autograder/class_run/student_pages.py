@@ -1,0 +1,88 @@
+"""What is written for each student: feedback, formgrader's notebook, what nbgrader reads beside."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.authoring.notebooks import as_text, assignment_and_notebook
+from autograder.authoring.release import ReleasedSet
+from autograder.files import write_if_new
+from autograder.grading.grader import Graded
+from autograder.intake.layouts import Layout
+from autograder.intake.repair import RepairedNotebook, repair
+from autograder.records import Grade, Origin, State
+from autograder.reports import student_feedback
+from autograder.reports.instructor_pages import HandGrades
+from autograder.store.formgrader_notebook import formgrader_notebook
+from autograder.store.journal import Journal
+
+
+class StudentPages:
+    """Writes what is made for each student.
+
+    Args:
+        by_hand: for each student, what people gave for each cell.
+        origins: for each student, where the submission came from.
+    """
+
+    def __init__(
+        self,
+        released: ReleasedSet,
+        out: Path,
+        by_hand: HandGrades,
+        origins: Mapping[str, Origin],
+    ) -> None:
+        self._released = released
+        self._out = out
+        self._by_hand = by_hand
+        self._origins = origins
+        self._salt = Journal(out, released.name).salt()
+
+    def write(self, graded: Graded) -> frozenset[str]:
+        """Write feedback and formgrader's notebook; return which items were left blank."""
+        grade = graded.grade
+        repaired = graded.repaired or as_graded(self._released, grade, self._out)
+        course = self._released.course
+        # nbgrader's layout, so that its release_feedback and formgrader find the files.
+        assignment, name = assignment_and_notebook(self._released.name)
+        place = Path(grade.student, assignment)
+        given = self._by_hand.get(grade.student, {})
+        html = student_feedback.student_page(self._released.outline, grade, repaired, given)
+        folder = course.output("feedback", self._out) / place
+        write_if_new(folder / f"{name}.html", html.encode())
+        self._write_beside(folder, grade)
+        if repaired is None:
+            return frozenset()
+        notebook = as_text(formgrader_notebook(repaired.notebook, grade))
+        folder = course.output("autograded", self._out) / place
+        write_if_new(folder / f"{name}.ipynb", notebook.encode())
+        self._write_beside(folder, grade)
+        return repaired.blank
+
+    def _write_beside(self, folder: Path, grade: Grade) -> None:
+        """Write what nbgrader's `release_feedback` reads beside a page that came by its exchange.
+
+        It stops at the first student of whom one of these is missing or cannot be read, so they
+        are never copies of what the student's account wrote, and whoever handed in without a
+        secret has one that nobody knows.
+        """
+        origin = self._origins.get(grade.student, Origin())
+        if origin.layout not in (Layout.NBGRADER, Layout.EXCHANGE):
+            return
+        own = f"{self._salt}+{grade.problem_set}+{grade.student}"
+        secret = origin.secret or hashlib.sha256(own.encode()).hexdigest()
+        write_if_new(folder / "submission_secret.txt", secret.encode())
+        written = ""
+        if grade.timing.submitted:
+            moment = datetime.fromisoformat(grade.timing.submitted).astimezone(UTC)
+            written = f"{moment.replace(tzinfo=None).isoformat(' ', 'microseconds')} UTC"
+        write_if_new(folder / "timestamp.txt", written.encode())
+
+
+def as_graded(released: ReleasedSet, grade: Grade, out: Path) -> RepairedNotebook | None:
+    """Return the notebook that was graded; None where there never was a readable one."""
+    if not grade.sha256 or grade.state is State.REFUSED:
+        return None
+    kept = Journal(out, released.name).submission(grade.student, grade.sha256)
+    return repair(kept.notebook, released)

@@ -1,0 +1,110 @@
+"""The command by which feedback goes back to students."""
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from autograder.authoring.course import find_course
+from autograder.cli.options import (
+    FINDINGS,
+    json_option,
+    note,
+    out_option,
+    report_errors,
+    results_of,
+)
+from autograder.lms.give_back import WAYS, Feedback, pack
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  autograder feedback ps1 --to canvas    then: the assignment > Upload submissions
+  autograder feedback ps1 --to moodle    then: Upload multiple feedback files in a zip
+  autograder feedback ps1 --to mail --roster people.csv
+
+\b
+  canvas   OUT/given_back/ps1-canvas.zip: a notebook of feedback for each file, under the name that
+           Canvas gave it; Canvas attaches it to a comment on that submission
+  moodle   OUT/given_back/ps1-moodle.zip: the pages, in folders named as in Moodle's own archive;
+           the assignment needs the feedback type "Feedback files"
+  mail     OUT/given_back/ps1-mail/: a folder of pages, and mail.csv for mail merge, with name,
+           address, points and the page to attach
+
+nbgrader's exchange needs nothing packed: `nbgrader release_feedback ps1` finds the pages below OUT.
+"""
+)
+@click.argument("name", metavar="SET")
+@click.option("--to", "way", type=click.Choice(WAYS), required=True, help="Which way it goes.")
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="For mail: CSV file with addresses, as Canvas's gradebook, Moodle's worksheet or list of "
+    "participants, or the columns student and email.",
+)
+@out_option
+@click.option("--db", default="", help="Gradebook, as an SQLAlchemy address.")
+@json_option
+@click.pass_obj
+@report_errors
+def feedback(
+    folder: Path | None,
+    name: str,
+    way: str,
+    roster: Path | None,
+    out: Path,
+    db: str,
+    as_json: bool,
+) -> None:
+    """Pack students' feedback as their platform takes it back, or for mail.
+
+    The pages are made again first, from what is recorded and what people have given by now. Nothing
+    is run. Whoever cannot be reached in the chosen way is named with the reason.
+    """
+    from autograder.authoring.release import ReleasedSet
+    from autograder.class_run.pipeline import write_pages
+    from autograder.class_run.settings import Settings
+    from autograder.class_run.student_pages import as_graded
+    from autograder.files import read_table
+    from autograder.store.gradebook import Gradebook
+    from autograder.store.journal import Journal
+
+    course = find_course(folder)
+    released = ReleasedSet(course, name)
+    out, db = results_of(course, out, db)
+    table = read_table(roster) if roster is not None else None
+    settings = Settings(out, db)
+    write_pages([released], settings)
+    journal, pages = Journal(out, name), course.output("feedback", out)
+    with Gradebook(settings.url) as book:
+        by_hand = book.hand_grades(name)
+        scores = {score.student: score for score in book.final_scores(name)}
+    records = [one for one in map(journal.read, journal.students()) if one is not None]
+    packed = pack(
+        way,
+        released.outline,
+        [
+            Feedback(
+                record.grade,
+                record.origin,
+                (pages / record.grade.student / released.outline.page).read_bytes(),
+                partial(as_graded, released, record.grade, out),
+                by_hand.get(record.grade.student, {}),
+                scores.get(record.grade.student),
+            )
+            for record in records
+        ],
+        out / "given_back",
+        table,
+    )
+    path = packed.path.resolve()
+    if as_json:
+        plain = {"problem_set": name, "to": way, "path": str(path), "students": packed.n_students}
+        click.echo(json.dumps({**plain, "notes": packed.notes}, indent=1))
+    else:
+        click.echo(f"{name}: feedback for {packed.n_students} students: {path}")
+        note(packed.notes)
+    sys.exit(FINDINGS if packed.notes else 0)

@@ -183,8 +183,9 @@ def _note_shared_numbers(students: dict[str, Handed]) -> None:
 def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
-    Bytes that are no text, line breaks and other control characters, and names too long for a file
-    are replaced; a digest of the name as it came then keeps two students apart.
+    Bytes that are no text, line breaks and other control characters, names too long for a file, and
+    those that lead to another folder (".." is left of "...ipynb") are replaced; a digest of the
+    name as it came then keeps two students apart.
     """
     readable = unicodedata.normalize("NFC", name)
     as_it_came = readable.encode("utf-8", "surrogateescape")
@@ -192,10 +193,11 @@ def student_name(name: str) -> str:
         "\ufffd" if unicodedata.category(char) in _BREAKING else char
         for char in as_it_came.decode("utf-8", "replace")
     )
-    if shown == readable and len(as_it_came) <= _MAX_NAME_BYTES:
+    leads_away = not shown.strip(".") or "/" in shown
+    if shown == readable and len(as_it_came) <= _MAX_NAME_BYTES and not leads_away:
         return readable
     digest = hashlib.sha256(as_it_came).hexdigest()[:8]
-    short = shown.encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")
+    short = shown.replace("/", "\ufffd").encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")
     return f"{short}~{digest}"
 
 

@@ -362,6 +362,17 @@ def test_name_that_would_break_a_row_is_shown_without_its_break(character):
     assert len(name.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "...", "../../ada", "/etc/ada"])
+def test_name_that_is_no_file_s_leads_nowhere(tmp_path, name):
+    shown = student_name(name)
+    assert (tmp_path / shown / "toy.html").resolve().parents[1] == tmp_path.resolve()
+
+
+def test_file_of_dots_alone_is_a_student_whose_pages_stay_below_the_others(delivered):
+    names = [one.student for one in delivered("...ipynb", "ada.ipynb", "bo.ipynb")]
+    assert names[1:] == ["ada", "bo"] and names[0].startswith("..~")
+
+
 def test_name_with_spaces_of_any_script_stays_as_it_is():
     assert student_name("山田\u3000太郎") == "山田\u3000太郎"
 

@@ -173,7 +173,8 @@ class Timing:
         mark: "late" or "on time", as the platform's own mark has it, where that is all that is
             known; late is then late by the least that counts.
         late_days: of the student's late days for the whole course, those spent on this set.
-        late_days_left: after this set, by due date; None if the course has none.
+        late_days_left: after this set, by due date; None if the course has none, or the set no
+            due date, or nothing could be read.
     """
 
     submitted: str = ""

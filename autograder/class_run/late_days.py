@@ -75,7 +75,7 @@ class LateDays:
             n = spend(left, timing, policy) if mine is not None else 0
             late = lateness(timing, policy) - n * _DAY
             timing = replace(timing, penalty=penalty_for(late, policy, released.outline.points))
-        left_after = left - n if policy.late_days else None
+        left_after = left - n if policy.late_days and mine is not None else None
         return replace(grade, timing=replace(timing, late_days=n, late_days_left=left_after))
 
     def changed_by(

@@ -139,11 +139,10 @@ def said_before(released: ReleasedSet, received: Sequence[Received]) -> Iterator
     unknown = sum(bool(one.timing.due and not one.timing.source) for one in received)
     marked = sum(one.timing.mark == "late" for one in received)
     if due is not None and unknown:
-        who = "nobody here" if unknown == n else f"{unknown} of {n} here"
+        who = "anybody here" if unknown == n else f"{unknown} of {n} here"
         yield (
-            f"{released.name} is due {when(due.isoformat())}, but of {who} it is "
-            f"{'' if unknown == n else 'not '}known when they handed in: no points are taken off "
-            "for being late; --times FILE says when (see grade --help)"
+            f"{released.name} is due {when(due.isoformat())}, but it is not known when {who} "
+            "handed in, so no points are taken off; --times FILE says it (see grade --help)"
         )
     if marked:
         yield (

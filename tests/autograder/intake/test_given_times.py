@@ -108,7 +108,7 @@ def test_times_are_given_once_and_said_to_be_missing_before_anything_is_graded(
 
     assert grade().penalty == 0
     assert said[0].startswith(
-        "toy is due 2026-10-12 12:00 UTC+0200, but of nobody here it is known when they handed in: "
+        "toy is due 2026-10-12 12:00 UTC+0200, but it is not known when anybody here handed in, so "
         "no points are taken off"
     )
     assert said[1:] == ["graded"]

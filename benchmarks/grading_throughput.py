@@ -43,7 +43,7 @@ from autograder.authoring.checks import Check  # noqa: E402
 from autograder.authoring.course import Course  # noqa: E402
 from autograder.authoring.notebooks import as_text  # noqa: E402
 from autograder.authoring.release import ReleasedSet  # noqa: E402
-from autograder.class_run import pipeline  # noqa: E402
+from autograder.class_run import pipeline, student_pages  # noqa: E402
 from autograder.class_run.settings import Settings  # noqa: E402
 from autograder.grading import grader  # noqa: E402
 from autograder.grading.judge import ItemJudge  # noqa: E402
@@ -143,7 +143,7 @@ class Stages:
 _STAGES = (
     (pipeline, "receive", "read"),
     (grader, "repair", "repair"),
-    (pipeline, "repair", "repair"),
+    (student_pages, "repair", "repair"),
     (Sandbox, "run", "sandbox, our side"),
     (ItemJudge, "requests", "judge"),
     (ItemJudge, "known_answers", "judge"),
@@ -151,9 +151,9 @@ _STAGES = (
     (Journal, "write", "record"),
     (Gradebook, "record", "gradebook"),
     (student_feedback, "student_page", "feedback"),
-    (pipeline, "formgrader_notebook", "feedback"),
-    (pipeline, "as_text", "feedback"),
-    (pipeline, "write_if_new", "feedback"),
+    (student_pages, "formgrader_notebook", "feedback"),
+    (student_pages, "as_text", "feedback"),
+    (student_pages, "write_if_new", "feedback"),
 )
 
 

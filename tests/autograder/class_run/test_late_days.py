@@ -1,26 +1,35 @@
 """Late days of a course with two sets; who loses what is worked out by hand in each test."""
 
 import itertools
+import math
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from autograder.authoring.late_policy import Policy
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline
-from autograder.class_run.late_days import spend
+from autograder.class_run.late_days import LateDays, spend
+from autograder.class_run.lateness import timing_of
+from autograder.class_run.ledger import Ledger
 from autograder.class_run.pipeline import grade_class
-from autograder.class_run.plan import plan
+from autograder.class_run.plan import Received, plan
 from autograder.class_run.settings import Settings
+from autograder.grading.grader import Task
+from autograder.intake.collection import Collected
 from autograder.lms.export import ExportRequest, with_late_days
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
-from autograder.records import Timing
+from autograder.records import Grade, Origin, State, Submission, Timing
 from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal
 
 DUE = {"toy": datetime(2026, 3, 2, 12, tzinfo=UTC), "toz": datetime(2026, 3, 9, 12, tzinfo=UTC)}
+SETS = ("toy", "toz", "tozz", "tozzz")
 SETTINGS = """
 late_days = {days}
 [defaults]
@@ -190,3 +199,55 @@ def test_run_that_is_killed_leaves_the_days_to_the_next(course, monkeypatch, whe
     with Gradebook(course.out.url) as book:
         assert [book.final_scores(name)[0].points for name in DUE] == [90, 80]
     assert "10 of 90 points" in (course.out.out / "feedback/ada/toz/toz.html").read_text()
+
+
+@pytest.mark.exhaustive
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(SETS), st.floats(-1, 6), st.booleans()), min_size=1, max_size=9
+    ),
+    days=st.integers(0, 6),
+)
+def test_whatever_is_graded_in_whatever_order_ends_as_in_the_order_of_due_dates(
+    toy_course, tmp_path_factory, steps, days
+):
+    """Sets are graded and graded again, with other times, also with a run in between killed."""
+    for name in SETS[1:]:
+        if not (toy_course.folder / name).exists():
+            shutil.copytree(toy_course.folder / "toy", toy_course.folder / name)
+            checks = toy_course.folder / name / "problem_set.py"
+            checks.write_text(checks.read_text().replace('name="toy"', f'name="{name}"'))
+    text = f"late_days = {days}\n[defaults]\npenalty_percent = 10\n"
+    for number, name in enumerate(SETS):
+        text += f"[sets.{name}]\ndue = {(DUE['toy'] + timedelta(7 * number)).isoformat()}\n"
+    (toy_course.folder / "course.toml").write_text(text)
+    out, late = tmp_path_factory.mktemp("out"), {}
+    sets = {name: ReleasedSet(toy_course, name) for name in SETS}
+    for name, days_late, is_killed in steps:
+        released, journal = sets[name], Journal(out, name)
+        came = released.policy.due + timedelta(days_late)
+        found = Collected("ada", out, submitted_at=came, time_source="a list")
+        timing = timing_of(found, released.policy, 100.0, came)
+        one = Task(Submission("ada", name, b"", "ab"), "key", 7, (), "")
+        arrival = Received(one, timing, {}, journal.read("ada"), Origin())
+        grade = Grade("ada", name, State.GRADED, "ab", 7)
+        if is_killed:  # the others are counted anew, this one is not recorded; then once more
+            late_days = LateDays(released, out)
+            new = late_days.apply(replace(grade, timing=timing))
+            earlier = arrival.earlier.grade if arrival.earlier else None
+            for other, _, record in late_days.changed_by(new, earlier):
+                other.write(record)
+        Ledger(journal, LateDays(released, out)).enter(arrival, grade)
+        late[name] = max(0, math.ceil(timedelta(days_late) / timedelta(1)))
+    left = days
+    for name in SETS:
+        if name in late:
+            spent = min(left, late[name])
+            left -= spent
+            timing = Journal(out, name).read("ada").grade.timing
+            assert timing.late_days == spent
+            assert timing.penalty == 10 * (late[name] - spent)
+            assert timing.late_days_left == (left if days else None)

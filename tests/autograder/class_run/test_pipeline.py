@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring import release
+from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run import pipeline, workers
+from autograder.class_run import pipeline, student_pages, workers
 from autograder.class_run.pipeline import Watcher, grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
@@ -42,7 +43,7 @@ def graded(tmp_path_factory, toys):
         ),
     }
     for student, notebook in hand_ins.items():
-        text = pipeline.as_text(notebook)
+        text = as_text(notebook)
         (received / f"{student}.ipynb").write_text(text)
     (received / "broken.ipynb").write_text("{")
     (received / "list.ipynb").write_text("[]")
@@ -207,7 +208,7 @@ def test_set_is_built_and_each_notebook_repaired_once_in_a_run(
 
         monkeypatch.setattr(owner, function, call)
 
-    for owner, function in ((grader, "repair"), (pipeline, "repair"), (release, "build")):
+    for owner, function in ((grader, "repair"), (student_pages, "repair"), (release, "build")):
         counted(owner, function)
     hand_in("ada", double=toys.double, mean=toys.mean)
     hand_in("bo", b"{")

@@ -22,7 +22,7 @@ from autograder.lms.give_back import WAYS, Feedback, pack
 @click.command(
     epilog="""\b
 Examples:
-  autograder feedback ps1 --to canvas    then: the assignment > Upload submissions
+  autograder feedback ps1 --to canvas    then: Gradebook > Re-Upload Submissions
   autograder feedback ps1 --to moodle    then: Upload multiple feedback files in a zip
   autograder feedback ps1 --to mail --roster people.csv
 

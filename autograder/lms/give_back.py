@@ -1,6 +1,6 @@
 """Give feedback back: pack it as the platform takes it that the submissions came from, or for mail.
 
-    canvas   a zip for "Upload submissions": notebooks under the names that Canvas gave the files
+    canvas   a zip for "Re-Upload Submissions": notebooks under the names that Canvas gave the files
     moodle   a zip for "Upload multiple feedback files in a zip": pages under the names that Moodle
              gave the folders, or the files
     mail     a folder of pages, and a CSV that says whose is which, for mail merge

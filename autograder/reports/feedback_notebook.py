@@ -108,5 +108,8 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _block(text: str) -> str:
-    """Return text as Markdown's indented code, out of which no line of it leads."""
-    return "\n".join(f"    {as_line(line)}" for line in text.splitlines())
+    """Return text as Markdown's indented code, out of which no line of it leads.
+
+    Some programs look for formulas even there, so it is made harmless as any other text.
+    """
+    return "\n".join(f"    {as_markdown(as_line(line))}" for line in text.splitlines())

@@ -160,6 +160,6 @@ def _causes_of_penalty(before: Record, after: Record) -> Iterator[str]:
     if old.submitted != new.submitted:
         yield f"it came at {new.submitted or 'an unknown time'}, not {old.submitted or 'unknown'}"
     if old.late_days != new.late_days:
-        yield f"{new.late_days} late days are spent on it instead of {old.late_days}"
+        yield f"late days spent on it: {new.late_days} instead of {old.late_days}"
     elif (old.due, old.submitted) == (new.due, new.submitted):
         yield "the rule for late submissions changed"

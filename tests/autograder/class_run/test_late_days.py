@@ -17,7 +17,7 @@ from autograder.class_run import pipeline
 from autograder.class_run.late_days import LateDays, spend
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.ledger import Ledger
-from autograder.class_run.pipeline import grade_class
+from autograder.class_run.pipeline import grade_class, write_pages
 from autograder.class_run.plan import Received, plan
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Task
@@ -120,6 +120,8 @@ def _shown_everywhere(course):
     assert "3 late days of yours are spent on it" in page.read_text()
     assert "After this set you have 0 late days left" in page.read_text()
     assert "3 late days spent; 0 late days left" in dashboard.read_text()
+    overview = write_pages([course.released(name) for name in DUE], course.out).read_text()
+    assert "Late days left" in overview and '<td class="number" data-value="0">0</td>' in overview
     page = (out / "feedback/ada/toz/toz.html").read_text()
     assert "20 of 90 points are taken off" in page
     with Gradebook(course.out.url) as book:

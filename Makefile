@@ -71,7 +71,7 @@ wheel: $(STAMP)  ## The package as one file, to be put beside hosted notebooks; 
 	@rm -rf build _build/wheel  # what an earlier build has left there would be packed, too
 	@$(PIP) wheel --no-deps --wheel-dir _build/wheel .
 	@rm -rf build
-	@echo "Chapters, grader and all:  $$(du -h --si $(CURDIR)/_build/wheel/*.whl)"
+	@echo "Chapters, grader and all:  $$(ls $(CURDIR)/_build/wheel/*.whl)"
 	@echo "For problem sets:          $$($(BIN)/python .ci/notebook_wheel.py _build/wheel/*.whl _build/wheel/sets)"
 
 # A folder of its own: nobody who was made up can reach the gradebook of a real class.

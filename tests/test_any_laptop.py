@@ -15,7 +15,7 @@ ABSENT = {
     "crypt", "curses", "fcntl", "grp", "nis", "ossaudiodev", "posix", "pty", "pwd", "readline",
     "resource", "spwd", "syslog", "termios", "tty",
 }
-OURS = {"course_pkg", "__main__"}
+OURS = {"course_pkg", "autograder", "assignments", "__main__"}
 real_import = builtins.__import__
 
 # What is imported by others, who know on which system they are, is their own affair.
@@ -42,11 +42,17 @@ for notebook in sorted(Path("assignments").glob("ps*/notebook.py")):
             print(notebook)
 """
 
+_WORK = """
+import runpy
+sys.argv = ["autograder", "work", "ps2", "--work", sys.argv[1]]
+runpy.run_module("autograder", run_name="__main__")
+"""
 
-def run(program: str) -> subprocess.CompletedProcess[str]:
+
+def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a program in a fresh interpreter that lacks what Windows lacks."""
     return subprocess.run(
-        [sys.executable, "-c", _AS_ON_WINDOWS + program],
+        [sys.executable, "-c", _AS_ON_WINDOWS + program, *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -70,3 +76,9 @@ def test_notebooks_import_nothing_that_windows_lacks():
     done = run(_IMPORT_AS_NOTEBOOKS_DO)
     assert done.returncode == 0, done.stderr
     assert len(set(done.stdout.splitlines())) >= 8
+
+
+def test_students_get_their_notebooks_where_windows_is(tmp_path):
+    done = run(_WORK, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ps2" / "ps2.ipynb").is_file()

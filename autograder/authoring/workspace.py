@@ -10,11 +10,13 @@ id. So what a student has changed is known without the release that it once was,
 came by mail is brought up to date like any other. The standard library is all that this needs.
 """
 
+import argparse
 import datetime
 import hashlib
 import json
 import os
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -197,6 +199,34 @@ def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
         if kept.read_bytes() == data:  # by a run that was interrupted afterwards
             return kept
         n += 1
+
+
+# -------------------------------------------------------------- released notebooks alone
+def released_in(folder: Path) -> dict[str, Path]:
+    """Find the released notebooks in a folder, by the names of their sets.
+
+    Raises:
+        GraderError: if there is none.
+    """
+    paths = [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]
+    found = {path.stem: path for path in paths if path.parent in (folder, folder / path.stem)}
+    if not found:
+        raise GraderError(f"{folder} has no released notebooks: SET/SET.ipynb or SET.ipynb")
+    return dict(sorted(found.items()))
+
+
+def read_released(path: Path) -> Notebook:
+    """Read a released notebook.
+
+    Raises:
+        GraderError: if it cannot be read, or is none; says why.
+    """
+    try:
+        return read_notebook(path.read_bytes())
+    except OSError as error:
+        raise GraderError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise GraderError(f"{path} is no released notebook: {error}") from error
 
 
 # -------------------------------------------------------------- notebooks and cells
@@ -391,3 +421,21 @@ def _with_ids(cells: Sequence[Notebook]) -> list[Notebook]:
 
 def _counted(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def main() -> None:
+    """Do what `autograder work --from FOLDER` does, where nothing but this is installed."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("released", type=Path, help="folder of released notebooks")
+    parser.add_argument("work", type=Path, nargs="?", default=Path(WORK), help="yours  [work]")
+    options = parser.parse_args()
+    try:
+        found = released_in(options.released)
+        lines = [bring(name, read_released(found[name]), options.work).line for name in found]
+    except GraderError as error:
+        sys.exit(f"error: {error}")
+    print("\n".join(filter(None, lines)) or f"{options.work}: {', '.join(found)} as you left them")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,8 @@ from autograder.authoring.workspace import (
     bring,
     copy_of,
     read_notebook,
+    read_released,
+    released_in,
     take_over,
 )
 from autograder.cli.options import FINDINGS, json_option, report_errors, shown
@@ -67,7 +69,7 @@ def work(
     again does no harm.
     """
     if released is not None:
-        found = _in_folder(released)
+        found = released_in(released)
         place = place or Path(WORK)
     else:
         course = find_course_with_checks(folder)
@@ -80,11 +82,13 @@ def work(
     for name in names or found:
         happened = []
         if released is None:
-            earlier = copy_of(name, course.top / LEGACY / "release")  # where students had to work
+            earlier = copy_of(
+                name, shown(course.top / LEGACY / "release")
+            )  # where students had to work
             happened.append(take_over(name, earlier, place))
             notebook = _student_version(course, name)
         else:
-            notebook = _read(found[name])
+            notebook = read_released(found[name])
         updates.append(bring(name, notebook, place))
         happened.append(updates[-1].line)
         lines += [line for line in happened if line]
@@ -186,21 +190,3 @@ def _student_version(course: Course, name: str) -> Notebook:
     from autograder.authoring.release import ReleasedSet
 
     return read_notebook(as_text(ReleasedSet(course, name).notebooks.student).encode())
-
-
-def _in_folder(folder: Path) -> dict[str, Path]:
-    """Find released notebooks by the names of their sets."""
-    paths = [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]
-    found = {path.stem: path for path in paths if path.parent in (folder, folder / path.stem)}
-    if not found:
-        raise GraderError(f"{folder} has no released notebooks: SET/SET.ipynb or SET.ipynb")
-    return dict(sorted(found.items()))
-
-
-def _read(path: Path) -> Notebook:
-    try:
-        return read_notebook(path.read_bytes())
-    except OSError as error:
-        raise GraderError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise GraderError(f"{path} is no released notebook: {error}") from error

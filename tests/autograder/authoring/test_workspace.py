@@ -3,6 +3,10 @@ import errno
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -274,3 +278,24 @@ def test_release_replaces_no_notebook_that_it_has_not_written(toy, tmp_path, ver
     with pytest.raises(GraderError, match=f"{path} is not a notebook that `release` has written"):
         release.write(toy.set.notebooks, tmp_path)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*.ipynb")} == before
+
+
+def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
+    """As a student has them who was given no grader: its few files, and no package beside them."""
+    root = Path(workspace.__file__).parents[2]
+    for name in ("__init__", "files", "records", "authoring/__init__", "authoring/notebooks"):
+        (tmp_path / "autograder" / "authoring").mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / f"autograder/{name}.py", tmp_path / f"autograder/{name}.py")
+    shutil.copy(workspace.__file__, tmp_path / "autograder" / "authoring")
+    _write(tmp_path / "problem_sets", toy.old)
+    command = [sys.executable, "-I", "-S", "-c"]
+    command += [
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; sys.argv[1:] = ['problem_sets'];"
+        "import runpy; runpy.run_module('autograder.authoring.workspace', run_name='__main__')"
+    ]
+    run = lambda: subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: E731
+    assert "toy: put into work" in run().stdout
+    _edited(tmp_path / "work", toy_mean_answer="mine")
+    _write(tmp_path / "problem_sets", toy.new)
+    assert "1 answer and 0 cells of yours went over" in run().stdout
+    assert "mine" in _sources(_read(tmp_path / "work"))

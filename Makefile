@@ -68,9 +68,8 @@ release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all
 
 wheel: $(STAMP)  ## The package as one file, to be put beside hosted notebooks; a smaller one for the sets
-	@rm -rf build _build/wheel  # what an earlier build has left there would be packed, too
-	@$(PIP) wheel --no-deps --wheel-dir _build/wheel .
-	@rm -rf build
+	@rm -rf _build/setuptools _build/wheel  # what an earlier build has left would be packed, too
+	@DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheel.cfg $(PIP) wheel --no-deps --wheel-dir _build/wheel .
 	@echo "Chapters, grader and all:  $$(ls $(CURDIR)/_build/wheel/*.whl)"
 	@echo "For problem sets:          $$($(BIN)/python .ci/notebook_wheel.py _build/wheel/*.whl _build/wheel/sets)"
 

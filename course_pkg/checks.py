@@ -41,6 +41,17 @@ def real_number(name: str, number: Any) -> float:
     return float(number)
 
 
+def probabilities(**numbers: Any) -> None:
+    """Refuse what is no probability, nan among it.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    for name, number in numbers.items():
+        if not 0 <= real_number(name, number) <= 1:
+            raise ValueError(f"{name} is {number}; it must be between 0 and 1")
+
+
 def equal_shapes(**tensors: Tensor) -> None:
     """Refuse tensors of different shapes, which would broadcast, and what is no tensor.
 

@@ -19,10 +19,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.checks import documents_of_ids, real_number, whole_numbers
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.inference import inference
-from course_pkg.text.tokenizers.vocabulary import Tokenizer
+from course_pkg.text.tokenizers.vocabulary import Tokenizer, check_texts
 
 _PIECE = 512
 """Positions read at once by models that carry a state; a matter of memory, not of results."""
@@ -70,6 +70,8 @@ def perplexity(log_probs: Float[Tensor, " T"]) -> float:
         >>> round(perplexity(torch.tensor([0.5, 0.125]).log()), 6)
         4.0
     """
+    if not isinstance(log_probs, Tensor):
+        raise ValueError(f"log_probs is {type(log_probs).__name__}; it must be a tensor")
     if len(log_probs) == 0:
         raise ValueError("log_probs is empty; perplexity needs at least one prediction")
     _check_log_probs(log_probs)
@@ -84,19 +86,21 @@ def bits_per_byte(nats: float | int, n_bytes: int) -> float:
         n_bytes: its length in UTF-8.
 
     Raises:
-        ValueError: `n_bytes` below 1.
+        ValueError: `n_bytes` below 1, or nats that are negative or nan.
 
     Example:
         >>> round(bits_per_byte(nats=math.log(256), n_bytes=4), 6)
         2.0
     """
-    if n_bytes < 1:
-        raise ValueError(f"n_bytes is {n_bytes}; it must be at least 1")
+    whole_numbers(n_bytes=n_bytes)
+    if not real_number("nats", nats) >= -1e-3:  # rounded, a sum of zeros may be below
+        raise ValueError(f"nats is {nats}; it must be at least 0")
     return nats / math.log(2) / n_bytes
 
 
 def count_bytes(texts: Iterable[str]) -> int:
     """Return the UTF-8 length of some documents, the ends between them not counted."""
+    check_texts(texts)
     return sum(len(text.encode()) for text in texts)
 
 
@@ -104,8 +108,9 @@ def bytes_per_token(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     """Return how many bytes of text a token covers on average; 1 for bytes, more if it compresses.
 
     Raises:
-        ValueError: the texts give no token.
+        ValueError: the texts give no token, or are one string.
     """
+    check_texts(texts)
     n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
     if n_tokens == 0:
         raise ValueError("texts give no token; there is nothing to divide by")
@@ -247,6 +252,9 @@ class _Reader:
     ) -> None:
         self.model: Any = model
         self.eos_id, self.batch_size = eos_id, batch_size
+        for name, number in (("context_length", context_length), ("stride", stride)):
+            if number is not None:
+                whole_numbers(**{name: number})
         limits = [n for n in (context_length, model.context_length) if n is not None]
         self.context_length = min(limits, default=None)
         if self.context_length is not None and self.context_length < 1:
@@ -364,8 +372,11 @@ def paired_bootstrap(
         seed: of the samples.
 
     Raises:
-        ValueError: no items, or lists of different lengths, or a confidence outside (0, 1).
+        ValueError: no items, lists of different lengths, numbers that are not finite, weights that
+            are not positive, or a confidence outside (0, 1).
     """
+    whole_numbers(n_samples=n_samples)
+    whole_numbers(at_least=0, seed=seed)
     if len(first) == 0 or len(first) != len(second):
         raise ValueError(f"first has {len(first)} items and second {len(second)}; pair them")
     if not 0 < confidence < 1:
@@ -374,6 +385,13 @@ def paired_bootstrap(
     if len(size) != len(first):
         raise ValueError(f"weights has {len(size)} items; there are {len(first)} to weigh")
     gap = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    if not np.isfinite(gap).all():
+        place = int(np.flatnonzero(~np.isfinite(gap))[0])
+        raise ValueError(
+            f"item {place} is {first[place]} and {second[place]}; both must be finite numbers"
+        )
+    if not (np.isfinite(size) & (size > 0)).all():
+        raise ValueError(f"weights has {size.min()}; each must be positive and finite")
     rng = np.random.default_rng(seed)
     differences = np.empty(n_samples)
     for sample in range(n_samples):  # one sample at a time: memory for one, whatever the test size

@@ -54,6 +54,11 @@ def pseudo_log_probs(
     """
     documents_of_ids(documents)
     whole_numbers(batch_size=batch_size)
+    if not isinstance(model, BERT):
+        raise ValueError(
+            f"model is {type(model).__name__}; it must be a BERT: for a model that predicts the "
+            "next token there is evaluate()"
+        )
     longest = model.context_length - 2
     for number, document in enumerate(documents):
         if not 1 <= len(document) <= longest:

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.checks import probabilities, whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
 
@@ -46,6 +47,7 @@ class LayerNorm(nn.Module):
         self, d_model: int, *, eps: float = 1e-5, has_bias: bool = True, fused: bool = True
     ) -> None:
         super().__init__()
+        whole_numbers(d_model=d_model)
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model)) if has_bias else None
         self.eps, self.fused = eps, fused
@@ -71,6 +73,7 @@ class RMSNorm(nn.Module):
 
     def __init__(self, d_model: int, *, eps: float = 1e-5, fused: bool = True) -> None:
         super().__init__()
+        whole_numbers(d_model=d_model)
         self.weight = nn.Parameter(torch.ones(d_model))
         self.eps, self.fused = eps, fused
 
@@ -180,6 +183,7 @@ class Block(nn.Module):
         self.cross_attention = cross_attention
         n_sublayers = 2 if cross_attention is None else 3
         self.norms = nn.ModuleList(norm() for _ in range(1 if self.shares_norm else n_sublayers))
+        probabilities(dropout=dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from course_pkg.checks import probabilities, whole_numbers
 from course_pkg.layers.inputs import check_lengths
 
 State = tuple[Tensor, ...]
@@ -146,6 +147,8 @@ class RecurrentStack(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        whole_numbers(d_input=d_input, d_hidden=d_hidden, n_layers=n_layers)
+        probabilities(dropout=dropout)
         if step is not None and fused:
             raise ValueError("fused is True, but the library's kernel cannot run a given `step`")
         self.cell, self.step, self.fused = cell, step or cell.step, fused

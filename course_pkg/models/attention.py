@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_pkg.checks import whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
@@ -47,8 +48,7 @@ class AttentionLM(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ValueError(f"n_layers is {n_layers}; it must be at least 1")
+        whole_numbers(vocab_size=vocab_size, n_layers=n_layers)
         self.vocab_size = vocab_size
         self.embedding = TokenEmbedding(vocab_size, d_model)
         self.layers = nn.ModuleList(

@@ -10,6 +10,7 @@ attention and norm.
 Chapter: GPT. Radford et al. 2018 (GPT-1), 2019 (GPT-2); Touvron et al. 2023 (LLaMA).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -67,8 +68,8 @@ class GPT(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if not init_std > 0:
-            raise ValueError(f"init_std is {init_std}; it must be positive")
+        if not 0 < init_std < math.inf:
+            raise ValueError(f"init_std is {init_std}; it must be positive and finite")
         check_config(config)
         V, D = config.vocab_size, config.d_model
         self.config, self.vocab_size, self.context_length = config, V, config.context_length

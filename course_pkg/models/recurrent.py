@@ -63,6 +63,7 @@ class RecurrentLM(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        whole_numbers(vocab_size=vocab_size, d_embedding=d_embedding, d_hidden=d_hidden)
         if is_tied and d_embedding != d_hidden:
             raise ValueError(
                 f"d_embedding is {d_embedding} and d_hidden is {d_hidden}; "
@@ -239,6 +240,7 @@ class BidirectionalEncoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        whole_numbers(vocab_size=vocab_size, d_embedding=d_embedding, d_hidden=d_hidden)
         self.dropout = nn.Dropout(dropout)
         self.embedding = TokenEmbedding(vocab_size, d_embedding)
         initialise_uniform(self.embedding, d_embedding**-0.5, generator)

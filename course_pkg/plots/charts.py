@@ -1,5 +1,6 @@
 """Lines, bars and points: curves that are labelled at their ends, so that no legend is needed."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib as mpl
@@ -15,6 +16,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
+from course_pkg.checks import real_number, whole_numbers
 from course_pkg.plots.pictures import (
     HEIGHT,
     INK,
@@ -43,6 +45,8 @@ def spread(wanted: Numbers, gap: float) -> np.ndarray:
         [-1.0, 2.0, 10.0]
     """
     wanted = np.asarray(wanted, dtype=float)
+    if not np.isfinite(wanted).all() or not real_number("gap", gap) >= 0:
+        raise ValueError(f"wanted is {wanted} and gap {gap}; all must be finite, gap at least 0")
     order = np.argsort(wanted, kind="stable")
     clusters: list[list[float]] = []  # (sum of wanted positions, number of labels)
     for position in wanted[order]:
@@ -92,8 +96,7 @@ def lines(
     Raises:
         ValueError: there is no curve, or one whose x and y differ in length or that is empty.
     """
-    if not curves:
-        raise ValueError("curves is empty; give at least one line")
+    _check_curves(curves)
     figure, axes = new_figure()
     ends = []
     for number, (name, (x, y)) in enumerate(curves.items()):
@@ -142,6 +145,17 @@ def _plain_log_ticks(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def _check_curves(curves: object) -> None:
+    """Refuse what does not map names to pairs of x and y."""
+    if not isinstance(curves, Mapping):
+        raise ValueError(f"curves is {type(curves).__name__}; it must map names to x and y")
+    if not curves:
+        raise ValueError("curves is empty; give at least one line")
+    for name, curve in curves.items():
+        if not isinstance(curve, tuple | list) or len(curve) != 2 or np.ndim(curve[0]) != 1:
+            raise ValueError(f"curve {name!r} is {curve!r:.40}; it must be a pair of x and y")
+
+
 def bars(
     values: Mapping[str, float],
     *,
@@ -156,6 +170,11 @@ def bars(
     """
     if not values:
         raise ValueError("values is empty; give at least one bar")
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values is {type(values).__name__}; it must map names to numbers")
+    for name, value in values.items():
+        if not math.isfinite(real_number(f"values[{name!r}]", value)):
+            raise ValueError(f"values[{name!r}] is {value}; it must be finite")
     figure, axes = new_figure(height=0.75 + 0.36 * len(values))
     heights = np.arange(len(values))
     amounts = np.array(list(values.values()), dtype=float)
@@ -294,8 +313,7 @@ def moving_average(values: Numbers, window: int) -> np.ndarray:
         >>> moving_average([4.0, 2.0, 0.0, 1.0], window=2).tolist()
         [4.0, 3.0, 1.0, 0.5]
     """
-    if window < 1:
-        raise ValueError(f"window is {window}; it must be at least 1")
+    whole_numbers(window=window)
     array = np.asarray(values, dtype=float)
     sums = np.concatenate([[0.0], np.cumsum(array)])
     ends = np.arange(1, len(array) + 1)
@@ -307,6 +325,7 @@ def loss_curves(
     curves: Curves, *, floor: tuple[str, float] | None = None, window: int = 1, log_x: bool = False
 ) -> Figure:
     """Show training losses: faint as measured, strong as their moving average over `window`."""
+    _check_curves(curves)
     smooth = {name: (x, moving_average(losses, window)) for name, (x, losses) in curves.items()}
     return lines(
         smooth,

@@ -84,8 +84,10 @@ def show(figure: Figure, *, alt: str) -> Picture:
             quantities and the finding, not the colours.
 
     Raises:
-        ValueError: the alternative text is empty.
+        ValueError: the alternative text is empty, or the figure none.
     """
+    if not isinstance(figure, Figure):
+        raise ValueError(f"figure is {type(figure).__name__}; it must be a matplotlib figure")
     if not alt.strip():
         raise ValueError(f"alt is {alt!r}; describe what the figure shows in a sentence")
     svg, png = io.StringIO(), io.BytesIO()

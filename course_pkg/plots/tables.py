@@ -9,6 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from course_pkg.checks import whole_numbers
 from course_pkg.plots.pictures import INK, SERIES, STYLE, WIDTH, Numbers, new_figure
 
 
@@ -84,6 +85,7 @@ def attention_heads(weights: Numbers, tokens: Sequence[str], *, layer: int) -> F
         ValueError: weights that do not fit the tokens.
     """
     heads = np.asarray(weights, dtype=float)
+    whole_numbers(layer=layer)
     if heads.ndim != 3 or heads.shape[1:] != (len(tokens), len(tokens)):
         raise ValueError(f"weights has shape {heads.shape}; {len(tokens)} tokens need H x T x T")
     n_columns = min(2, len(heads))
@@ -111,6 +113,8 @@ def positions(vectors: Numbers) -> Figure:
         vectors: T x D; pairs that point apart are left white.
     """
     table = np.asarray(vectors, dtype=float)
+    if table.ndim != 2:
+        raise ValueError(f"vectors has shape {table.shape}; it must be T x D")
     table = table / np.linalg.norm(table, axis=1, keepdims=True)
     figure, axes = new_figure(3.6, 3.4)
     _shade(axes, np.clip(table @ table.T, 0, None), 1.0)

@@ -38,7 +38,11 @@ def bpe_stepper(
         if first + second not in ids:
             ids[first + second] = len(tokens)
             tokens.append(first + second)
-    words = [list(match.group().encode()) for match in regex.finditer(pattern, text)]
+    try:
+        matches = list(regex.finditer(pattern, text))
+    except regex.error as error:
+        raise ValueError(f"pattern is {pattern!r}, no regular expression: {error}") from error
+    words = [list(match.group().encode()) for match in matches]
     steps = [("", words)]
     while known := [pair for word in words for pair in pairwise(word) if pair in ranks]:
         pair = min(known, key=ranks.__getitem__)

@@ -7,6 +7,7 @@ import re
 
 import torch
 
+from course_pkg.checks import whole_numbers
 from course_pkg.models.bert import BERT
 from course_pkg.pretrained import load_pretrained
 from course_pkg.widgets.shipped import framed, megabytes
@@ -34,6 +35,7 @@ def gap_filler(name: str, *, text: str, alt: str, n_guesses: int = 10) -> Widget
     model, tokenizer = trained.model, trained.tokenizer
     if not isinstance(model, BERT):
         raise ValueError(f"name is {name!r}, a {trained.kind}; a bert fills gaps")
+    whole_numbers(n_guesses=n_guesses)
     mask_id = tokenizer.special_ids["[MASK]"]  # type: ignore[attr-defined]
     ids = tokenizer.encode((pieces := re.split(GAP, text))[0])
     for piece in pieces[1:]:

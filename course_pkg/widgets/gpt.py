@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_pkg.checks import whole_numbers
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.models.gpt import GPT
 from course_pkg.pretrained import load_pretrained
@@ -49,6 +50,7 @@ def gpt_completer(
     model, tokenizer = trained.model, trained.tokenizer
     if not isinstance(model, GPT):
         raise ValueError(f"name is {name!r}, a {trained.kind}; a gpt goes on from a prompt")
+    whole_numbers(n_tokens=n_tokens)
     ids = tokenizer.encode(prompt)
     room = model.context_length - n_tokens
     if not 0 < len(ids) <= room:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
+from course_pkg.checks import whole_numbers
 from course_pkg.models import IGNORE
 from course_pkg.text.batches.masking import choose_tokens, mask_tokens
 from course_pkg.widgets.widget import Widget
@@ -42,6 +43,7 @@ def masking_rule(
         raise ValueError("pool is empty; random words are drawn from it")
     if rate not in RATES:
         raise ValueError(f"rate is {rate}; it must be one of {RATES}")
+    whole_numbers(at_least=0, seed=seed)
     tokens = ["[MASK]", *dict.fromkeys([*pool, *words])]
     ids = torch.tensor([[tokens.index(word) for word in words]])
     generator = torch.Generator().manual_seed(seed)

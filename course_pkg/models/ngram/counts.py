@@ -9,11 +9,12 @@ Chapter: n-gram models. `course_pkg.models.ngram.probabilities` says the same wi
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
 
-from course_pkg.checks import documents_of_ids
+from course_pkg.checks import documents_of_ids, whole_numbers
 
 IntArray = npt.NDArray[np.int64]
 
@@ -28,13 +29,19 @@ def document_stream(documents: Sequence[Sequence[int]], vocab_size: int, eos_id:
         ValueError: if there is no document, one is no list of ids or contains eos_id, or an id is
             not in [0, V).
     """
+    whole_numbers(vocab_size=vocab_size)
+    whole_numbers(at_least=-1, eos_id=eos_id)
     if not 0 <= eos_id < vocab_size:
         raise ValueError(f"eos_id is {eos_id}; it must be at least 0 and below {vocab_size}")
     documents_of_ids(documents)
     if len(documents) == 0:
         raise ValueError("documents is empty; counting needs at least one document")
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-    tokens = np.fromiter(chain.from_iterable(documents), np.int64, int(lengths.sum()))
+    try:  # by index: NumPy would cut off fractions
+        ids = map(index, chain.from_iterable(documents))
+        tokens = np.fromiter(ids, np.int64, int(lengths.sum()))
+    except TypeError as error:
+        raise ValueError(f"an id in documents is no whole number: {error}") from error
     check_ids("documents", tokens, vocab_size)
     ends = np.cumsum(lengths)
     if (tokens == eos_id).any():
@@ -163,8 +170,7 @@ class NGramTables:
             documents: ids without eos; each is counted as `[eos, *document, eos]`, of which the
                 first eos is context only.
         """
-        if order < 1:
-            raise ValueError(f"order is {order}; it must be at least 1")
+        whole_numbers(order=order)
         stream = document_stream(documents, vocab_size, eos_id)
         age = position_in_document(stream[None], eos_id)[0]
         keys = [np.arange(vocab_size)]

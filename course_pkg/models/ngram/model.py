@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,7 @@ class NGram:
             "smoothing": self.smoothing,
             "n_ngrams": self.n_ngrams,
         }
-        metadata = {"ngram": json.dumps(description)}
+        metadata = {"ngram": json.dumps(description, default=index)}  # of NumPy's numbers
         with replacing(path) as scratch:
             digest = _digest(metadata["ngram"], arrays)
             save_file(arrays, scratch, metadata=metadata | {"sha256": digest})

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from course_pkg.checks import whole_numbers
 from course_pkg.text.batches.batching import IGNORE
 from course_pkg.text.batches.formatting import shorten
 
@@ -60,6 +61,8 @@ def span_lengths(
     """
     if not 0 < p < 1:
         raise ValueError(f"p is {p}; it must be between 0 and 1")
+    whole_numbers(at_least=0, n_spans=n_spans)
+    whole_numbers(longest=longest)
     probs = (1 - p) ** torch.arange(longest, dtype=torch.float64)
     return 1 + torch.multinomial(probs, n_spans, replacement=True, generator=generator)
 
@@ -136,8 +139,14 @@ def mask_tokens(
     """
     if min(shares) < 0 or sum(shares) > 1:
         raise ValueError(f"shares are {shares}; they must not be negative or exceed 1 together")
+    whole_numbers(vocab_size=vocab_size)
+    outside = [i for i in (mask_id, *special_ids) if not 0 <= i < vocab_size]
+    if outside:
+        raise ValueError(f"special id {outside[0]} is outside the vocabulary of {vocab_size}")
     is_ordinary = torch.ones(vocab_size, dtype=torch.bool)
     is_ordinary[[*special_ids, mask_id]] = False
+    if not bool(is_ordinary.any()):
+        raise ValueError(f"special_ids are all {vocab_size} tokens; one at least must be ordinary")
     ordinary = is_ordinary.nonzero().flatten()
     draws = torch.rand(ids.shape, generator=generator)
     if whole_spans:

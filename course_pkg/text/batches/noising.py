@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import torch
 
+from course_pkg.checks import document_of_ids
+
 
 def delete_tokens(ids: Sequence[int], rate: float, generator: torch.Generator) -> list[int]:
     """Leave out each token with probability `rate`; nothing says where.
@@ -15,6 +17,7 @@ def delete_tokens(ids: Sequence[int], rate: float, generator: torch.Generator) -
     Raises:
         ValueError: if the rate is no probability.
     """
+    document_of_ids(ids, "ids")
     _require_share(rate)
     draws = torch.rand(len(ids), generator=generator).tolist()
     return [token for token, draw in zip(ids, draws, strict=True) if draw >= rate]
@@ -39,6 +42,7 @@ def infill_spans(
     Raises:
         ValueError: if the rate is no share, or the mean length is not positive.
     """
+    document_of_ids(ids, "ids")
     _require_share(rate)
     if not mean_length > 0:
         raise ValueError(f"mean_length is {mean_length}; it must be positive")
@@ -68,6 +72,7 @@ def permute_sentences(
         >>> permute_sentences([5, 6, 0, 7, 0], [0], torch.Generator().manual_seed(1))
         [7, 0, 5, 6, 0]
     """
+    document_of_ids(ids, "ids")
     sentences: list[list[int]] = [[]]
     for token in ids:
         sentences[-1].append(token)
@@ -84,7 +89,8 @@ def rotate(ids: Sequence[int], generator: torch.Generator) -> list[int]:
     Raises:
         ValueError: if there is no token to begin with.
     """
-    if not ids:
+    document_of_ids(ids, "ids")
+    if len(ids) == 0:
         raise ValueError("ids is empty; there is no token to begin with")
     start = int(torch.randint(len(ids), (), generator=generator))
     return [*ids[start:], *ids[:start]]

@@ -349,7 +349,7 @@ def test_lm_learns_a_source_with_echoes_near_its_entropy(cell, rng):
 
     model = RecurrentLM(3, 8, 16, cell=cell, generator=rng)
     train(model, (batch() for _ in range(200)), lr=0.02)
-    held_out = [model(*batch())[1].item() for _ in range(10)]
+    held_out = [model(**batch())[1].item() for _ in range(10)]
     # fair coins cost log 2 each whatever they show, so the held-out loss has almost no spread
     assert sum(held_out) / 10 == pytest.approx(0.4 * math.log(2), abs=0.02)
 

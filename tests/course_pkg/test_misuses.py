@@ -1,0 +1,141 @@
+"""What a stranger passes by mistake: refused by name, where it was silent or obscure once."""
+
+import math
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+
+from course_pkg import plots, widgets
+from course_pkg.evaluation import (
+    bits_per_byte,
+    bytes_per_token,
+    count_bytes,
+    evaluate,
+    paired_bootstrap,
+    perplexity,
+)
+from course_pkg.layers.blocks import LayerNorm, RMSNorm
+from course_pkg.models.attention import AttentionLM
+from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.ngram import NGram
+from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM
+from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.window import FixedWindowLM
+from course_pkg.scoring import pseudo_perplexity
+from course_pkg.text.batches.masking import mask_tokens, span_lengths
+from course_pkg.text.batches.noising import delete_tokens, permute_sentences, rotate
+from course_pkg.text.tokenizers import ByteTokenizer
+
+V, NAN = 11, float("nan")
+IDS = torch.tensor([[3, 1, 4]])
+ALL = torch.ones(1, 3, dtype=torch.bool)
+
+
+@pytest.fixture(autouse=True)
+def as_readers_run_it():
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def rng():
+    return torch.Generator().manual_seed(0)
+
+
+def mask(vocab_size, mask_id, special_ids):
+    return mask_tokens(
+        IDS,
+        ALL,
+        vocab_size=vocab_size,
+        mask_id=mask_id,
+        special_ids=special_ids,
+        generator=rng(),
+    )
+
+
+MISUSES = [
+    (lambda: perplexity([-1.0, -2.0]), "log_probs is list; it must be a tensor"),
+    (lambda: bits_per_byte(NAN, 3), "nats is nan; it must be at least 0"),
+    (lambda: bits_per_byte(-3.0, 3), "nats is -3.0; it must be at least 0"),
+    (lambda: bits_per_byte(3.0, 2.5), "n_bytes is 2.5; it must be a whole number"),
+    (lambda: count_bytes("abc"), "texts is 'abc', one string"),
+    (lambda: bytes_per_token(ByteTokenizer(), "abc"), "texts is 'abc', one string"),
+    (
+        lambda: evaluate(GPT(gpt_tiny(V)), [[1]], eos_id=0, context_length=1.5),
+        "context_length is 1.5",
+    ),
+    (lambda: evaluate(GPT(gpt_tiny(V)), [[1]], eos_id=0, stride=0.5), "stride is 0.5"),
+    (lambda: paired_bootstrap([NAN, 1], [0, 1]), "item 0 is nan and 0; both must be finite"),
+    (lambda: paired_bootstrap([1, 1], [0, 1], weights=[0, 1]), "weights has 0.0; each must be"),
+    (lambda: paired_bootstrap([1, 1], [0, 1], n_samples=0), "n_samples is 0"),
+    (lambda: paired_bootstrap([1, 1], [0, 1], seed=-1), "seed is -1"),
+    (lambda: LayerNorm(0), "d_model is 0"),
+    (lambda: RMSNorm(1.5), "d_model is 1.5"),
+    (lambda: GPT(gpt_tiny(V), dropout=NAN), "dropout is nan; it must be between 0 and 1"),
+    (
+        lambda: GPT(gpt_tiny(V), init_std=math.inf),
+        "init_std is inf; it must be positive and finite",
+    ),
+    (lambda: RecurrentLM(0, 4, 4), "vocab_size is 0"),
+    (lambda: RecurrentLM(V, 0, 4), "d_embedding is 0"),
+    (lambda: RecurrentLM(V, 4, 1.5), "d_hidden is 1.5"),
+    (lambda: RecurrentLM(V, 4, 4, 0), "n_layers is 0"),
+    (lambda: RecurrentLM(V, 4, 4, 2, dropout=NAN), "dropout is nan"),
+    (lambda: BidirectionalEncoder(V, 4, 0), "d_hidden is 0"),
+    (lambda: Seq2Seq(5, 5, 4, 4, eos_id=9), "eos_id is 9; it must be 0 to 4"),
+    (lambda: Seq2Seq(0, 5, 4, 4, eos_id=0), "source_vocab_size is 0"),
+    (lambda: FixedWindowLM(0, 2, 3, 4, eos_id=0), "vocab_size is 0"),
+    (lambda: FixedWindowLM(5, 2, 0, 4, eos_id=0), "d_embedding is 0"),
+    (lambda: AttentionLM(0, 8, 2), "vocab_size is 0"),
+    (lambda: NGram.fit([[1, 2]], 1.5, 5, 0), "order is 1.5"),
+    (lambda: NGram.fit([[1.5, 2]], 2, 5, 0), "an id in documents is no whole number"),
+    (lambda: NGram.fit([[1, 2]], 2, 5.5, 0), "vocab_size is 5.5"),
+    (lambda: span_lengths(3, rng(), longest=0), "longest is 0"),
+    (lambda: mask(2, 0, [1]), "special_ids are all 2 tokens"),
+    (lambda: mask(V, 50, [1]), "special id 50 is outside the vocabulary of 11"),
+    (lambda: delete_tokens("abc", 0.5, rng()), "ids is 'abc'; it must be a list of ids"),
+    (lambda: permute_sentences("abc", [1], rng()), "ids is 'abc'"),
+    (lambda: rotate("abc", rng()), "ids is 'abc'"),
+    (
+        lambda: pseudo_perplexity(GPT(gpt_tiny(V)), [[1]], mask_id=0, first_id=0, last_id=0),
+        "model is GPT; it must be a BERT",
+    ),
+    (lambda: plots.bars([1, 2], value_label="x"), "values is list; it must map names to numbers"),
+    (lambda: plots.bars({"a": "1"}, value_label="x"), r"values\['a'\] is '1'; it must be a number"),
+    (lambda: plots.bars({"a": NAN}, value_label="x"), r"values\['a'\] is nan; it must be finite"),
+    (lambda: plots.loss_curves({"a": [1, 2]}), "curve 'a' is .*; it must be a pair of x and y"),
+    (lambda: plots.loss_curves([1, 2]), "curves is list; it must map names"),
+    (lambda: plots.moving_average([1, 2], 1.5), "window is 1.5"),
+    (lambda: plots.spread([1, NAN], 0.1), "all must be finite"),
+    (lambda: plots.spread([1, 2], -0.1), "gap at least 0"),
+    (lambda: plots.attention_heads(torch.ones(1, 1, 1), ["a"], layer=-1), "layer is -1"),
+    (lambda: plots.positions(torch.ones(3)), r"vectors has shape \(3,\); it must be T x D"),
+    (lambda: plots.show(None, alt="x"), "figure is NoneType; it must be a matplotlib figure"),
+    (
+        lambda: widgets.gpt_completer("gpt-small", prompt="a", alt="x", n_tokens=-1),
+        "n_tokens is -1",
+    ),
+    (
+        lambda: widgets.gap_filler("bert-small", text="[MASK]", alt="x", n_guesses=0),
+        "n_guesses is 0",
+    ),
+    (lambda: widgets.masking_rule("a b", pool=["a"], seed=-1, alt="x"), "seed is -1"),
+    (
+        lambda: widgets.bpe_stepper("ab", [(b"a", b"b")], pattern="(", n_merged=1, alt="x"),
+        r"pattern is '\(', no regular expression",
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "message"), MISUSES, ids=[message for _, message in MISUSES])
+def test_misuse_is_refused_by_name(act, message):
+    with pytest.raises(ValueError, match=message):
+        act()
+
+
+def test_numpy_numbers_are_saved(tmp_path):
+    sizes = {"order": np.int64(2), "vocab_size": np.int64(5), "eos_id": np.int64(0)}
+    NGram.fit([[1, 2]], **sizes).save(tmp_path / "n-gram")
+    assert NGram.load(tmp_path / "n-gram").vocab_size == 5

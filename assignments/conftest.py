@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from autograder.authoring.answers import read_file
 from autograder.authoring.checks import Check
 from autograder.authoring.release import Release, build
 from tests.assignments.notebooks import run_cells
@@ -20,6 +21,19 @@ def release(request: pytest.FixtureRequest) -> Release:
 def solved(release: Release) -> dict[str, Any]:
     """The names that the cells of its solution make: not to be changed."""
     return run_cells(release.solution)[1]
+
+
+@pytest.fixture
+def right_answers(
+    request: pytest.FixtureRequest, solved: dict[str, Any]
+) -> Callable[[Check], list[Any]]:
+    """Give an item's right answers, as they lie in the set's folder."""
+
+    def ask(check: Check) -> list[Any]:
+        cells = read_file(request.path.parent / "answers" / f"{check.target}.py")
+        return [cell.run_in({**solved})[check.target] for cell in cells if cell.is_right]
+
+    return ask
 
 
 @pytest.fixture

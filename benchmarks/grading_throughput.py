@@ -39,6 +39,7 @@ sys.path.insert(0, str(ROOT))
 os.environ["OMP_NUM_THREADS"] = "1"  # as in the processes that grade; read when torch is loaded
 
 from assignments.sample_class.make import as_answer  # noqa: E402
+from autograder.authoring.answers import KnownAnswer  # noqa: E402
 from autograder.authoring.checks import Check  # noqa: E402
 from autograder.authoring.course import Course  # noqa: E402
 from autograder.authoring.notebooks import as_text  # noqa: E402
@@ -84,7 +85,10 @@ def write_class(course: Course, name: str, folder: Path, n_students: int, seed: 
     folder.mkdir(parents=True)
     for number in range(n_students):
         notebook = copy.deepcopy(built.student)
-        answers = {f"{check.item}_answer": _answer(check, rng) for check in problem_set.checks}
+        answers = {
+            f"{check.item}_answer": _answer(check, released.answers[check.target], rng)
+            for check in problem_set.checks
+        }
         for cell in notebook.cells:
             known = {"solution": solution.get(cell.id), "blank": cell.source}
             answer = answers.get(cell.id, "blank")
@@ -96,12 +100,12 @@ def write_class(course: Course, name: str, folder: Path, n_students: int, seed: 
         (folder / f"student-{number:05d}.ipynb").write_text(text)
 
 
-def _answer(check: Check, rng: random.Random) -> str:
+def _answer(check: Check, known: Sequence[KnownAnswer], rng: random.Random) -> str:
     choice = rng.randrange(_BLANK)
     if choice < _RIGHT:
         return "solution"
     if choice < _ALTERNATIVE:
-        return as_answer(check, rng.choice(check.alternatives).implementation)
+        return rng.choice([answer for answer in known if answer.is_right]).source
     if choice < _WRONG:
         return as_answer(check, rng.choice(check.mistakes).implementation)
     return "blank"

@@ -2,17 +2,7 @@
 
 from collections import Counter
 
-import numpy as np
-
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -169,51 +159,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_exception(counts, history, token, *, k, vocab_size):
-    """Catches the missing history."""
-    try:
-        followers = dict(counts).__getitem__(history)
-    except KeyError:
-        return 1 / vocab_size
-    return (followers.get(token, 0) + k) / (sum(followers.values()) + k * vocab_size)
-
-
-def by_mixture(counts, history, token, *, k, vocab_size):
-    """Mixes the relative frequency with the uniform."""
-    followers = counts.get(history, Counter())
-    total = sum(followers.values())
-    if total == 0:
-        return 1 / vocab_size
-    share = total / (total + k * vocab_size)
-    return share * followers[token] / total + (1 - share) / vocab_size
-
-
-def by_numpy(counts, history, token, *, k, vocab_size):
-    """Fills an array with all counts, seen or not."""
-    followers = counts.get(history, Counter())
-    unseen = [0] * (vocab_size - len(followers))
-    smoothed = np.array([*followers.values(), *unseen], dtype=float) + k
-    smoothed /= smoothed.sum()
-    if token in followers:
-        return smoothed[list(followers).index(token)]
-    return smoothed[-1]
-
-
-def by_loop(counts, history, token, *, k, vocab_size):
-    """Adds up in a loop."""
-    above, below = k, vocab_size * k
-    if history in counts:
-        for word, n in counts[history].items():
-            below += n
-            if word == token:
-                above += n
-    return above / below
-
-
 CHECK = Check(
     item="ps1_add_k_prob",
     points=8,
@@ -221,6 +166,5 @@ CHECK = Check(
     reference=add_k_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_exception, by_mixture, by_numpy, by_loop),
     seconds=5.0,
 )

@@ -1,17 +1,8 @@
 """The task "cut a history"."""
 
-from collections import deque
 from collections.abc import Sequence
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -194,52 +185,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_slice(tokens, order, eos):
-    """Slices, then looks for the wall from the right."""
-    history = tuple(tokens[max(0, len(tokens) - (order - 1)) :])
-    if eos in history:
-        history = history[len(history) - 1 - history[::-1].index(eos) :]
-    return history
-
-
-def by_restart(tokens, order, eos):
-    """Walks forward and starts again at every wall."""
-    history = ()
-    for token in tokens:
-        history = (token,) if token == eos else (*history, token)
-    return history[len(history) - order + 1 :] if len(history) >= order else history
-
-
-def by_recursion(tokens, order, eos):
-    """Takes the last token and calls itself for those before."""
-    if order == 1 or len(tokens) == 0:
-        return ()
-    if tokens[-1] == eos:
-        return (eos,)
-    return (*by_recursion(tokens[:-1], order - 1, eos), tokens[-1])
-
-
-def by_queue(tokens, order, eos):
-    """Fills a queue that forgets, and empties it at every wall."""
-    queue = deque(maxlen=order - 1)
-    for token in tokens:
-        if token == eos:
-            queue.clear()
-        queue.append(token)
-    return tuple(queue)
-
-
-def by_position(tokens, order, eos):
-    """Computes where the history starts."""
-    walls = [place for place, token in enumerate(tokens) if token == eos]
-    start = max([len(tokens) - order + 1, 0, *walls[-1:]])
-    return tuple(tokens[start:]) if order > 1 else ()
-
-
 CHECK = Check(
     item="ps1_context_of",
     points=8,
@@ -247,6 +192,5 @@ CHECK = Check(
     reference=context_of,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_slice, by_restart, by_recursion, by_queue, by_position),
     seconds=5.0,
 )

@@ -1,12 +1,11 @@
 """The task "continuation counts"."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 
 from autograder.authoring.checks import (
     Case,
     Check,
     Part,
-    alternatives,
     counted,
     mistake,
     mistakes,
@@ -246,58 +245,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_sets(counts, order):
-    """Collects the tokens before each n-gram in sets."""
-    before = defaultdict(set)
-    result = {}
-    for history, followers in counts.items():
-        if len(history) < order:
-            result[history] = followers.copy()
-        else:
-            for token in followers:
-                before[(*history[1:], token)].add(history[0])
-    for gram, predecessors in before.items():
-        result.setdefault(gram[:-1], Counter())[gram[-1]] = len(predecessors)
-    return result
-
-
-def by_update(counts, order):
-    """Updates counters with the keys."""
-    result = defaultdict(Counter)
-    for history, followers in counts.items():
-        if len(history) == order:
-            result[history[1:]].update(list(followers))
-        else:
-            result[history].update(followers)
-    return result
-
-
-def by_two_steps(counts, order):
-    """Separates the starts from the others first."""
-    starts = {h: Counter(row) for h, row in counts.items() if len(h) < order}
-    inner = Counter((h[1:], token) for h, row in counts.items() if len(h) == order for token in row)
-    for (history, token), n in inner.items():
-        starts.setdefault(history, Counter())[token] = n
-    return starts
-
-
-def by_plain_dictionaries(counts, order):
-    """Counts a row at a time in a plain dictionary, and makes a counter of it."""
-    result = {}
-    shorter = {h if len(h) < order else h[1:] for h in counts}
-    for history in shorter:
-        longer = [row for h, row in counts.items() if len(h) == order and h[1:] == history]
-        row = dict(counts[history]) if history in counts and len(history) < order else {}
-        for token in {token for followers in longer for token in followers}:
-            row[token] = row.get(token, 0) + sum(token in followers for followers in longer)
-        result[history] = Counter(row)
-    return result
-
-
 CHECK = Check(
     item="ps1_continuation_counts",
     points=12,
@@ -305,6 +252,5 @@ CHECK = Check(
     reference=continuation_counts,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_sets, by_update, by_two_steps, by_plain_dictionaries),
     seconds=5.0,
 )

@@ -1,6 +1,6 @@
 """The task "count n-grams"."""
 
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +9,6 @@ from autograder.authoring.checks import (
     Check,
     Inputs,
     Part,
-    alternatives,
     mistake,
     mistakes,
     nothing_else_changes,
@@ -387,60 +386,6 @@ MISTAKES = mistakes(
     count_by_searching,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_defaultdict(documents, order, eos):
-    """Returns a defaultdict."""
-    counts = defaultdict(Counter)
-    for document in documents:
-        history = (eos,)[: order - 1]
-        for token in [*document, eos]:
-            counts[history][token] += 1
-            history = (*history, token)[-(order - 1) :] if order > 1 else ()
-    return counts
-
-
-def by_window(documents, order, eos):
-    """Slides a window of limited length."""
-    counts = {}
-    for document in documents:
-        window = deque([eos], maxlen=max(order - 1, 1))
-        for token in (*document, eos):
-            history = tuple(window) if order > 1 else ()
-            if history not in counts:
-                counts[history] = Counter()
-            counts[history][token] += 1
-            window.append(token)
-    return counts
-
-
-def by_plain_dictionaries(documents, order, eos):
-    """Counts in plain dictionaries, and makes counters of them at the end."""
-    counts = {}
-    for document in documents:
-        padded = (eos, *document, eos)
-        for end in range(2, len(padded) + 1):
-            *history, token = padded[max(0, end - order) : end]
-            row = counts.setdefault(tuple(history), {})
-            row[token] = row.get(token, 0) + 1
-    return {history: Counter(row) for history, row in counts.items()}
-
-
-def by_grams(documents, order, eos):
-    """Counts whole n-grams first and splits them afterwards."""
-    grams = Counter(
-        tuple(padded[max(0, end - order) : end])
-        for padded in ([eos, *document, eos] for document in documents)
-        for end in range(2, len(padded) + 1)
-    )
-    counts = {}
-    for gram, n in grams.items():
-        counts.setdefault(gram[:-1], Counter())[gram[-1]] = n
-    return counts
-
-
 CHECK = Check(
     item="ps1_count_ngrams",
     points=14,
@@ -448,6 +393,5 @@ CHECK = Check(
     reference=count_ngrams,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_defaultdict, by_window, by_plain_dictionaries, by_grams),
     seconds=5.0,
 )

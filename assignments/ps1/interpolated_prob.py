@@ -3,17 +3,7 @@
 from collections import Counter  # noqa: F401  (read by a replacement)
 from collections.abc import Sequence
 
-import numpy as np
-
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -200,62 +190,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_pairs(counts_by_order, history, token, *, weights, vocab_size):
-    """Collects pairs of weight and estimate, then averages."""
-    pairs = [(weights[0], 1 / vocab_size)]
-    for order, (counts, weight) in enumerate(zip(counts_by_order, weights[1:], strict=True), 1):
-        if len(history) >= order - 1:
-            followers = counts.get(tuple(history[len(history) - order + 1 :]), {})
-            if followers:
-                pairs.append((weight, followers.get(token, 0) / sum(followers.values())))
-    return sum(w * p for w, p in pairs) / sum(w for w, _ in pairs)
-
-
-def by_recursion(counts_by_order, history, token, *, weights, vocab_size):
-    """Drops the highest order and calls itself, from long histories to short ones."""
-
-    def sums(order):
-        if order == 0:
-            return weights[0] / vocab_size, weights[0]
-        mixed, used = sums(order - 1)
-        if order - 1 > len(history):
-            return mixed, used
-        followers = counts_by_order[order - 1].get(history[len(history) - order + 1 :])
-        if not followers:
-            return mixed, used
-        share = followers[token] / sum(followers.values())
-        return mixed + weights[order] * share, used + weights[order]
-
-    mixed, used = sums(len(counts_by_order))
-    return mixed / used
-
-
-def by_numpy(counts_by_order, history, token, *, weights, vocab_size):
-    """Marks the orders that have an opinion, then takes a dot product."""
-    probs, known = [1 / vocab_size], [True]
-    for length, counts in enumerate(counts_by_order):
-        start = len(history) - length
-        followers = counts.get(history[start:]) if start >= 0 else None
-        known.append(bool(followers))
-        probs.append(followers[token] / followers.total() if followers else 0.0)
-    chosen = np.array(weights) * np.array(known)
-    return chosen @ np.array(probs) / chosen.sum()
-
-
-def by_cut_list(counts_by_order, history, token, *, weights, vocab_size):
-    """Finds the highest order that is known, then sums over a comprehension."""
-    suffixes = [history[len(history) - n :] for n in range(min(len(history) + 1, len(weights) - 1))]
-    rows = [counts.get(s) for s, counts in zip(suffixes, counts_by_order, strict=False)]
-    rows = [row for row in rows if row is not None]
-    used = weights[: len(rows) + 1]
-    estimates = [1 / vocab_size, *(row[token] / sum(row.values()) for row in rows)]
-    return sum(w * p for w, p in zip(used, estimates, strict=True)) / sum(used)
-
-
 CHECK = Check(
     item="ps1_interpolated_prob",
     points=14,
@@ -263,6 +197,5 @@ CHECK = Check(
     reference=interpolated_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_pairs, by_recursion, by_numpy, by_cut_list),
     seconds=5.0,
 )

@@ -3,17 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -231,71 +221,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_recursion(counts_by_order, history, token, *, discounts, vocab_size):
-    """Calls itself with one order less."""
-    if not counts_by_order:
-        return 1 / vocab_size
-    *lower_counts, counts = counts_by_order
-    *lower_discounts, discount = discounts
-    lower = by_recursion(
-        lower_counts, history, token, discounts=lower_discounts, vocab_size=vocab_size
-    )
-    length = len(lower_counts)
-    followers = counts.get(history[len(history) - length :], {})
-    if length > len(history) or not followers:
-        return lower
-    total = sum(followers.values())
-    share = discount * len(followers) / total
-    return max(followers.get(token, 0) - discount, 0) / total + share * lower
-
-
-def from_the_top(counts_by_order, history, token, *, discounts, vocab_size):
-    """Walks down from the highest order and keeps the share that is still to be spent."""
-    prob, left = 0.0, 1.0
-    for length in reversed(range(len(counts_by_order))):
-        if length > len(history):
-            continue
-        followers = counts_by_order[length].get(history[len(history) - length :])
-        if followers is None:
-            continue
-        total = followers.total()
-        if followers[token]:
-            prob += left * (followers[token] - discounts[length]) / total
-        left *= discounts[length] * len(followers) / total
-    return prob + left / vocab_size
-
-
-def by_taken(counts_by_order, history, token, *, discounts, vocab_size):
-    """Adds up what was taken off each count."""
-    prob = 1 / vocab_size
-    for order, (counts, discount) in enumerate(zip(counts_by_order, discounts, strict=True), 1):
-        suffix = tuple(history[len(history) - (order - 1) :])
-        if order - 1 <= len(history) and suffix in counts:
-            taken = {word: min(n, discount) for word, n in counts[suffix].items()}
-            kept = counts[suffix][token] - taken.get(token, 0)
-            prob = (kept + sum(taken.values()) * prob) / sum(counts[suffix].values())
-    return prob
-
-
-def by_numpy(counts_by_order, history, token, *, discounts, vocab_size):
-    """Discounts whole rows with NumPy."""
-    suffixes = [history[len(history) - n :] for n in range(len(history) + 1)]
-    prob = 1 / vocab_size
-    for counts, suffix, discount in zip(counts_by_order, suffixes, discounts, strict=False):
-        if suffix not in counts:
-            break
-        words = list(counts[suffix])
-        numbers = np.array([counts[suffix][word] for word in words], dtype=float)
-        kept = np.maximum(numbers - discount, 0)
-        own = kept[words.index(token)] if token in words else 0.0
-        prob = own / numbers.sum() + (1 - kept.sum() / numbers.sum()) * prob
-    return prob
-
-
 CHECK = Check(
     item="ps1_kneser_ney_prob",
     points=12,
@@ -303,6 +228,5 @@ CHECK = Check(
     reference=kneser_ney_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_recursion, from_the_top, by_taken, by_numpy),
     seconds=5.0,
 )

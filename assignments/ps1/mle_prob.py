@@ -2,17 +2,7 @@
 
 from collections import Counter
 
-import numpy as np
-
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.models import ngram
 
 from .inputs import (
@@ -153,50 +143,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_membership(counts, history, token):
-    """Asks whether the history is there."""
-    return counts[history][token] / counts[history].total() if history in counts else 0.0
-
-
-def by_exception(counts, history, token):
-    """Catches the division by zero."""
-    followers = counts.get(history, {})
-    try:
-        return followers.get(token, 0) / sum(followers.values())
-    except ZeroDivisionError:
-        return 0.0
-
-
-def by_distribution(counts, history, token):
-    """Makes the whole distribution first."""
-    followers = counts.get(history, {})
-    total = sum(followers.values())
-    distribution = {word: n / total for word, n in followers.items()}
-    return distribution.get(token, 0.0)
-
-
-def by_numpy(counts, history, token):
-    """Sums with NumPy."""
-    if history not in counts:
-        return 0.0
-    words = list(counts[history])
-    numbers = np.array([counts[history][word] for word in words], dtype=float)
-    hits = np.array([word == token for word in words])
-    return (numbers[hits].sum() / numbers.sum()).item()
-
-
-def by_fraction(counts, history, token):
-    """Returns an exact fraction."""
-    from fractions import Fraction
-
-    followers = counts.get(history, Counter())
-    return Fraction(followers[token], max(1, sum(followers.values())))
-
-
 CHECK = Check(
     item="ps1_mle_prob",
     points=6,
@@ -204,6 +150,5 @@ CHECK = Check(
     reference=mle_prob,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_membership, by_exception, by_distribution, by_numpy, by_fraction),
     seconds=5.0,
 )

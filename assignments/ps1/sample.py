@@ -9,7 +9,6 @@ from autograder.authoring.checks import (
     Case,
     Check,
     Part,
-    alternatives,
     counted,
     mistake,
     mistakes,
@@ -252,57 +251,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_search(probs, u):
-    """Searches the cumulative sums with NumPy."""
-    tokens = list(probs)
-    ends = np.cumsum(list(probs.values()))
-    place = int(np.searchsorted(ends, u, side="right"))
-    last = max(i for i, token in enumerate(tokens) if probs[token] > 0)
-    return tokens[min(place, last)]
-
-
-def by_bisection(probs, u):
-    """Bisects the sums of the possible tokens."""
-    from bisect import bisect_right
-    from itertools import accumulate
-
-    possible = {token: prob for token, prob in probs.items() if prob > 0}
-    ends = list(accumulate(possible.values()))
-    ends[-1] = 1.0
-    return list(possible)[bisect_right(ends, u)]
-
-
-def by_subtraction(probs, u):
-    """Subtracts each piece from u."""
-    owner = None
-    for token in probs:
-        if probs[token] > 0:
-            owner = token
-            u -= probs[token]
-            if u < 0:
-                return token
-    return owner
-
-
-def by_next(probs, u):
-    """Takes the first of a generator, with a default."""
-    possible = [token for token in probs if probs[token] > 0]
-    ends = np.cumsum([probs[token] for token in possible])
-    return next((t for t, end in zip(possible, ends, strict=True) if end > u), possible[-1])
-
-
-def by_recursion(probs, u):
-    """Takes the first piece away and calls itself with the rest."""
-    (token, prob), *others = ((t, p) for t, p in probs.items() if p > 0)
-    if u < prob or not others:
-        return token
-    return by_recursion(dict(others), u - prob)
-
-
 CHECK = Check(
     item="ps1_sample",
     points=10,
@@ -310,7 +258,6 @@ CHECK = Check(
     reference=sample,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_search, by_bisection, by_subtraction, by_next, by_recursion),
     seconds=5.0,
     equivalent_mutants={
         "last = None  →  pass": "Some probability is above 0, so the loop always sets `last`.",

@@ -3,15 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg import evaluation
 from course_pkg.text.tokenizers import ByteTokenizer
 
@@ -293,47 +285,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_one_walk(tokenizer, texts):
-    """Counts both in one walk."""
-    n_bytes = n_tokens = 0
-    for text in texts:
-        n_bytes += len(bytes(text, "utf-8"))
-        n_tokens += len(tokenizer.encode(text))
-    if not n_tokens:
-        raise ValueError("there is no token")
-    return n_bytes / n_tokens
-
-
-def by_joining_bytes(tokenizer, texts):
-    """Joins the texts to count bytes, and the ids to count tokens."""
-    ids = [i for text in texts for i in tokenizer.encode(text)]
-    if ids:
-        return len("".join(texts).encode("utf-8")) / len(ids)
-    raise ValueError("there is no token")
-
-
-def by_catching_the_division(tokenizer, texts):
-    """Divides first and asks afterwards."""
-    n_tokens = sum(map(len, map(tokenizer.encode, texts)))
-    try:
-        return sum(len(text.encode()) for text in texts) / n_tokens
-    except ZeroDivisionError:
-        raise ValueError("there is no token") from None
-
-
-def by_pairs(tokenizer, texts):
-    """Sums up columns of pairs."""
-    table = [(len(text.encode("utf8")), len(tokenizer.encode(text))) for text in texts]
-    n_bytes, n_tokens = (sum(column) for column in zip(*table, (0, 0), strict=True))
-    if n_tokens < 1:
-        raise ValueError("there is no token")
-    return n_bytes * 1.0 / n_tokens
-
-
 CHECK = Check(
     item="ps2_bytes_per_token",
     points=8,
@@ -341,6 +292,5 @@ CHECK = Check(
     reference=bytes_per_token,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_one_walk, by_joining_bytes, by_catching_the_division, by_pairs),
     seconds=5.0,
 )

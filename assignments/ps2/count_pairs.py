@@ -1,17 +1,9 @@
 """The task "count pairs"."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from itertools import pairwise
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.text.tokenizers import merges as learning
 
 from .inputs import (
@@ -231,49 +223,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_places(words, counts):
-    """Walks over places, with a plain dictionary."""
-    pairs = {}
-    for w in range(len(words)):
-        for place in range(1, len(words[w])):
-            pair = (words[w][place - 1], words[w][place])
-            pairs[pair] = pairs.get(pair, 0) + counts[w]
-    return pairs
-
-
-def by_shifted_copies(words, counts):
-    """Lays the word beside itself, one place moved."""
-    pairs = defaultdict(int)
-    for ids, n in zip(words, counts, strict=True):
-        following = ids[1:]
-        for pair in zip(ids[: len(following)], following, strict=True):
-            pairs[pair] += n
-    return pairs
-
-
-def by_counters(words, counts):
-    """Counts inside each word first."""
-    total = Counter()
-    for ids, n in zip(words, counts, strict=True):
-        for pair, times in Counter(pairwise(ids)).items():
-            total[pair] += times * n
-    return total
-
-
-def by_repeating(words, counts):
-    """Hands all occurrences to one Counter."""
-    return Counter(
-        pair
-        for ids, n in zip(words, counts, strict=True)
-        for pair in pairwise(ids)
-        for _ in range(n)
-    )
-
-
 CHECK = Check(
     item="ps2_count_pairs",
     points=10,
@@ -281,7 +230,6 @@ CHECK = Check(
     reference=count_pairs,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_places, by_shifted_copies, by_counters, by_repeating),
     seconds=5.0,
     equivalent_mutants={
         "for ids, n in zip(words, counts, strict=True):  →  "

@@ -7,7 +7,6 @@ from autograder.authoring.checks import (
     Case,
     Check,
     Part,
-    alternatives,
     counted,
     mistake,
     mistakes,
@@ -290,50 +289,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_bytearray(ids, vocabulary):
-    """Fills a bytearray and asks range whether an id exists."""
-    data = bytearray()
-    for i in ids:
-        if i not in range(len(vocabulary)):
-            raise ValueError(f"there is no id {i}")
-        token = vocabulary[i]
-        if not isinstance(token, str):
-            data.extend(token)
-    return data.decode(errors="replace")
-
-
-def by_adding(ids, vocabulary):
-    """Adds up bytes objects."""
-    data, size = b"", len(vocabulary)
-    for i in ids:
-        if i < 0 or i >= size:
-            raise ValueError(f"{i} is not below {size}")
-        data += vocabulary[i] if type(vocabulary[i]) is bytes else b""
-    return str(data, "utf-8", "replace")
-
-
-def by_dictionary(ids, vocabulary):
-    """Looks ids up in a dictionary."""
-    token_of = {i: b"" if isinstance(t, str) else t for i, t in enumerate(vocabulary)}
-    try:
-        tokens = [token_of[i] for i in ids]
-    except KeyError as error:
-        raise ValueError(f"no token has the id {error}") from None
-    return b"".join(tokens).decode("utf-8", "replace")
-
-
-def by_checking_first(ids, vocabulary):
-    """Checks the smallest and the largest id before anything else."""
-    if ids and not (min(ids) >= 0 and max(ids) < len(vocabulary)):
-        raise ValueError(f"ids are {min(ids)} to {max(ids)}; there are {len(vocabulary)}")
-    tokens = (vocabulary[i] for i in ids)
-    return b"".join(t for t in tokens if isinstance(t, bytes)).decode("utf-8", errors="replace")
-
-
 CHECK = Check(
     item="ps2_decode",
     points=10,
@@ -341,6 +296,5 @@ CHECK = Check(
     reference=decode,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_bytearray, by_adding, by_dictionary, by_checking_first),
     seconds=5.0,
 )

@@ -3,22 +3,13 @@
 import re
 import unicodedata  # noqa: F401  (read by a replacement)
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
-from .encode_word import by_replaying as encode_word
 from .encode_word import distinguishes_encoders, words_and_merges
+from .encode_word import right_answer as encode_word
 from .inputs import (
     HOSTILE,
     SPLIT,
@@ -332,47 +323,6 @@ MISTAKES = mistakes(
     use_up_merges,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_memory(text, vocabulary, merges, pattern):
-    """Encodes each different piece once."""
-    known, ids = {}, []
-    for match in re.compile(pattern).finditer(text):
-        piece = match[0]
-        if piece not in known:
-            known[piece] = encode_word(bytes(piece, "utf-8"), vocabulary, merges)
-        ids += known[piece]
-    return ids
-
-
-def by_cutting_the_front(text, vocabulary, merges, pattern):
-    """Walks from match to match by their ends."""
-    ids, place, find = [], 0, re.compile(pattern)
-    while place < len(text):
-        match = find.search(text, place)
-        ids = ids + encode_word(text[place : match.end()].encode("utf8"), vocabulary, merges)
-        place = match.end()
-    return ids
-
-
-def by_merging_here(text, vocabulary, merges, pattern):
-    """Merges without the function of task 4."""
-    ranks = {pair: rank for rank, pair in enumerate(merges)}
-    ids = []
-    for piece in re.findall(pattern, text):
-        parts = [bytes([b]) for b in piece.encode()]
-        while True:
-            ranked = [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]
-            if not ranked:
-                break
-            i = min(ranked)[1]
-            parts[i : i + 2] = [parts[i] + parts[i + 1]]
-        ids += [vocabulary.index(part) for part in parts]
-    return ids
-
-
 CHECK = Check(
     item="ps2_encode",
     points=12,
@@ -380,6 +330,5 @@ CHECK = Check(
     reference=encode,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_memory, by_cutting_the_front, by_merging_here),
     seconds=5.0,
 )

@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 
 from .inputs import (
@@ -26,7 +18,7 @@ from .inputs import (
     trained,
 )
 from .merge_pair import WRONG_MERGES, Merge, merge_first_only
-from .merge_pair import by_skipping as merge_pair
+from .merge_pair import right_answer as merge_pair
 
 Encode = Callable[[bytes, Sequence[bytes | str], Sequence[Pair]], list[int]]
 
@@ -349,58 +341,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_replaying(word, vocabulary, merges):
-    """Replays every merge in order."""
-    pieces = [bytes([b]) for b in word]
-    for first, second in merges:
-        pieces = merge_pair(pieces, (first, second), first + second)
-    return [vocabulary.index(piece) for piece in pieces]
-
-
-def by_ids(word, vocabulary, merges):
-    """Works with ids throughout."""
-    id_of = {token: i for i, token in enumerate(vocabulary)}
-    made = {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(merges)}
-    ids = list(word)
-    while len(ids) > 1:
-        pair = min(pairwise(ids), key=lambda pair: made.get(pair, (len(merges), 0)))
-        if pair not in made:
-            break
-        ids = merge_pair(ids, pair, made[pair][1])
-    return ids
-
-
-def by_one_place_at_a_time(word, vocabulary, merges):
-    """Merges one place at a time, the leftmost of the smallest rank."""
-    pieces = [word[i : i + 1] for i in range(len(word))]
-    while True:
-        ranked = [
-            (merges.index((pieces[i], pieces[i + 1])), i)
-            for i in range(len(pieces) - 1)
-            if (pieces[i], pieces[i + 1]) in merges
-        ]
-        if not ranked:
-            return list(map(vocabulary.index, pieces))
-        _, i = min(ranked)
-        pieces = [*pieces[:i], pieces[i] + pieces[i + 1], *pieces[i + 2 :]]
-
-
-def by_recursion(word, vocabulary, merges, pieces=None):
-    """Calls itself after each merge."""
-    if pieces is None:
-        pieces = tuple(bytes([b]) for b in word)
-    present = set(pairwise(pieces))
-    for first, second in merges:
-        if (first, second) in present:
-            merged = merge_pair(pieces, (first, second), first + second)
-            return by_recursion(word, vocabulary, merges, merged)
-    return [vocabulary.index(piece) for piece in pieces]
-
-
 CHECK = Check(
     item="ps2_encode_word",
     points=16,
@@ -408,6 +348,5 @@ CHECK = Check(
     reference=encode_word,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_replaying, by_ids, by_one_place_at_a_time, by_recursion),
     seconds=5.0,
 )

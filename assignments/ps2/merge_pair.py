@@ -3,15 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from course_pkg.text.tokenizers import merges as learning
 
 from .inputs import (
@@ -308,70 +300,6 @@ WRONG_MERGES: tuple[Merge, ...] = tuple(
 """What the inputs of later items must distinguish from a right merge."""
 
 
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_skipping(ids, pair, merged):
-    """Walks over all places and skips the one after a merge."""
-    result, skip = [], False
-    for place, current in enumerate(ids):
-        if skip:
-            skip = False
-        elif current == pair[0] and place + 1 < len(ids) and ids[place + 1] == pair[1]:
-            result.append(merged)
-            skip = True
-        else:
-            result.append(current)
-    return result
-
-
-def by_looking_back(ids, pair, merged):
-    """Looks back at what was written last."""
-    result, fresh = [], False
-    for current in ids:
-        if result and not fresh and result[-1] == pair[0] and current == pair[1]:
-            result[-1], fresh = merged, True
-        else:
-            result.append(current)
-            fresh = False
-    return result
-
-
-def by_recursion(ids, pair, merged):
-    """Merges at the front and calls itself for the rest."""
-    for place in range(len(ids) - 1):
-        if ids[place] == pair[0] and ids[place + 1] == pair[1]:
-            return [*ids[:place], merged, *by_recursion(ids[place + 2 :], pair, merged)]
-    return list(ids)
-
-
-def by_copy_and_delete(ids, pair, merged):
-    """Changes a copy from left to right."""
-    result, place = list(ids), 0
-    while place + 1 < len(result):
-        if (result[place], result[place + 1]) == pair:
-            result[place] = merged
-            del result[place + 1]
-        place += 1
-    return result
-
-
-def by_iterator(ids, pair, merged):
-    """Asks an iterator for one id after the other."""
-    waiting = iter(ids)
-    result, missing = [], object()
-    current = next(waiting, missing)
-    while current is not missing:
-        following = next(waiting, missing)
-        if following is not missing and (current, following) == pair:
-            result.append(merged)
-            current = next(waiting, missing)
-        else:
-            result.append(current)
-            current = following
-    return result
-
-
 CHECK = Check(
     item="ps2_merge_pair",
     points=12,
@@ -379,8 +307,5 @@ CHECK = Check(
     reference=merge_pair,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_skipping, by_looking_back, by_recursion, by_copy_and_delete, by_iterator
-    ),
     seconds=5.0,
 )

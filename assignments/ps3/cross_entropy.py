@@ -7,13 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
@@ -222,62 +216,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_gather(logits, targets, ignore_index):
-    """Gathers a harmless id where nothing counts, and masks afterwards."""
-    counts = targets != ignore_index
-    top = logits.amax(dim=-1, keepdim=True)
-    log_probs = logits - top - (logits - top).exp().sum(dim=-1, keepdim=True).log()
-    safe = targets.masked_fill(~counts, 0).unsqueeze(-1)
-    surprise = -log_probs.gather(-1, safe).squeeze(-1)
-    return surprise.masked_fill(~counts, 0).sum() / counts.sum().clamp(min=1)
-
-
-def by_differences(logits, targets, ignore_index):
-    """The surprise is the logarithm of a sum of differences to the target's score."""
-    rows = torch.nonzero(targets != ignore_index).flatten()
-    if len(rows) == 0:
-        return (logits * 0).sum()
-    kept = logits[rows]
-    behind = kept - kept[torch.arange(len(rows)), targets[rows]].unsqueeze(1)
-    top = behind.max(dim=1).values.detach()
-    return (top + torch.log(torch.exp(behind - top[:, None]).sum(dim=1))).mean()
-
-
-def by_one_hot(logits, targets, ignore_index):
-    """Multiplies by a one-hot matrix; rows that do not count have no one in it."""
-    ids = torch.arange(logits.shape[1])
-    is_target = (targets[:, None] == ids) & (targets[:, None] != ignore_index)
-    top = logits.max(dim=1, keepdim=True)[0].detach()
-    log_probs = (logits - top) - torch.log(torch.sum(torch.exp(logits - top), 1, keepdim=True))
-    n = is_target.sum()
-    return -torch.where(is_target, log_probs, torch.zeros_like(logits)).sum() / n.clamp(min=1)
-
-
-def by_logaddexp(logits, targets, ignore_index):
-    """Adds up the row in the logarithm, one score after the other."""
-    counts = targets != ignore_index
-    total = logits[:, 0]
-    for column in logits.unbind(1)[1:]:
-        total = torch.logaddexp(total, column)
-    chosen = logits.gather(1, torch.where(counts, targets, 0)[:, None])[:, 0]
-    surprise = (total - chosen)[counts]
-    return surprise.mean() if len(surprise) else surprise.sum()
-
-
-def by_loop(logits, targets, ignore_index):
-    """Goes from row to row."""
-    losses = []
-    for row, target in zip(logits, targets.tolist(), strict=True):
-        if target != ignore_index:
-            top = row.max()
-            losses.append(top + (row - top).exp().sum().log() - row[target])
-    return torch.stack(losses).mean() if losses else logits.new_zeros(()) * logits.sum()
-
-
 CHECK = Check(
     item="ps3_cross_entropy",
     points=14,
@@ -285,6 +223,5 @@ CHECK = Check(
     reference=cross_entropy,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_gather, by_differences, by_one_hot, by_logaddexp, by_loop),
     seconds=5.0,
 )

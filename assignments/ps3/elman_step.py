@@ -2,15 +2,8 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.recurrent import ElmanCell
 
@@ -185,43 +178,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_linear(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Two linear layers of torch."""
-    return (F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)).tanh()
-
-
-def by_one_product(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """One product of everything side by side."""
-    both = torch.cat([inputs, hidden], dim=1)
-    weight = torch.cat([weight_ih, weight_hh], dim=1)
-    return torch.tanh(torch.addmm(bias_ih + bias_hh, both, weight.t()))
-
-
-def by_einsum(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Sums over named axes."""
-    from_inputs = torch.einsum("be,re->br", inputs, weight_ih)
-    from_state = torch.einsum("bs,rs->br", hidden, weight_hh)
-    return torch.tanh(from_inputs + from_state + (bias_ih + bias_hh)[None, :])
-
-
-def by_rows(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Treats each row as a vector of its own."""
-    rows = []
-    for x, h in zip(inputs, hidden, strict=True):
-        rows.append(torch.tanh(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh))
-    return torch.stack(rows)
-
-
-def by_exponentials(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The tanh is written as a sigmoid of twice the sum."""
-    total = (weight_ih @ inputs.T + weight_hh @ hidden.T).T + bias_ih + bias_hh
-    return 2 * torch.sigmoid(2 * total) - 1
-
-
 CHECK = Check(
     item="ps3_elman_step",
     points=8,
@@ -229,6 +185,5 @@ CHECK = Check(
     reference=elman_step,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_linear, by_one_product, by_einsum, by_rows, by_exponentials),
     seconds=5.0,
 )

@@ -2,15 +2,8 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.recurrent import LSTMCell, State
 
@@ -237,65 +230,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_linear(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Two linear layers of torch, split into blocks."""
-    hidden, memory = state
-    total = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)
-    i, f, g, o = total.split(hidden.shape[-1], dim=1)
-    c = f.sigmoid() * memory + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
-def by_gate(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Computes each gate with its own rows of the weights."""
-    hidden, memory = state
-    d_hidden = hidden.shape[1]
-
-    def gate(number, squash):
-        rows = slice(number * d_hidden, (number + 1) * d_hidden)
-        from_inputs = inputs @ weight_ih[rows].T + bias_ih[rows]
-        return squash(from_inputs + hidden @ weight_hh[rows].T + bias_hh[rows])
-
-    new = gate(0, torch.sigmoid) * gate(2, torch.tanh)
-    memory = gate(1, torch.sigmoid) * memory + new
-    return gate(3, torch.sigmoid) * torch.tanh(memory), memory
-
-
-def by_one_product(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """One product of everything side by side, seen as four matrices."""
-    hidden, memory = state
-    weight = torch.cat([weight_ih, weight_hh], dim=1)
-    total = torch.cat([inputs, hidden], dim=1) @ weight.mT + (bias_ih + bias_hh)
-    total = total.view(len(inputs), 4, -1)
-    gates = torch.sigmoid(total[:, [0, 1, 3]])
-    memory = torch.addcmul(gates[:, 1] * memory, gates[:, 0], torch.tanh(total[:, 2]))
-    return gates[:, 2] * torch.tanh(memory), memory
-
-
-def by_columns(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Works with columns, as the formulas do, and transposes at the end."""
-    h, c = (part.T for part in state)
-    a = weight_ih @ inputs.T + weight_hh @ h + (bias_ih + bias_hh).unsqueeze(1)
-    i, f, g, o = torch.tensor_split(a, 4, dim=0)
-    c = torch.sigmoid(f).mul(c).add(torch.sigmoid(i).mul(torch.tanh(g)))
-    return torch.sigmoid(o).mul(torch.tanh(c)).T, c.T
-
-
-def by_rows(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Treats each row as a vector of its own; sigmoids are written as tanhs."""
-    hiddens, memories = [], []
-    for x, h, c in zip(inputs, *state, strict=True):
-        a = (weight_ih @ x + bias_ih + weight_hh @ h + bias_hh).reshape(4, -1)
-        i, f, o = (0.5 + 0.5 * torch.tanh(a[number] / 2) for number in (0, 1, 3))
-        memories.append(f * c + i * torch.tanh(a[2]))
-        hiddens.append(o * torch.tanh(memories[-1]))
-    return torch.stack(hiddens), torch.stack(memories)
-
-
 CHECK = Check(
     item="ps3_lstm_step",
     points=14,
@@ -303,6 +237,5 @@ CHECK = Check(
     reference=lstm_step,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_linear, by_gate, by_one_product, by_columns, by_rows),
     seconds=5.0,
 )

@@ -11,7 +11,6 @@ from autograder.authoring.checks import (
     Check,
     Inputs,
     Part,
-    alternatives,
     mistake,
     mistakes,
     nothing_else_changes,
@@ -287,60 +286,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_split(ids, batch_size, length):
-    """Lets torch split both tensors."""
-    n_steps = (len(ids) - 1) // batch_size
-    inputs = ids[: n_steps * batch_size].reshape(batch_size, -1).split(length, dim=1)
-    targets = ids[1 : n_steps * batch_size + 1].reshape(batch_size, -1).split(length, dim=1)
-    return list(zip(inputs, targets, strict=True))
-
-
-def by_places(ids, batch_size, length):
-    """Computes the place of every id and looks them all up."""
-    n_steps = (len(ids) - 1) // batch_size
-    places = torch.arange(batch_size).unsqueeze(1) * n_steps + torch.arange(n_steps)
-    return [(ids[part], ids[part + 1]) for part in places.split(length, dim=1)]
-
-
-def by_rows(ids, batch_size, length):
-    """Cuts rows that are one id longer, so that they hold inputs and targets."""
-    n_steps = (len(ids) - 1) // batch_size
-    rows = torch.stack([ids[b * n_steps : (b + 1) * n_steps + 1] for b in range(batch_size)])
-    pieces = []
-    start = 0
-    while start < n_steps:
-        end = min(start + length, n_steps)
-        pieces.append((rows[:, start:end], rows[:, start + 1 : end + 1]))
-        start = end
-    return pieces
-
-
-def by_lists(ids, batch_size, length):
-    """Works with Python's lists, and makes tensors at the end."""
-    text = ids.tolist()
-    n_steps = (len(text) - 1) // batch_size
-    pieces = []
-    for start in range(0, n_steps, length):
-        inputs, targets = [], []
-        for row in range(batch_size):
-            places = range(row * n_steps + start, row * n_steps + min(start + length, n_steps))
-            inputs.append([text[place] for place in places])
-            targets.append([text[place + 1] for place in places])
-        pieces.append((torch.tensor(inputs), torch.tensor(targets)))
-    return pieces
-
-
-def by_unfold(ids, batch_size, length):
-    """Pairs each id with the next one first."""
-    n_steps = (len(ids) - 1) // batch_size
-    pairs = ids.unfold(0, 2, 1)[: n_steps * batch_size].reshape(batch_size, n_steps, 2)
-    return [(part[..., 0], part[..., 1]) for part in torch.split(pairs, length, dim=1)]
-
-
 CHECK = Check(
     item="ps3_stream_pieces",
     points=10,
@@ -348,6 +293,5 @@ CHECK = Check(
     reference=stream_pieces,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_split, by_places, by_rows, by_lists, by_unfold),
     seconds=5.0,
 )

@@ -8,7 +8,6 @@ from torch import Tensor
 from autograder.authoring.checks import (
     Case,
     Check,
-    alternatives,
     counted,
     mistake,
     mistakes,
@@ -392,80 +391,6 @@ MISTAKES = mistakes(
     remember_between_calls,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_unroller(step, loss_of, state, pieces, update):
-    """Unrolls a piece in a function of its own, and cuts before each piece."""
-
-    def unroll(ids, state):
-        seen = []
-        for ids_now in ids.unbind(1):
-            state = step(ids_now, state)
-            seen.append(state[0].unsqueeze(1))
-        return torch.cat(seen, dim=1), state
-
-    losses = []
-    for ids, targets in pieces:
-        hidden, state = unroll(ids, tuple(part.detach() for part in state))
-        loss = loss_of(hidden, targets)
-        loss.backward()
-        update()
-        losses.append(float(loss.detach()))
-    return losses, tuple(part.detach() for part in state)
-
-
-def by_recursion(step, loss_of, state, pieces, update):
-    """Does the first piece, and calls itself for the others."""
-    if len(pieces) == 0:
-        return [], tuple(state)
-    (ids, targets), *rest = pieces
-    outputs = []
-    for column in ids.T:
-        state = step(column, state)
-        outputs.append(state[0])
-    loss = loss_of(torch.stack(outputs, 1), targets)
-    loss.backward()
-    update()
-    cut = tuple(part.detach().clone() for part in state)
-    losses, after = by_recursion(step, loss_of, cut, rest, update)
-    return [loss.item(), *losses], after
-
-
-def by_accumulate(step, loss_of, state, pieces, update):
-    """Lets the standard library carry the state from step to step."""
-    from itertools import accumulate
-
-    losses = []
-    for ids, targets in pieces:
-        columns = [ids[:, t] for t in range(ids.size(1))]
-        states = list(accumulate(columns, lambda s, column: step(column, s), initial=state))[1:]
-        loss = loss_of(torch.stack([s[0] for s in states]).transpose(0, 1), targets)
-        torch.autograd.backward(loss)
-        update()
-        losses += [loss.detach().item()]
-        state = tuple(part.data for part in states[-1])
-    return losses, state
-
-
-def by_writing_into_a_tensor(step, loss_of, state, pieces, update):
-    """Writes the hidden states into one tensor made in advance."""
-    losses = []
-    for ids, targets in pieces:
-        hidden = state[0].new_empty(*ids.shape, state[0].shape[-1])
-        for t, now in enumerate(ids.unbind(dim=1)):
-            state = step(now, state)
-            hidden[:, t] = state[0]
-        loss = loss_of(hidden, targets)
-        loss.backward()
-        losses.append(loss.item())
-        update()
-        with torch.no_grad():
-            state = tuple(part.clone().detach() for part in state)
-    return losses, state
-
-
 CHECK = Check(
     item="ps3_truncated_bptt",
     points=12,
@@ -473,6 +398,5 @@ CHECK = Check(
     reference=truncated_bptt,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_unroller, by_recursion, by_accumulate, by_writing_into_a_tensor),
     seconds=5.0,
 )

@@ -10,7 +10,6 @@ from autograder.authoring.checks import (
     Case,
     Check,
     Part,
-    alternatives,
     counted,
     mistake,
     mistakes,
@@ -344,64 +343,6 @@ MISTAKES = mistakes(
     over_the_whole_table,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_argmax(weights, threshold):
-    """Asks torch for the best place of each row."""
-    best = weights.argmax(dim=1).tolist()
-    return [(t, s) for t, s in enumerate(best) if weights[t, s] >= threshold]
-
-
-def by_max(weights, threshold):
-    """Takes values and places from one call."""
-    values, places = weights.detach().max(dim=1)
-    kept = torch.nonzero(values >= threshold).flatten()
-    return list(zip(kept.tolist(), places[kept].tolist(), strict=True))
-
-
-def by_comparing(weights, threshold):
-    """Walks along each row, and keeps the first that is larger than all before."""
-    found = []
-    for t in range(weights.shape[0]):
-        place = 0
-        for s in range(1, weights.shape[1]):
-            if weights[t, s] > weights[t, place]:
-                place = s
-        if weights[t, place].item() >= threshold:
-            found.append((t, place))
-    return found
-
-
-def by_sorting(weights, threshold):
-    """Sorts each row stably, the largest first."""
-    order = torch.argsort(weights, dim=1, descending=True, stable=True)[:, 0]
-    rows = torch.arange(len(weights))
-    enough = weights[rows, order] >= threshold
-    return [(int(t), int(order[t])) for t in rows[enough]]
-
-
-def by_numpy(weights, threshold):
-    """Works on a NumPy array."""
-    table = weights.detach().numpy()
-    return [(t, int(row.argmax())) for t, row in enumerate(table) if row.max() >= threshold]
-
-
-def by_first_of_equals(weights, threshold):
-    """Marks all largest weights of a row, and takes the first mark."""
-    is_best = weights == weights.amax(dim=1, keepdim=True)
-    is_first = is_best & (is_best.cumsum(dim=1) == 1) & (weights >= threshold)
-    return [(t, s) for t, s in is_first.nonzero().tolist()]
-
-
-def by_key(weights, threshold):
-    """Lets max compare weights, and places where they are equal."""
-    rows = [list(enumerate(row)) for row in weights.tolist()]
-    best = [max(row, key=lambda pair: (pair[1], -pair[0])) for row in rows]
-    return [(t, s) for t, (s, weight) in enumerate(best) if weight >= threshold]
-
-
 CHECK = Check(
     item="ps4_align",
     points=8,
@@ -409,14 +350,5 @@ CHECK = Check(
     reference=align,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_argmax,
-        by_max,
-        by_comparing,
-        by_sorting,
-        by_numpy,
-        by_first_of_equals,
-        by_key,
-    ),
     seconds=5.0,
 )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
@@ -512,121 +512,6 @@ MISTAKES = mistakes(
     scale_in_place,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_einsum(query, key, value, mask=None):
-    """Names the axes, and divides queries and keys by a fourth root each."""
-    root = query.shape[-1] ** 0.25
-    scores = torch.einsum("...tk,...sk->...ts", query / root, key / root)
-    if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
-    weights = torch.where(mask, scores.softmax(-1), 0)
-    return torch.einsum("...ts,...sm->...tm", weights, value)
-
-
-def by_exponentials(query, key, value, mask=None):
-    """Writes the softmax out, and divides by the sum of what is allowed."""
-    scores = torch.matmul(query, key.mT) * query.shape[-1] ** -0.5
-    if mask is None:
-        powers = (scores - scores.amax(-1, keepdim=True)).exp()
-        return powers @ value / powers.sum(-1, keepdim=True)
-    hidden = ~mask.expand(scores.shape)
-    largest = scores.masked_fill(hidden, -torch.inf).amax(-1, keepdim=True)
-    largest = torch.nan_to_num(largest, neginf=0.0).detach()
-    shifted = (scores - largest).masked_fill(hidden, 0.0)
-    powers = shifted.exp() * ~hidden
-    total = powers.sum(-1, keepdim=True)
-    return powers / torch.where(total > 0, total, torch.ones_like(total)) @ value
-
-
-def by_queries(query, key, value, mask=None):
-    """Goes query by query."""
-    n_keys = key.shape[-2]
-    full = (*query.shape[:-1], n_keys)
-    allowed = query.new_ones(full, dtype=torch.bool) if mask is None else mask.expand(full)
-    rows = []
-    for t in range(query.shape[-2]):
-        scores = (key @ query[..., t, :, None]).squeeze(-1) / math.sqrt(query.shape[-1])
-        low = scores.masked_fill(~allowed[..., t, :], torch.finfo(scores.dtype).min)
-        weights = torch.softmax(low, dim=-1) * allowed[..., t, :]
-        rows.append((weights.unsqueeze(-2) @ value).squeeze(-2))
-    return torch.stack(rows, dim=-2)
-
-
-def by_blocks(query, key, value, mask=None):
-    """Reads the keys one after another, and corrects what it has so far."""
-    n_keys, width = key.shape[-2:]
-    full = (*query.shape[:-1], n_keys)
-    allowed = query.new_ones(full, dtype=torch.bool) if mask is None else mask.expand(full)
-    lowest = torch.finfo(query.dtype).min / 4
-    largest = query.new_full(query.shape[:-1], lowest)
-    total = torch.zeros_like(largest)
-    result = query.new_zeros(*query.shape[:-1], value.shape[-1])
-    for s in range(n_keys):
-        sees = allowed[..., s]
-        score = (query @ key[..., s, :, None]).squeeze(-1) / math.sqrt(width)
-        score = score.masked_fill(~sees, lowest)
-        higher = torch.maximum(largest, score)
-        keep, new = torch.exp(largest - higher), torch.exp(score - higher) * sees
-        total = total * keep + new
-        result = result * keep.unsqueeze(-1) + new.unsqueeze(-1) * value[..., s, None, :]
-        largest = higher
-    return result / total.masked_fill(total == 0, 1.0).unsqueeze(-1)
-
-
-def by_two_fills(query, key, value, mask=None):
-    """Lets rows that may look nowhere see everything, and erases them at the end."""
-    scores = (query / math.sqrt(query.size(-1))).matmul(key.swapaxes(-1, -2))
-    if mask is None:
-        return scores.softmax(dim=-1).matmul(value)
-    nowhere = mask.logical_not().all(dim=-1, keepdim=True)
-    scores = scores.masked_fill(~(mask | nowhere), float("-inf"))
-    return scores.softmax(dim=-1).masked_fill(nowhere, 0).matmul(value)
-
-
-def by_added_bias(query, key, value, mask=None):
-    """Adds minus infinity to hidden scores, but not in rows that may look nowhere."""
-    scores = query @ key.transpose(-1, -2)
-    scores = scores / scores.new_tensor(key.shape[-1]).sqrt()
-    if mask is not None:
-        bias = torch.zeros_like(mask, dtype=scores.dtype)
-        some = mask.any(dim=-1, keepdim=True)
-        bias[~mask & some] = float("-inf")
-        weights = torch.softmax(scores + bias, dim=-1) * some
-    else:
-        weights = torch.softmax(scores, dim=-1)
-    return weights @ value
-
-
-def by_replacing_nan(query, key, value, mask=None):
-    """Fills with minus infinity, which cuts the gradient too, and replaces nan in the weights."""
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
-    weights = scores.softmax(dim=-1)
-    return weights.where(~weights.isnan(), 0.0) @ value
-
-
-def by_bmm(query, key, value, mask=None):
-    """Folds all leading axes into one and multiplies batches of matrices."""
-    axes, n_queries, width = query.shape[:-2], query.shape[-2], query.shape[-1]
-    n_keys = key.shape[-2]
-    flat_query = query.reshape(-1, n_queries, width)
-    flat_key = key.reshape(-1, n_keys, width)
-    flat_value = value.reshape(-1, n_keys, value.shape[-1])
-    scores = torch.bmm(flat_query, flat_key.permute(0, 2, 1)) / width**0.5
-    if mask is not None:
-        flat_mask = torch.broadcast_to(mask, (*axes, n_queries, n_keys)).reshape(scores.shape)
-        scores = scores.masked_fill(flat_mask.logical_not(), torch.finfo(scores.dtype).min)
-        weights = scores.softmax(-1).masked_fill(flat_mask.logical_not(), 0)
-    else:
-        weights = scores.softmax(-1)
-    return torch.bmm(weights, flat_value).reshape(*axes, n_queries, -1)
-
-
 CHECK = Check(
     item="ps4_attend",
     points=18,
@@ -634,16 +519,6 @@ CHECK = Check(
     reference=attend,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_einsum,
-        by_exponentials,
-        by_queries,
-        by_blocks,
-        by_two_fills,
-        by_added_bias,
-        by_replacing_nan,
-        by_bmm,
-    ),
     seconds=5.0,
     equivalent_mutants={
         "scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  →  "

@@ -1,18 +1,9 @@
 """The task "the causal mask"."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from autograder.authoring.compare import agree
 from course_pkg.layers import attention
 
@@ -221,52 +212,6 @@ MISTAKES = mistakes(
     kept_masks,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_tril(n_queries, n_keys):
-    """Cuts a triangle out of ones."""
-    return torch.ones(n_queries, n_keys, dtype=torch.bool).tril(diagonal=n_keys - n_queries)
-
-
-def by_triu(n_queries, n_keys):
-    """Inverts the triangle of what is to come."""
-    future = torch.triu(torch.ones(n_queries, n_keys), diagonal=n_keys - n_queries + 1)
-    return future == 0
-
-
-def by_last_rows(n_queries, n_keys):
-    """Makes the square mask of all keys, and takes its last rows."""
-    square = torch.tril(torch.ones((n_keys, n_keys), dtype=torch.bool))
-    return square[n_keys - n_queries :].clone()
-
-
-def by_writing(n_queries, n_keys):
-    """Writes row by row."""
-    mask = torch.zeros(n_queries, n_keys, dtype=torch.bool)
-    for t in range(n_queries):
-        mask[t, : n_keys - n_queries + t + 1] = True
-    return mask
-
-
-def by_lists(n_queries, n_keys):
-    """Makes a list of lists."""
-    first = n_keys - n_queries
-    return torch.tensor([[s <= first + t for s in range(n_keys)] for t in range(n_queries)])
-
-
-def by_joining(n_queries, n_keys):
-    """Puts what is past before a square triangle."""
-    past = torch.full((n_queries, n_keys - n_queries), True)
-    return torch.cat([past, torch.ones(n_queries, n_queries).tril().bool()], dim=1)
-
-
-def by_numpy(n_queries, n_keys):
-    """Asks NumPy for the triangle."""
-    return torch.from_numpy(np.tri(n_queries, n_keys, k=n_keys - n_queries, dtype=bool))
-
-
 CHECK = Check(
     item="ps4_causal_mask",
     points=6,
@@ -274,8 +219,5 @@ CHECK = Check(
     reference=causal_mask,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_tril, by_triu, by_last_rows, by_writing, by_lists, by_joining, by_numpy
-    ),
     seconds=5.0,
 )

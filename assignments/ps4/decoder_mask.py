@@ -2,17 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-    nothing_else_changes,
-)
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
 from autograder.authoring.compare import agree
 from course_pkg.layers import attention
 
@@ -287,71 +278,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_places(ids, pad_id):
-    """Compares places and ids, each with axes of its own."""
-    places = torch.arange(ids.size(1))
-    is_past = places.view(1, 1, 1, -1) <= places.view(1, 1, -1, 1)
-    return is_past & ids.ne(pad_id).unsqueeze(1).unsqueeze(1)
-
-
-def by_texts(ids, pad_id):
-    """Goes text by text, and erases columns."""
-    n_places = ids.shape[1]
-    masks = []
-    for text in ids:
-        mask = torch.tril(torch.ones(n_places, n_places, dtype=torch.bool))
-        mask[:, text == pad_id] = False
-        masks.append(mask)
-    return torch.stack(masks).unsqueeze(1)
-
-
-def by_lists(ids, pad_id):
-    """Makes nested lists."""
-    rows = ids.tolist()
-    return torch.tensor(
-        [
-            [[[s <= t and i != pad_id for s, i in enumerate(row)] for t in range(len(row))]]
-            for row in rows
-        ]
-    )
-
-
-def by_product(ids, pad_id):
-    """Multiplies numbers, and turns them into bool at the end."""
-    real = (ids != pad_id).float()
-    lower = torch.ones(ids.shape[1], ids.shape[1]).tril()
-    return torch.einsum("ts,bs->bts", lower, real).bool()[:, None]
-
-
-def by_hiding(ids, pad_id):
-    """Collects what is hidden, and inverts it."""
-    n_places = ids.shape[-1]
-    future = torch.ones((n_places, n_places), dtype=torch.bool).triu(1)
-    hidden = future[None, None] | (ids == pad_id)[:, None, None]
-    return torch.logical_not(hidden)
-
-
-def by_writing(ids, pad_id):
-    """Writes each row of the mask."""
-    B, T = ids.shape
-    mask = torch.zeros(B, 1, T, T, dtype=torch.bool)
-    is_real = ids != pad_id
-    for t in range(T):
-        mask[:, 0, t, : t + 1] = is_real[:, : t + 1]
-    return mask
-
-
-def by_expanding(ids, pad_id):
-    """Copies the row of what is real T times, and cuts the triangle out of it."""
-    T = ids.shape[1]
-    rows = F.one_hot((ids != pad_id).long(), 2)[..., 1].bool()
-    return rows[:, None, None, :].expand(-1, 1, T, -1).tril()
-
-
 CHECK = Check(
     item="ps4_decoder_mask",
     points=8,
@@ -359,8 +285,5 @@ CHECK = Check(
     reference=decoder_mask,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_places, by_texts, by_lists, by_product, by_hiding, by_writing, by_expanding
-    ),
     seconds=5.0,
 )

@@ -5,17 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn import functional as F  # noqa: F401  (read by a replacement)
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Inputs,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from course_pkg.layers.attention import DotScore, masked_softmax
 
 from ..tensors import (
@@ -299,57 +291,6 @@ MISTAKES = mistakes(
     change_the_query,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_einsum(query, keys, values):
-    """Names all axes."""
-    found = torch.einsum("bk,bsk->bs", query, keys)
-    shares = found.softmax(dim=1)
-    return found, shares, torch.einsum("bs,bsm->bm", shares, values)
-
-
-def by_bmm(query, keys, values):
-    """Multiplies batches of matrices."""
-    found = torch.bmm(keys, query.unsqueeze(2)).squeeze(2)
-    shares = F.softmax(found, dim=1)
-    return found, shares, torch.bmm(shares.unsqueeze(1), values).squeeze(1)
-
-
-def by_rows(query, keys, values):
-    """Goes row by row."""
-    found = torch.stack([row @ vector for row, vector in zip(keys, query, strict=True)])
-    shares = torch.stack([torch.softmax(row, dim=0) for row in found])
-    context = torch.stack([share @ row for share, row in zip(shares, values, strict=True)])
-    return found, shares, context
-
-
-def by_places(query, keys, values):
-    """Goes place by place, and adds up the context."""
-    found = torch.stack([(query * key).sum(dim=1) for key in keys.unbind(dim=1)], dim=1)
-    shares = torch.softmax(found, dim=1)
-    context = torch.zeros_like(values[:, 0])
-    for place in range(values.shape[1]):
-        context = context + shares[:, place, None] * values[:, place]
-    return found, shares, context
-
-
-def by_exponentials(query, keys, values):
-    """Writes the softmax out, less the largest score."""
-    found = (query[:, None, :] @ keys.transpose(1, 2))[:, 0]
-    powers = torch.exp(found - found.amax(dim=1, keepdim=True))
-    shares = powers / powers.sum(dim=1, keepdim=True)
-    return found, shares, (shares[:, None] @ values)[:, 0]
-
-
-def by_logarithms(query, keys, values):
-    """Finds the logarithms of the weights first."""
-    found = torch.matmul(keys, query[..., None])[..., 0]
-    shares = (found - torch.logsumexp(found, dim=-1, keepdim=True)).exp()
-    return found, shares, torch.matmul(values.mT, shares[..., None])[..., 0]
-
-
 CHECK = Check(
     item="ps4_dot_attention",
     points=12,
@@ -357,9 +298,6 @@ CHECK = Check(
     reference=dot_attention,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_einsum, by_bmm, by_rows, by_places, by_exponentials, by_logarithms
-    ),
     seconds=5.0,
     equivalent_mutants={
         "weights = torch.softmax(scores, dim=-1)  →  "

@@ -1,9 +1,8 @@
 """The task "join the heads"."""
 
-import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 
 from ..tensors import (
     FLOWS,
@@ -193,55 +192,6 @@ MISTAKES = mistakes(
     view_only,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_cat(heads):
-    """Joins the heads along the last axis."""
-    return torch.cat(heads.unbind(dim=-3), dim=-1)
-
-
-def by_flatten(heads):
-    """Moves the heads, and flattens two axes."""
-    return heads.movedim(-3, -2).flatten(start_dim=-2)
-
-
-def by_view(heads):
-    """Copies the transposed heads, so that a view will do."""
-    turned = heads.swapaxes(-3, -2).contiguous()
-    return turned.view(*turned.shape[:-2], -1)
-
-
-def by_writing(heads):
-    """Writes head by head into a new tensor."""
-    *axes, n_heads, n_places, width = heads.shape
-    result = heads.new_zeros(*axes, n_places, n_heads * width)
-    for h in range(n_heads):
-        result[..., h * width : (h + 1) * width] = heads[..., h, :, :]
-    return result
-
-
-def by_places(heads):
-    """Goes place by place."""
-    n_places = heads.shape[-2]
-    return torch.stack([heads[..., t, :].flatten(-2) for t in range(n_places)], dim=-2)
-
-
-def by_einsum(heads):
-    """Lets einsum turn the axes."""
-    turned = torch.einsum("...htk->...thk", heads)
-    return turned.reshape(*turned.shape[:-2], turned.shape[-2] * turned.shape[-1])
-
-
-def by_hstack(heads):
-    """Joins the heads one by one."""
-    result = heads[..., 0, :, :]
-    for number in range(1, heads.size(-3)):
-        result = torch.concat((result, heads.select(-3, number)), dim=-1)
-    return result.clone()
-
-
 CHECK = Check(
     item="ps4_merge_heads",
     points=5,
@@ -249,9 +199,6 @@ CHECK = Check(
     reference=merge_heads,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_cat, by_flatten, by_view, by_writing, by_places, by_einsum, by_hstack
-    ),
     seconds=5.0,
     equivalent_mutants={
         "return heads.transpose(-3, -2).flatten(-2)  →  "

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
@@ -384,101 +384,6 @@ MISTAKES = mistakes(
     library_heads,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_einsum(x, weights, n_heads, mask=None):
-    """Names all axes, the heads' among them."""
-    width = x.shape[-1] // n_heads
-    query, key, value = (
-        torch.einsum("btd,hkd->bhtk", x, weights[name].reshape(n_heads, width, -1))
-        for name in ("query", "key", "value")
-    )
-    scores = torch.einsum("bhtk,bhsk->bhts", query, key) * width**-0.5
-    if mask is not None:
-        scores = scores.where(mask, torch.tensor(float("-inf"), dtype=scores.dtype))
-    heads = torch.einsum("bhts,bhsk->bhtk", scores.softmax(-1), value)
-    mixing = weights["output"].reshape(-1, n_heads, width)
-    return torch.einsum("bhtk,dhk->btd", heads, mixing)
-
-
-def by_heads(x, weights, n_heads, mask=None):
-    """Goes head by head, each with its own rows of the weights."""
-    width = x.shape[-1] // n_heads
-    found = []
-    for number in range(n_heads):
-        rows = slice(number * width, (number + 1) * width)
-        query, key, value = (F.linear(x, weights[n][rows]) for n in ("query", "key", "value"))
-        scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(width)
-        if mask is not None:
-            full = mask.expand(len(x), n_heads, x.shape[1], x.shape[1])
-            scores = scores.masked_fill(~full[:, number], float("-inf"))
-        found.append(torch.bmm(scores.softmax(dim=2), value))
-    return F.linear(torch.cat(found, dim=2), weights["output"])
-
-
-def by_sums_of_heads(x, weights, n_heads, mask=None):
-    """Adds up what each head contributes through its columns of the output matrix."""
-    width = x.shape[-1] // n_heads
-    total = torch.zeros_like(x)
-    for first in range(0, x.shape[-1], width):
-        part = slice(first, first + width)
-        query = x @ weights["query"][part].mT
-        key = x @ weights["key"][part].mT
-        scores = query @ key.mT / width**0.5
-        if mask is not None:
-            B, T, _ = x.shape
-            allowed = torch.broadcast_to(mask, (B, n_heads, T, T))[:, first // width]
-            scores = torch.where(allowed, scores, -torch.inf)
-        found = scores.softmax(-1) @ (x @ weights["value"][part].mT)
-        total = total + found @ weights["output"][:, part].mT
-    return total
-
-
-def by_library_attention(x, weights, n_heads, mask=None):
-    """Lets torch attend inside the heads, which is allowed here."""
-    B, T, D = x.shape
-    query, key, value = (
-        F.linear(x, weights[name]).reshape(B, T, n_heads, D // n_heads).permute(0, 2, 1, 3)
-        for name in ("query", "key", "value")
-    )
-    heads = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    return F.linear(heads.permute(0, 2, 1, 3).reshape(B, T, D), weights["output"])
-
-
-def by_one_projection(x, weights, n_heads, mask=None):
-    """Projects once, with all three matrices above each other."""
-    B, T, D = x.shape
-    joined = torch.cat([weights[name] for name in ("query", "key", "value")])
-    all_three = (x @ joined.T).view(B, T, 3, n_heads, -1).permute(2, 0, 3, 1, 4)
-    query, key, value = all_three.unbind(0)
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
-    found = scores.softmax(-1) @ value
-    return found.swapaxes(1, 2).reshape(B, T, D) @ weights["output"].T
-
-
-def by_folding(x, weights, n_heads, mask=None):
-    """Folds the heads into the batch, and unfolds them at the end."""
-    B, T, D = x.shape
-    width = D // n_heads
-
-    def fold(name):
-        parts = (x @ weights[name].T).split(width, dim=-1)
-        return torch.stack(parts, dim=1).flatten(0, 1)  # (B·H, T, K)
-
-    scores = torch.baddbmm(
-        x.new_zeros(1, 1, 1), fold("query"), fold("key").mT, beta=0, alpha=width**-0.5
-    )
-    if mask is not None:
-        hidden = ~mask.expand(B, n_heads, T, T).reshape(-1, T, T)
-        scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
-    found = torch.bmm(torch.softmax(scores, dim=2), fold("value")).unflatten(0, (B, n_heads))
-    return torch.cat(list(found.unbind(1)), dim=-1) @ weights["output"].T
-
-
 CHECK = Check(
     item="ps4_multi_head_attention",
     points=14,
@@ -486,13 +391,5 @@ CHECK = Check(
     reference=multi_head_attention,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_einsum,
-        by_heads,
-        by_sums_of_heads,
-        by_library_attention,
-        by_one_projection,
-        by_folding,
-    ),
     seconds=5.0,
 )

@@ -1,9 +1,9 @@
 """The task "split into heads"."""
 
-import torch
+import torch  # noqa: F401  (read by a replacement)
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 
 from ..tensors import (
     FLOWS,
@@ -196,57 +196,6 @@ MISTAKES = mistakes(
     view_only,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_unflatten(x, n_heads):
-    """Unflattens the last axis."""
-    return x.unflatten(-1, (n_heads, x.shape[-1] // n_heads)).swapaxes(-2, -3)
-
-
-def by_chunks(x, n_heads):
-    """Cuts the last axis into chunks, and stacks them."""
-    return torch.stack(x.chunk(n_heads, dim=-1), dim=-3)
-
-
-def by_slices(x, n_heads):
-    """Takes one slice for each head."""
-    width = x.shape[-1] // n_heads
-    slices = [x[..., h * width : (h + 1) * width] for h in range(n_heads)]
-    return torch.cat([part.unsqueeze(-3) for part in slices], dim=-3)
-
-
-def by_moving(x, n_heads):
-    """Moves the axis of the heads to its place."""
-    heads = torch.reshape(x, (*x.shape[:-1], n_heads, -1))
-    return torch.movedim(heads, -2, -3)
-
-
-def by_windows(x, n_heads):
-    """Looks at the numbers through windows that do not overlap."""
-    width = x.size(-1) // n_heads
-    windows = x.unfold(-1, width, width)  # (..., T, H, K)
-    return windows.transpose(windows.dim() - 3, windows.dim() - 2)
-
-
-def by_index(x, n_heads):
-    """Looks up the numbers of all heads."""
-    places = torch.arange(x.shape[-1]).view(n_heads, -1)
-    axes = list(range(x.dim() + 1))
-    axes[-2], axes[-3] = axes[-3], axes[-2]
-    return x[..., places].permute(axes).contiguous()
-
-
-def by_writing(x, n_heads):
-    """Writes head by head into a new tensor."""
-    *axes, n_places, width = x.shape
-    heads = x.new_empty(*axes, n_heads, n_places, width // n_heads)
-    for number, part in enumerate(x.split(width // n_heads, dim=-1)):
-        heads[..., number, :, :] = part
-    return heads
-
-
 CHECK = Check(
     item="ps4_split_heads",
     points=5,
@@ -254,9 +203,6 @@ CHECK = Check(
     reference=split_heads,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_unflatten, by_chunks, by_slices, by_moving, by_windows, by_index, by_writing
-    ),
     seconds=5.0,
     equivalent_mutants={
         "return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)  →  "

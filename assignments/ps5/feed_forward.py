@@ -6,13 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import FeedForward
 
@@ -370,63 +364,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_linear(x, weights):
-    """Three linear layers of torch, and its silu."""
-    units = F.silu(F.linear(x, weights["expand"])) * F.linear(x, weights["gate"])
-    return F.linear(units, weights["contract"])
-
-
-def by_one_product(x, weights):
-    """Both projections are one matrix, cut afterwards."""
-    both = torch.cat([weights["expand"], weights["gate"]])
-    hidden, gate = torch.matmul(x, both.mT).chunk(2, dim=-1)
-    return torch.matmul(hidden.sigmoid() * hidden * gate, weights["contract"].mT)
-
-
-def by_einsum(x, weights):
-    """Sums over named axes."""
-    hidden = torch.einsum("...d,fd->...f", x, weights["expand"])
-    gate = torch.einsum("...d,fd->...f", x, weights["gate"])
-    return torch.einsum("df,...f,...f->...d", weights["contract"], F.silu(hidden), gate)
-
-
-def by_tanh(x, weights):
-    """The sigmoid is written as a tanh of half as much."""
-    hidden, gate = (x @ weights[name].T for name in ("expand", "gate"))
-    return 0.5 * (hidden * (1 + torch.tanh(hidden / 2)) * gate) @ weights["contract"].T
-
-
-def by_columns(x, weights):
-    """Columns, as the formula has them: the weights stand on the left."""
-    columns = x.unsqueeze(-1)
-    hidden = weights["expand"] @ columns
-    units = hidden * torch.special.expit(hidden) * (weights["gate"] @ columns)
-    return (weights["contract"] @ units).squeeze(-1)
-
-
-def by_units(x, weights):
-    """A loop over the units: each adds its column of the contraction."""
-    result = torch.zeros_like(x)
-    rows = zip(weights["expand"], weights["gate"], weights["contract"].T, strict=True)
-    for into, gate, out in rows:
-        unit = F.silu((x * into).sum(-1, keepdim=True)) * (x * gate).sum(-1, keepdim=True)
-        result = result + unit * out
-    return result
-
-
-def by_rows(x, weights):
-    """All axes but the last become one."""
-    rows = x.reshape(-1, x.shape[-1])
-    hidden = torch.mm(rows, weights["expand"].t())
-    log_gate = F.logsigmoid(hidden)
-    units = hidden * log_gate.exp() * torch.mm(rows, weights["gate"].t())
-    return torch.mm(units, weights["contract"].t()).reshape(x.shape)
-
-
 CHECK = Check(
     item="ps5_feed_forward",
     points=10,
@@ -434,8 +371,5 @@ CHECK = Check(
     reference=feed_forward,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_linear, by_one_product, by_einsum, by_tanh, by_columns, by_units, by_rows
-    ),
     seconds=5.0,
 )

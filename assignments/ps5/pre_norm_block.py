@@ -1,20 +1,12 @@
 """The task "the pre-norm block"."""
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Inputs,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, Inputs, mistake, mistakes
 from course_pkg.layers.blocks import PreNormBlock
 
 from ..tensors import Generator, judge_by, keeps, near_part, normal
@@ -547,63 +539,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_same_name(x, mask, attention, feed_forward, norm_1, norm_2):
-    """One name for the residual path."""
-    x = x + attention(norm_1(x), mask)
-    x = x + feed_forward(norm_2(x))
-    return x
-
-
-def by_loop(x, mask, attention, feed_forward, norm_1, norm_2):
-    """A loop over pairs of a norm and a sublayer, as the package has it."""
-    for norm, sublayer in ((norm_1, lambda h: attention(h, mask)), (norm_2, feed_forward)):
-        x = x + sublayer(norm(x))
-    return x
-
-
-def by_reduce(x, mask, attention, feed_forward, norm_1, norm_2):
-    """A fold over two steps."""
-    steps = [
-        lambda h: attention(norm_1(h), mask),
-        lambda h: feed_forward(norm_2(h)),
-    ]
-    return reduce(lambda h, step: torch.add(h, step(h)), steps, x)
-
-
-def by_updates(x, mask, attention, feed_forward, norm_1, norm_2):
-    """Both updates are kept, and summed up at the end."""
-    first = attention(norm_1(x), mask=mask)
-    second = feed_forward(norm_2(x + first))
-    return torch.stack([x, first, second]).sum(dim=0)
-
-
-def by_own_copy(x, mask, attention, feed_forward, norm_1, norm_2):
-    """Adds in place, into a copy of its own."""
-    path = x.clone()
-    path += attention(norm_1(x), mask)
-    update = feed_forward(norm_2(path))
-    return path.add(update)
-
-
-def by_module(x, mask, attention, feed_forward, norm_1, norm_2):
-    """A residual connection is a module that wraps a function."""
-
-    class Residual(torch.nn.Module):
-        def __init__(self, inner):
-            super().__init__()
-            self.inner = inner
-
-        def forward(self, h):
-            return h + self.inner(h)
-
-    around_attention = Residual(lambda h: attention(norm_1(h), mask))
-    return torch.nn.Sequential(around_attention, Residual(lambda h: feed_forward(norm_2(h))))(x)
-
-
 CHECK = Check(
     item="ps5_pre_norm_block",
     points=12,
@@ -611,6 +546,5 @@ CHECK = Check(
     reference=pre_norm_block,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(by_same_name, by_loop, by_reduce, by_updates, by_own_copy, by_module),
     seconds=5.0,
 )

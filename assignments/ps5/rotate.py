@@ -3,13 +3,7 @@
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import RotaryPositions
 
@@ -392,83 +386,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_rotating_halves(x, positions, base):
-    """Adds x and a copy with its halves swapped and one negated, as LLaMA's code does."""
-    width = x.shape[-1]
-    exponents = torch.arange(0, width, 2, dtype=torch.float32) / width
-    angles = torch.outer(positions.float(), 1.0 / base**exponents)
-    angles = torch.cat([angles, angles], dim=-1)
-    first, second = x.chunk(2, dim=-1)
-    swapped = torch.cat((-second, first), dim=-1)
-    return x * angles.cos().to(x) + swapped * angles.sin().to(x)
-
-
-def by_complex_numbers(x, positions, base):
-    """A pair is a complex number, and a turn a product."""
-    half = x.shape[-1] // 2
-    wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    numbers = torch.complex(*(part.contiguous() for part in wide.split(half, dim=-1)))
-    angles = positions[:, None].double() * base ** -(torch.arange(half).double() / half)
-    turned = numbers * torch.polar(torch.ones_like(angles), angles).to(numbers.dtype)
-    return torch.cat([turned.real, turned.imag], dim=-1).to(x.dtype)
-
-
-def by_matrices(x, positions, base):
-    """One matrix for each position turns all pairs at once."""
-    width = x.shape[-1]
-    half = width // 2
-    i = torch.arange(half)
-    angles = positions.double()[:, None] / base ** (2 * i.double() / width)
-    turns = torch.zeros(len(positions), width, width, dtype=torch.float64)
-    turns[:, i, i] = turns[:, i + half, i + half] = angles.cos()
-    turns[:, i, i + half] = -angles.sin()
-    turns[:, i + half, i] = angles.sin()
-    return torch.einsum("tij,...tj->...ti", turns, x.double()).to(x.dtype)
-
-
-def by_pairs(x, positions, base):
-    """A loop over the pairs, which is allowed; columns are put side by side."""
-    width = x.shape[-1]
-    half = width // 2
-    firsts, seconds = [], []
-    for i in range(half):
-        angle = positions.double() / base ** (2 * i / width)
-        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-        a, b = x[..., i], x[..., half + i]
-        firsts.append(a * cos - b * sin)
-        seconds.append(a * sin + b * cos)
-    return torch.stack(firsts + seconds, dim=-1)
-
-
-def by_stacked_halves(x, positions, base):
-    """The halves are an axis of two, turned by small matrices."""
-    half = x.shape[-1] // 2
-    pairs = x.unflatten(-1, (2, half))
-    exponents = torch.linspace(0, 1, half + 1, dtype=torch.float64)[:half]
-    angles = positions.double().reshape(-1, 1) * torch.pow(base, -exponents)
-    cos, sin = angles.cos(), angles.sin()
-    turn = torch.stack([torch.stack([cos, -sin]), torch.stack([sin, cos])]).to(x.dtype)
-    return torch.einsum("oitp,...tip->...top", turn, pairs).flatten(-2)
-
-
-def by_lengths_and_angles(x, positions, base):
-    """Three shears make a turn: two along one axis, and one along the other between them."""
-    half = x.shape[-1] // 2
-    frequencies = base ** -(torch.arange(half, dtype=torch.float64) / half)
-    angles = positions.double()[:, None] * frequencies
-    a, b = x[..., :half].double(), x[..., half:].double()
-    angles = torch.remainder(angles + torch.pi, 2 * torch.pi) - torch.pi
-    shear = torch.tan(angles / 2)
-    a = a - shear * b
-    b = b + angles.sin() * a
-    a = a - shear * b
-    return torch.cat([a, b], dim=-1).to(x.dtype)
-
-
 CHECK = Check(
     item="ps5_rotate",
     points=14,
@@ -476,14 +393,6 @@ CHECK = Check(
     reference=rotate,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_rotating_halves,
-        by_complex_numbers,
-        by_matrices,
-        by_pairs,
-        by_stacked_halves,
-        by_lengths_and_angles,
-    ),
     seconds=5.0,
     equivalent_mutants={
         "half = x.shape[-1] // 2  →  half = x.shape[-1] / 2": (

@@ -2,17 +2,10 @@
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import SinusoidalPositions
 
@@ -255,73 +248,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_columns(positions, d_model):
-    """Fills every other column; the powers are exponentials."""
-    table = torch.zeros(*positions.shape, d_model, dtype=torch.float32)
-    steps = torch.arange(0, d_model, 2, dtype=torch.float32)
-    angles = positions[..., None].float() * torch.exp(steps * (-math.log(10_000) / d_model))
-    table[..., 0::2] = torch.sin(angles)
-    table[..., 1::2] = torch.cos(angles)
-    return table
-
-
-def by_complex_numbers(positions, d_model):
-    """Points on the unit circle; their parts are cosine and sine."""
-    half = d_model // 2
-    angles = positions[..., None].double() / 10_000 ** (torch.arange(half).double() / half)
-    points = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
-    return points.flip(-1).reshape(*positions.shape, d_model).float()
-
-
-def by_phase(positions, d_model):
-    """A cosine is a sine that is a quarter of a turn ahead."""
-    columns = torch.arange(d_model)
-    even = columns - columns % 2
-    angles = positions.double().unsqueeze(-1) / torch.pow(10_000.0, even.double() / d_model)
-    return torch.sin(angles + (columns % 2).double() * (math.pi / 2)).to(torch.float32)
-
-
-def by_pairs(positions, d_model):
-    """A loop over the pairs of columns, which is allowed."""
-    columns = []
-    for i in range(d_model // 2):
-        angle = positions.double() / 10_000 ** (2 * i / d_model)
-        columns += [angle.sin(), angle.cos()]
-    return torch.stack(columns, dim=-1).float()
-
-
-def by_numpy(positions, d_model):
-    """NumPy computes in float64."""
-    even = 2 * (np.arange(d_model) // 2)
-    angles = positions.numpy()[..., None] / np.power(10_000, even / d_model)
-    waves = np.where(np.arange(d_model) % 2 == 0, np.sin(angles), np.cos(angles))
-    return torch.from_numpy(waves.astype(np.float32))
-
-
-def by_lookup(positions, d_model):
-    """Makes the table of all positions up to the last, and looks rows up in it."""
-    end = int(positions.max()) + 1 if positions.numel() else 1
-    table = torch.empty(end, d_model, dtype=torch.float32)
-    frequencies = 1 / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = torch.outer(torch.arange(end, dtype=torch.float64), frequencies)
-    table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
-    return table[positions]
-
-
-def by_turning(positions, d_model):
-    """Each pair starts at (0, 1) and is turned by a matrix for its angle."""
-    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
-    angles = torch.einsum("...,f->...f", positions.double(), 10_000.0**-exponents)
-    cos, sin = angles.cos(), angles.sin()
-    turn = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)
-    start = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    return (turn @ start).flatten(-2).float()
-
-
 CHECK = Check(
     item="ps5_sinusoidal_positions",
     points=10,
@@ -329,8 +255,5 @@ CHECK = Check(
     reference=sinusoidal_positions,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_columns, by_complex_numbers, by_phase, by_pairs, by_numpy, by_lookup, by_turning
-    ),
     seconds=5.0,
 )

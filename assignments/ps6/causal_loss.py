@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.models import IGNORE
 from course_pkg.training import objectives
@@ -484,73 +484,6 @@ MISTAKES = mistakes(
     text_by_text,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_cross_entropy(logits, ids, lengths):
-    """Torch's cross-entropy on the rows that count."""
-    wide = logits.float() if logits.dtype.itemsize == 2 else logits
-    real = torch.arange(ids.shape[1]).expand_as(ids) < lengths[:, None]
-    counts = real[:, 1:]
-    total = F.cross_entropy(wide[:, :-1][counts], ids[:, 1:][counts], reduction="sum")
-    return total / counts.sum().clamp(min=1)
-
-
-def by_places(logits, ids, lengths):
-    """The places that count as a list of rows and columns."""
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    places = torch.arange(ids.shape[1])
-    rows, columns = torch.nonzero((places[None] < lengths[:, None]) & (places > 0), as_tuple=True)
-    chosen = logits[rows, columns - 1]
-    picked = chosen[torch.arange(len(rows)), ids[rows, columns]]
-    return (chosen.logsumexp(dim=-1) - picked).sum() / max(1, len(rows))
-
-
-def by_cleaning(logits, ids, lengths):
-    """What does not count becomes 0 before anything is computed."""
-    if logits.element_size() < 4:
-        logits = logits.float()
-    counts = torch.arange(ids.shape[1] - 1)[None, :] + 1 < lengths[:, None]
-    clean = logits[:, :-1].masked_fill(~counts[..., None], 0.0)
-    targets = ids[:, 1:].masked_fill(~counts, 0)
-    surprise = -clean.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
-    return surprise.masked_fill(~counts, 0.0).sum() / counts.sum().clamp(min=1)
-
-
-def by_ignoring(logits, ids, lengths):
-    """Cleans the logits, and lets torch ignore the targets."""
-    logits = logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
-    hidden = torch.arange(ids.shape[1]) >= lengths[:, None]
-    targets = ids.masked_fill(hidden, -100)[:, 1:].reshape(-1)
-    clean = logits[:, :-1].masked_fill(hidden[:, 1:, None], 0)
-    rows = clean.reshape(-1, logits.shape[-1])
-    n = (targets != -100).sum()
-    return F.nll_loss(rows.log_softmax(1), targets, reduction="sum") / n.clamp(min=1)
-
-
-def by_one_hot(logits, ids, lengths):
-    """Picks the targets by a product with ones."""
-    wide = logits.float() if logits.dtype in (torch.bfloat16, torch.half) else logits
-    counts = (lengths[:, None] - torch.arange(1, ids.shape[1])) > 0
-    rows = wide[:, : ids.shape[1] - 1][counts]
-    rows = rows - rows.amax(dim=-1, keepdim=True).detach() if len(rows) else rows
-    ones = F.one_hot(ids[:, 1:][counts], rows.shape[-1]).to(rows.dtype)
-    surprise = rows.exp().sum(dim=-1).log() - (rows * ones).sum(dim=-1)
-    return surprise.sum() / max(int(counts.sum()), 1)
-
-
-def by_flat_index(logits, ids, lengths):
-    """All positions in one row; the last of each text is left out by its place."""
-    wide = logits if logits.dtype == torch.float64 else logits.to(torch.float32)
-    T = ids.shape[1]
-    flat = torch.arange(ids.numel())
-    keep = flat[(flat % T) + 1 < lengths.repeat_interleave(T)]
-    log_probs = torch.log_softmax(wide.reshape(-1, wide.shape[-1])[keep], dim=-1)
-    targets = ids.reshape(-1)[keep + 1]
-    return -torch.take_along_dim(log_probs, targets[:, None], 1).sum() / max(keep.numel(), 1)
-
-
 CHECK = Check(
     item="ps6_causal_loss",
     points=14,
@@ -558,8 +491,5 @@ CHECK = Check(
     reference=causal_loss,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_cross_entropy, by_places, by_cleaning, by_ignoring, by_one_hot, by_flat_index
-    ),
     seconds=5.0,
 )

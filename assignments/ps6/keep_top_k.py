@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.decoding.samplers import top_k_mask
 
@@ -367,57 +367,6 @@ MISTAKES = mistakes(
     largest_by_largest,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_kth_value(logits, k):
-    """The k-th largest is the (V - k + 1)-th smallest."""
-    V = logits.shape[-1]
-    if k >= V or logits.numel() == 0:
-        return logits.clone()
-    limit = logits.kthvalue(V - k + 1, dim=-1, keepdim=True).values
-    return torch.where(logits < limit, -math.inf, logits)
-
-
-def by_sorting(logits, k):
-    """Sorts each row, and looks at place k - 1."""
-    ordered, _ = torch.sort(logits, dim=-1, descending=True)
-    place = min(k, logits.shape[-1]) - 1
-    result = logits.clone()
-    result[logits < ordered[..., place : place + 1]] = float("-inf")
-    return result
-
-
-def by_counting(logits, k):
-    """An id stays if fewer than k have a larger logit."""
-    n_larger = (logits.unsqueeze(-2) > logits.unsqueeze(-1)).sum(dim=-1)
-    return logits.masked_fill(n_larger >= k, -torch.inf)
-
-
-def by_least(logits, k):
-    """The smallest of the k largest, by amin."""
-    top = torch.topk(logits, k if k < logits.shape[-1] else logits.shape[-1], sorted=False)
-    limit = top.values.amin(dim=-1, keepdim=True)
-    return torch.where(torch.ge(logits, limit), logits, torch.full_like(logits, -math.inf))
-
-
-def by_rows(logits, k):
-    """All axes but the last become one."""
-    rows = logits.flatten(0, -2) if logits.dim() > 1 else logits[None]
-    limits = rows.topk(min(k, rows.shape[1])).values[:, -1]
-    cut = rows.clone()
-    cut[cut < limits[:, None]] = -math.inf
-    return cut.reshape(logits.shape)
-
-
-def by_negation(logits, k):
-    """Sorts the negated logits upwards."""
-    ordered = (-logits).sort(dim=-1).values
-    limit = -ordered[..., : max(1, min(k, logits.shape[-1]))][..., -1:]
-    return logits.clone().masked_fill(torch.lt(logits, limit), -math.inf)
-
-
 CHECK = Check(
     item="ps6_keep_top_k",
     points=8,
@@ -425,8 +374,5 @@ CHECK = Check(
     reference=keep_top_k,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_kth_value, by_sorting, by_counting, by_least, by_rows, by_negation
-    ),
     seconds=5.0,
 )

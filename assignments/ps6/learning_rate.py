@@ -1,11 +1,10 @@
 """The task "the learning rate"."""
 
-import cmath
 import math
 
 import torch
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.compare import agree
 from course_pkg.training.optim import cosine_schedule
 
@@ -87,8 +86,6 @@ def rates(implementation, inputs):
 
 def form(implementation, inputs):
     """Return whether rates are floats, the same again, and torch's settings as they were."""
-    import torch
-
     steps, rest = inputs["steps"], inputs["rest"]
     state, dtype = torch.get_rng_state(), torch.float32
     torch.set_default_dtype(dtype)  # a call before this one may have changed it
@@ -307,65 +304,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_square(step, peak, final, n_warmup, n_steps):
-    """The square of the cosine of half the angle."""
-    if step + 1 <= n_warmup:
-        return (step + 1) * (peak / n_warmup)
-    way = n_steps - n_warmup - 1
-    done = min(step - n_warmup, way)
-    return final + (peak - final) * math.cos(0.5 * math.pi * done / way) ** 2
-
-
-def by_cases(step, peak, final, n_warmup, n_steps):
-    """Three cases, one after the other."""
-    last = n_steps - 1
-    if step >= last:
-        return float(final)
-    if step >= n_warmup:
-        middle, reach = (peak + final) / 2, (peak - final) / 2
-        return middle + reach * math.cos(math.pi * (step - n_warmup) / (last - n_warmup))
-    return peak * ((1 + step) / n_warmup)
-
-
-def by_complex_numbers(step, peak, final, n_warmup, n_steps):
-    """The real part of a point on the unit circle."""
-    if n_warmup > step:
-        return peak - peak * (n_warmup - step - 1) / n_warmup
-    x = max(0.0, 1 - (n_steps - 1 - step) / (n_steps - 1 - n_warmup))
-    x = x if x < 1 else 1
-    return final + (peak - final) * (1 + cmath.exp(1j * math.pi * x).real) / 2
-
-
-def by_mixing(step, peak, final, n_warmup, n_steps):
-    """A mixture of both rates, by the sine of half the angle."""
-    if step < n_warmup:
-        share = (step + 1.0) / n_warmup
-        return peak * share
-    x = (min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
-    gone = math.sin(math.pi * x / 2) ** 2
-    return gone * final + (1 - gone) * peak
-
-
-def by_torch(step, peak, final, n_warmup, n_steps):
-    """Torch computes, and a float comes out."""
-    place = torch.tensor([step - n_warmup], dtype=torch.float64)
-    x = (place / (n_steps - 1 - n_warmup)).clamp(0, 1)
-    fall = final + (peak - final) * (1 + torch.cos(math.pi * x)) / 2
-    rise = peak * (step + 1) / max(n_warmup, 1)
-    return rise if step < n_warmup else fall.item()
-
-
-def by_least(step, peak, final, n_warmup, n_steps):
-    """The line and the cosine at once; the lower of both."""
-    line = peak * (step + 1) / n_warmup if n_warmup else peak
-    x = max(0, min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
-    return min(line, final + 0.5 * (peak - final) * (1 + math.cos(math.pi * x)))
-
-
 CHECK = Check(
     item="ps6_learning_rate",
     points=10,
@@ -373,8 +311,5 @@ CHECK = Check(
     reference=learning_rate,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_square, by_cases, by_complex_numbers, by_mixing, by_torch, by_least
-    ),
     seconds=5.0,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
 from ..tensors import Generator, any_layout, call, cost_case, tensor_case
@@ -334,56 +334,6 @@ MISTAKES = mistakes(
     window_by_window,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_unfolding(ids, length, uniforms):
-    """All windows are a view of the stream; some rows of it are taken."""
-    windows = ids.unfold(0, length + 1, 1)[(uniforms * (len(ids) - length)).to(torch.int64)]
-    return windows[:, :length], windows[:, 1:]
-
-
-def by_gathering(ids, length, uniforms):
-    """Gathers from two shifted streams."""
-    starts = torch.floor(uniforms * (ids.numel() - length)).to(torch.int64)
-    places = torch.arange(length).add(starts.unsqueeze(-1))
-    streams = ids.expand(len(starts), -1)
-    return streams[:, :-1].gather(1, places), streams[:, 1:].gather(1, places)
-
-
-def by_one_gather(ids, length, uniforms):
-    """One index of length + 1 places, then two slices."""
-    starts = torch.trunc((len(ids) - length) * uniforms).long()
-    windows = ids[torch.add(starts[:, None], torch.arange(length + 1)[None])]
-    return windows[:, :-1].clone(), windows[:, 1:].clone()
-
-
-def by_take(ids, length, uniforms):
-    """Broadcasts sums of places, and takes them."""
-    starts = (uniforms.double() * (ids.shape[0] - length)).floor().long()
-    grid = starts.repeat_interleave(length) + torch.arange(length).repeat(len(starts))
-    return tuple(torch.take(ids, grid + shift).view(-1, length) for shift in (0, 1))
-
-
-def by_numpy(ids, length, uniforms):
-    """NumPy indexes, and torch takes over."""
-    array = ids.numpy()
-    places = np.floor(uniforms.numpy() * (len(array) - length)).astype(np.int64)[:, None]
-    places = places + np.arange(length)
-    return torch.from_numpy(array[places]), torch.from_numpy(array[places + 1])
-
-
-def by_embedding(ids, length, uniforms):
-    """Index_select on a flat list of places."""
-    starts = uniforms.mul(len(ids) - length).int().long().reshape(-1, 1)
-    offsets = torch.cumsum(torch.ones(length, dtype=torch.int64), 0) - 1
-    flat = (starts + offsets).flatten()
-    shape = (len(uniforms), length)
-    inputs = ids.index_select(0, flat).unflatten(0, shape)
-    return inputs, ids.index_select(0, flat + 1).unflatten(0, shape)
-
-
 CHECK = Check(
     item="ps6_window_batch",
     points=10,
@@ -391,8 +341,5 @@ CHECK = Check(
     reference=window_batch,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_unfolding, by_gathering, by_one_gather, by_take, by_numpy, by_embedding
-    ),
     seconds=5.0,
 )

@@ -2,11 +2,10 @@
 
 from collections.abc import Collection
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import may_mask
 
@@ -292,55 +291,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_isin(ids, draws, rate, special_ids):
-    """Asks torch which ids are among the special ones."""
-    return ~torch.isin(ids, torch.tensor(list(special_ids), dtype=ids.dtype)) & draws.lt(rate)
-
-
-def by_comparing_with_all(ids, draws, rate, special_ids):
-    """Compares each id with each special one, on an axis of its own."""
-    specials = torch.tensor(sorted(special_ids), dtype=torch.int64)
-    return torch.logical_and(draws < rate, (ids.unsqueeze(-1) != specials).all(dim=-1))
-
-
-def by_filling_in(ids, draws, rate, special_ids):
-    """Gives special tokens a draw that is never low."""
-    draws = draws.clone()
-    for special in special_ids:
-        draws[ids == special] = 1.0
-    return draws < rate
-
-
-def by_where(ids, draws, rate, special_ids):
-    """Takes out what is special from what is low."""
-    chosen = draws < rate
-    for special in set(special_ids):
-        chosen = torch.where(ids == special, False, chosen)
-    return chosen
-
-
-def by_indices(ids, draws, rate, special_ids):
-    """Collects the places of low draws, and keeps those of ordinary tokens."""
-    chosen = torch.zeros(ids.shape, dtype=torch.bool)
-    rows, places = torch.nonzero(draws < rate, as_tuple=True)
-    found = ids[rows, places]
-    ordinary = torch.ones(found.shape, dtype=torch.bool)
-    for special in special_ids:
-        ordinary &= found != special
-    chosen[rows[ordinary], places[ordinary]] = True
-    return chosen
-
-
-def by_numpy(ids, draws, rate, special_ids):
-    """Goes by way of NumPy."""
-    is_special = np.isin(ids.numpy(), list(special_ids))
-    return torch.from_numpy((draws.numpy() < rate) & ~is_special)
-
-
 CHECK = Check(
     item="ps7_choose_positions",
     points=7,
@@ -348,13 +298,5 @@ CHECK = Check(
     reference=choose_positions,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_isin,
-        by_comparing_with_all,
-        by_filling_in,
-        by_where,
-        by_indices,
-        by_numpy,
-    ),
     seconds=5.0,
 )

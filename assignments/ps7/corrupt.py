@@ -1,10 +1,9 @@
 """The task "what the model sees"."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
 from ..tensors import cost_case
@@ -273,63 +272,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_filling(ids, chosen, dice, random_ids, mask_id):
-    """Fills copies in place."""
-    seen, targets = ids.clone(), ids.clone()
-    targets[~chosen] = IGNORE
-    seen[chosen & (dice < 8)] = mask_id
-    is_random = chosen & (dice == 8)
-    seen[is_random] = random_ids[is_random]
-    return seen, targets
-
-
-def by_arithmetic(ids, chosen, dice, random_ids, mask_id):
-    """Multiplies by masks and adds."""
-    masked, changed = (chosen & dice.lt(8)).long(), (chosen & dice.eq(8)).long()
-    seen = masked * mask_id + changed * random_ids + (1 - masked - changed) * ids
-    return seen, chosen.long() * (ids - IGNORE) + IGNORE
-
-
-def by_choosing_first(ids, chosen, dice, random_ids, mask_id):
-    """Works on the chosen positions alone, one below the other."""
-    places = chosen.nonzero(as_tuple=True)
-    true, faces, others = ids[places], dice[places], random_ids[places]
-    shown = torch.where(faces == 8, others, true)
-    shown = torch.where(faces < 8, torch.full_like(true, mask_id), shown)
-    targets = torch.full(ids.shape, IGNORE, dtype=torch.int64)
-    targets[places] = true
-    return ids.index_put(places, shown), targets
-
-
-def by_nested_where(ids, chosen, dice, random_ids, mask_id):
-    """Decides in one expression."""
-    masks = torch.zeros_like(ids).fill_(mask_id)
-    shown = torch.where(dice == 9, ids, torch.where(dice == 8, random_ids, masks))
-    return torch.where(chosen, shown, ids), torch.where(chosen, ids, torch.tensor(IGNORE))
-
-
-def by_scattering(ids, chosen, dice, random_ids, mask_id):
-    """Scatters the random ids over a masked copy."""
-    keep = ~chosen | (dice == 9)
-    seen = torch.full_like(ids, mask_id).masked_scatter(keep, ids[keep])
-    change = chosen & (dice == 8)
-    seen = seen.masked_scatter(change, random_ids[change])
-    targets = ids.masked_fill(chosen.logical_not(), IGNORE)
-    return seen, targets
-
-
-def by_numpy(ids, chosen, dice, random_ids, mask_id):
-    """Goes by way of NumPy."""
-    ids, chosen, dice, random_ids = (t.numpy() for t in (ids, chosen, dice, random_ids))
-    seen = np.select([~chosen, dice < 8, dice == 8], [ids, mask_id, random_ids], ids)
-    targets = np.where(chosen, ids, IGNORE)
-    return torch.from_numpy(seen.astype(np.int64)), torch.from_numpy(targets)
-
-
 CHECK = Check(
     item="ps7_corrupt",
     points=11,
@@ -337,14 +279,6 @@ CHECK = Check(
     reference=corrupt,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_filling,
-        by_arithmetic,
-        by_choosing_first,
-        by_nested_where,
-        by_scattering,
-        by_numpy,
-    ),
     seconds=5.0,
     equivalent_mutants={
         "seen = ids.masked_fill(chosen & (dice < 8), mask_id)  →  seen = "

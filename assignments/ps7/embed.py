@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import LayerNorm
 from course_pkg.models.bert import NORM_EPS
@@ -421,75 +421,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_functional(ids, segments, weights):
-    """Uses torch's functions for both steps."""
-    sides = torch.zeros_like(ids) if segments is None else segments
-    x = F.embedding(ids, weights["token"]) + F.embedding(sides, weights["segment"])
-    x = x + weights["position"][: ids.shape[1]].unsqueeze(0)
-    norm = weights["norm_weight"], weights["norm_bias"]
-    return F.layer_norm(x, (x.shape[-1],), *norm, eps=1e-12)
-
-
-def by_one_hot(ids, segments, weights):
-    """A look-up is a product with a row of zeros and a one."""
-    table = weights["token"]
-    hot = F.one_hot(ids, table.shape[0]).to(table.dtype)
-    sides = ids * 0 if segments is None else segments
-    pair = F.one_hot(sides, 2).to(table.dtype)
-    x = hot @ table + pair @ weights["segment"] + weights["position"].narrow(0, 0, ids.shape[1])
-    x = x - x.mean(dim=-1, keepdim=True)
-    x = x / (x.square().mean(dim=-1, keepdim=True) + 1e-12).sqrt()
-    return x * weights["norm_weight"] + weights["norm_bias"]
-
-
-def by_index_select(ids, segments, weights):
-    """Looks up one long row and folds it again."""
-    B, T = ids.shape
-    flat = weights["token"].index_select(0, ids.reshape(-1))
-    places = torch.arange(T).repeat(B)
-    flat = flat + weights["position"].index_select(0, places)
-    if segments is None:
-        flat = flat + weights["segment"][0]
-    else:
-        flat = flat + weights["segment"].index_select(0, segments.reshape(-1))
-    x = flat.reshape(B, T, -1)
-    return F.layer_norm(x, x.shape[2:], weights["norm_weight"], weights["norm_bias"], 1e-12)
-
-
-def by_interpolating(ids, segments, weights):
-    """Adds the difference of the two segments where the second stands."""
-    first, second = weights["segment"]
-    x = weights["token"][ids] + weights["position"][torch.arange(ids.shape[1])] + first
-    if segments is not None:
-        x = x + segments.unsqueeze(-1) * (second - first)
-    return F.layer_norm(x, first.shape, weights["norm_weight"], weights["norm_bias"], 1e-12)
-
-
-def by_modules(ids, segments, weights):
-    """Puts the weights into torch's modules, without making new parameters of them."""
-    D = weights["token"].shape[1]
-    norm = torch.nn.LayerNorm(D, eps=1e-12, dtype=weights["token"].dtype)
-    sides = ids.new_zeros(ids.shape) if segments is None else segments
-    x = weights["token"][ids]
-    x = x + weights["segment"][sides] + weights["position"][None, : ids.size(1)]
-    own = {"weight": weights["norm_weight"], "bias": weights["norm_bias"]}
-    return functional_call(norm, own, (x,))
-
-
-def by_gathering(ids, segments, weights):
-    """Joins the three tables into one, and looks up three rows for each position."""
-    V, T = weights["token"].shape[0], ids.shape[1]
-    table = torch.cat([weights["token"], weights["segment"], weights["position"][:T]])
-    sides = torch.zeros_like(ids) if segments is None else segments
-    places = torch.arange(T).expand_as(ids)
-    x = table[torch.stack([ids, sides + V, places + V + 2])].sum(dim=0)
-    return F.layer_norm(x, x.shape[-1:], weights["norm_weight"], weights["norm_bias"], 1e-12)
-
-
 CHECK = Check(
     item="ps7_embed",
     points=10,
@@ -497,13 +428,5 @@ CHECK = Check(
     reference=embed,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_functional,
-        by_one_hot,
-        by_index_select,
-        by_interpolating,
-        by_modules,
-        by_gathering,
-    ),
     seconds=5.0,
 )

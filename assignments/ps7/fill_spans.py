@@ -1,9 +1,8 @@
 """The task "fill the gaps again"."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from course_pkg.text.batches.masking import fill_sentinels
 
 from ..token_ids import Generator, case, keeps, part
@@ -309,96 +308,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_setdefault(inputs, targets, sentinel_ids):
-    """Lets tokens without a sentinel fall into a list that nobody reads."""
-    spans, span = {}, []
-    for token in targets:
-        if token in sentinel_ids:
-            span = spans.setdefault(token, [])
-        else:
-            span.append(token)
-    filled = []
-    for token in inputs:
-        filled += spans.get(token, []) if token in sentinel_ids else [token]
-    return filled
-
-
-def by_defaultdict(inputs, targets, sentinel_ids):
-    """Collects under the sentinel that came last."""
-    known, spans, last = set(sentinel_ids), defaultdict(list), None
-    for token in targets:
-        if token in known:
-            last = token
-        else:
-            spans[last].append(token)
-    return [t for token in inputs for t in (spans[token] if token in known else [token])]
-
-
-def by_searching(inputs, targets, sentinel_ids):
-    """Searches the targets anew for each sentinel."""
-    filled = []
-    for token in inputs:
-        if token not in sentinel_ids:
-            filled.append(token)
-            continue
-        is_inside = False
-        for written in targets:
-            if written in sentinel_ids:
-                is_inside = written == token
-            elif is_inside:
-                filled.append(written)
-    return filled
-
-
-def by_slices(inputs, targets, sentinel_ids):
-    """Cuts the targets at their sentinels."""
-    cuts = [place for place, token in enumerate(targets) if token in sentinel_ids]
-    result = list(inputs)
-    for sentinel in sentinel_ids:
-        span = []
-        for start, end in zip(cuts, [*cuts[1:], len(targets)], strict=False):
-            if targets[start] == sentinel:
-                span += targets[start + 1 : end]
-        if sentinel in inputs:
-            place = result.index(sentinel)
-            result[place : place + 1] = span
-    return result
-
-
-def by_marking(inputs, targets, sentinel_ids):
-    """Gives each written token its sentinel first."""
-    owner, owned = None, []
-    for token in targets:
-        owner = token if token in sentinel_ids else owner
-        owned.append((owner, token))
-    filled = []
-    for token in inputs:
-        if token in sentinel_ids:
-            filled.extend(t for o, t in owned if o == token and t != token)
-        else:
-            filled.append(token)
-    return filled
-
-
-def from_behind(inputs, targets, sentinel_ids):
-    """Reads the targets from their end, so that a sentinel closes what was collected."""
-    spans, collected = {}, []
-    for token in reversed(targets):
-        if token in sentinel_ids:
-            spans[token] = collected[::-1] + spans.get(token, [])
-            collected = []
-        else:
-            collected.append(token)
-    filled = []
-    for token in inputs:
-        filled.extend(spans.get(token, []) if token in sentinel_ids else (token,))
-    return filled
-
-
 CHECK = Check(
     item="ps7_fill_spans",
     points=9,
@@ -406,13 +315,5 @@ CHECK = Check(
     reference=fill_spans,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_setdefault,
-        by_defaultdict,
-        by_searching,
-        by_slices,
-        by_marking,
-        from_behind,
-    ),
     seconds=5.0,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from course_pkg.text.batches import masking
 
 from ..token_ids import Generator, case, keeps, part, taking
@@ -271,81 +271,6 @@ MISTAKES = mistakes(
     cut_the_row,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_lengths(first, second, cls_id, sep_id, longest):
-    """Counts how much of each text is left, and cuts once."""
-    n, m = len(first), len(second)
-    while n + m > longest - 3:
-        if n > m:
-            n -= 1
-        else:
-            m -= 1
-    ids = [cls_id, *first[:n], sep_id, *second[:m], sep_id]
-    return ids, [0] * (n + 2) + [1] * (m + 1)
-
-
-def by_formula(first, second, cls_id, sep_id, longest):
-    """Finds both lengths without a loop: half of the room, rounded up, is the first one's."""
-    room = longest - 3
-    n, m = len(first), len(second)
-    if n + m > room:
-        n = min(n, max(room - m, (room + 1) // 2))
-        m = room - n
-    ids = [cls_id, *list(first[:n]), sep_id, *list(second[:m]), sep_id]
-    return ids, [int(place > n + 1) for place in range(n + m + 3)]
-
-
-def by_counting_down(first, second, cls_id, sep_id, longest):
-    """Cuts as many times as tokens are too many."""
-    texts = [list(first), list(second)]
-    for _ in range(max(0, len(first) + len(second) + 3 - longest)):
-        del texts[len(texts[0]) <= len(texts[1])][-1]
-    ids, segments = [cls_id], [0]
-    for side, text in enumerate(texts):
-        ids.extend([*text, sep_id])
-        segments.extend([side] * (len(text) + 1))
-    return ids, segments
-
-
-def by_rounds(first, second, cls_id, sep_id, longest):
-    """Takes tokens in turn from both beginnings as long as there is room."""
-    n = m = 0
-    while n + m < longest - 3 and (n < len(first) or m < len(second)):
-        if n < len(first) and (n <= m or m == len(second)):
-            n += 1
-        else:
-            m += 1
-    row = (cls_id, *first[:n], sep_id, *second[:m], sep_id)
-    return list(row), [0 for _ in row[: n + 2]] + [1 for _ in row[n + 2 :]]
-
-
-def by_too_many(first, second, cls_id, sep_id, longest):
-    """Counts how many tokens are too many, and takes the difference of lengths off first."""
-    left, right = list(first), list(second)
-    too_many = max(len(left) + len(right) + 3 - longest, 0)
-    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
-    at_once = min(too_many, len(longer) - len(shorter))
-    del longer[len(longer) - at_once :]
-    too_many -= at_once
-    del right[len(right) - (too_many + 1) // 2 :]
-    del left[len(left) - too_many // 2 :]
-    head, tail = [cls_id, *left, sep_id], [*right, sep_id]
-    return head + tail, [0] * len(head) + [1] * len(tail)
-
-
-def by_max(first, second, cls_id, sep_id, longest):
-    """Asks `max` for the longer text; of equal ones it finds the one that stands first."""
-    first, second = [*first], [*second]
-    while len(first) + len(second) > longest - 3:
-        max((second, first), key=len).pop()
-    ids = [cls_id, *first, sep_id, *second, sep_id]
-    n_left = 2 + len(first)
-    return ids, [0] * n_left + [1] * (len(ids) - n_left)
-
-
 CHECK = Check(
     item="ps7_join_pair",
     points=10,
@@ -353,13 +278,5 @@ CHECK = Check(
     reference=join_pair,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_lengths,
-        by_formula,
-        by_counting_down,
-        by_rounds,
-        by_too_many,
-        by_max,
-    ),
     seconds=5.0,
 )

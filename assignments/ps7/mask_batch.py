@@ -12,22 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Inputs,
-    Judge,
-    Part,
-    alternatives,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, Inputs, Judge, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import choose_tokens, mask_tokens, may_mask
 
 from ..token_ids import IGNORE, Generator
-from .choose_positions import by_isin as choose_positions
-from .corrupt import by_filling as corrupt
+from .corrupt import right_answer as corrupt
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -620,86 +610,6 @@ MISTAKES = mistakes(
     position_by_position,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_own_functions(ids, special_ids, vocab_size, mask_id, generator):
-    """Uses the answers of tasks 1 and 2."""
-    draws = torch.rand(ids.shape, generator=generator)
-    chosen = choose_positions(ids, draws, 0.15, special_ids)
-    dice = torch.randint(0, 10, ids.shape, generator=generator)
-    ordinary = torch.tensor(sorted(set(range(vocab_size)) - set(special_ids)))
-    places = torch.randint(0, len(ordinary), ids.shape, generator=generator)
-    return corrupt(ids, chosen, dice, ordinary[places], mask_id)
-
-
-def by_bernoulli(ids, special_ids, vocab_size, mask_id, generator):
-    """Draws True and False with probabilities, as the usual data collators do."""
-    probs = torch.full(ids.shape, 0.15)
-    probs[torch.isin(ids, torch.tensor(special_ids))] = 0.0
-    chosen = torch.bernoulli(probs, generator=generator).bool()
-    targets = ids.masked_fill(~chosen, IGNORE)
-    masked = torch.bernoulli(torch.full(ids.shape, 0.8), generator=generator).bool() & chosen
-    seen = ids.masked_fill(masked, mask_id)
-    half = torch.bernoulli(torch.full(ids.shape, 0.5), generator=generator).bool()
-    is_random = half & chosen & ~masked
-    weights = torch.ones(vocab_size)
-    weights[special_ids] = 0.0
-    drawn = torch.multinomial(weights, ids.numel(), replacement=True, generator=generator)
-    seen[is_random] = drawn.reshape(ids.shape)[is_random]
-    return seen, targets
-
-
-def by_one_draw(ids, special_ids, vocab_size, mask_id, generator):
-    """One number says it all: 12 % [MASK], 1.5 % random, 1.5 % unchanged."""
-    draws = torch.rand(ids.shape, generator=generator, dtype=torch.float64)
-    for special in special_ids:
-        draws[ids == special] = 1.0
-    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
-    drawn = ordinary[(torch.rand(ids.shape, generator=generator) * len(ordinary)).long()]
-    seen = torch.where(draws < 0.12, mask_id, ids)
-    seen = torch.where((draws >= 0.12) & (draws < 0.135), drawn, seen)
-    return seen, torch.where(draws < 0.15, ids, IGNORE)
-
-
-def by_chosen_positions(ids, special_ids, vocab_size, mask_id, generator):
-    """Draws the die and the random id for the chosen positions only."""
-    is_ordinary = ~torch.isin(ids, torch.tensor(special_ids))
-    chosen = is_ordinary & (torch.rand(ids.shape, generator=generator) < 0.15)
-    true = ids[chosen]
-    fate = torch.randint(10, true.shape, generator=generator)
-    ordinary = torch.tensor([i for i in range(vocab_size) if i not in set(special_ids)])
-    drawn = ordinary[torch.randint(len(ordinary), true.shape, generator=generator)]
-    seen, targets = ids.clone(), torch.full_like(ids, IGNORE)
-    seen[chosen] = torch.where(fate < 8, mask_id, torch.where(fate == 8, drawn, true))
-    targets[chosen] = true
-    return seen, targets
-
-
-def by_drawing_again(ids, special_ids, vocab_size, mask_id, generator):
-    """Draws random ids from all, and draws those again that are special."""
-    specials = torch.tensor(special_ids)
-    drawn = torch.randint(vocab_size, ids.shape, generator=generator)
-    while (wrong := torch.isin(drawn, specials)).any():
-        drawn[wrong] = torch.randint(vocab_size, (int(wrong.sum()),), generator=generator)
-    chosen = torch.empty(ids.shape).uniform_(generator=generator) < 0.15
-    chosen &= ~torch.isin(ids, specials)
-    dice = torch.empty(ids.shape).random_(10, generator=generator).long()
-    return corrupt(ids, chosen, dice, drawn, mask_id)
-
-
-def by_thousandths(ids, special_ids, vocab_size, mask_id, generator):
-    """A die of a thousand faces chooses and decides."""
-    faces = torch.randint(1000, ids.shape, generator=generator)
-    faces = faces.masked_fill(torch.isin(ids, torch.tensor(special_ids)), 999)
-    table = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
-    drawn = table[torch.randint(table.numel(), ids.shape, generator=generator)]
-    seen = torch.where(faces < 120, torch.full_like(ids, mask_id), ids)
-    seen = torch.where((faces >= 120) & (faces < 135), drawn, seen)
-    return seen, ids.masked_fill(faces >= 150, IGNORE)
-
-
 CHECK = Check(
     item="ps7_mask_batch",
     points=12,
@@ -707,13 +617,5 @@ CHECK = Check(
     reference=mask_batch,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_own_functions,
-        by_bernoulli,
-        by_one_draw,
-        by_chosen_positions,
-        by_drawing_again,
-        by_thousandths,
-    ),
     seconds=20.0,
 )

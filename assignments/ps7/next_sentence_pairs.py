@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 
 from ..token_ids import Generator, case, keeps, part
 
@@ -321,108 +321,6 @@ MISTAKES = mistakes(
     ),
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_iterator(documents, draws):
-    """Takes one draw after the other."""
-    pairs, draws = [], iter(draws)
-    for number, document in enumerate(documents):
-        others = documents[:number] + documents[number + 1 :]
-        for first, second in itertools.pairwise(document):
-            coin, b, c = next(draws)
-            if coin < 0.5:
-                pairs.append((first, second, True))
-            else:
-                other = others[math.floor(b * len(others))]
-                pairs.append((first, other[math.floor(c * len(other))], False))
-    return pairs
-
-
-def by_skipping(documents, draws):
-    """Counts over the own document's place instead of leaving it out."""
-    pairs = []
-    for number, document in enumerate(documents):
-        for first, second in itertools.pairwise(document):
-            a, b, c = draws[len(pairs)]
-            if is_other := a >= 0.5:
-                place = int(b * (len(documents) - 1))
-                if place >= number:
-                    place += 1
-                second = documents[place][int(c * len(documents[place]))]
-            pairs.append((first, second, not is_other))
-    return pairs
-
-
-def by_copies(documents, draws):
-    """Returns copies of the sentences."""
-    triples = [
-        (number, first, second)
-        for number, document in enumerate(documents)
-        for first, second in itertools.pairwise(document)
-    ]
-    result = []
-    for (number, first, second), (a, b, c) in zip(triples, draws, strict=True):
-        others = list(documents)
-        del others[number]
-        other = others[int(b * len(others))]
-        chosen = second if a < 0.5 else other[int(c * len(other))]
-        result.append((list(first), list(chosen), bool(a < 0.5)))
-    return result
-
-
-def by_reversed_stack(documents, draws):
-    """Takes draws from the end of a turned copy."""
-    stack, pairs = draws[::-1], []
-    for number in range(len(documents)):
-        last = len(documents[number]) - 1
-        for place in range(last):
-            a, b, c = stack.pop()
-            source, index = documents[number], place + 1
-            if not a < 0.5:
-                others = [d for n, d in enumerate(documents) if number != n]
-                source = others[int(len(others) * b // 1)]
-                index = int(len(source) * c // 1)
-            pairs.append((documents[number][place], source[index], a < 0.5))
-    return pairs
-
-
-def by_rotating(documents, draws):
-    """Walks along a flat list of places."""
-    flat = [(n, s) for n in range(len(documents)) for s in range(len(documents[n]))]
-    openers = [(n, s) for n, s in flat if (n, s + 1) in flat]
-    pairs = []
-    for number, (n, s) in enumerate(openers):
-        a, b, c = draws[number]
-        sources = [m for m in range(len(documents)) if m != n]
-        m = sources[int(b * len(sources))]
-        there = (n, s + 1) if a < 0.5 else (m, int(c * len(documents[m])))
-        pairs.append((documents[n][s], documents[there[0]][there[1]], there == (n, s + 1)))
-    return pairs
-
-
-def by_yielding(documents, draws):
-    """Builds the list from a generator."""
-
-    def pairs():
-        unused = iter(draws)
-        for number, document in enumerate(documents):
-            rest = [*documents[:number], *documents[number + 1 :]]
-            for place, first in enumerate(document):
-                if place + 1 == len(document):
-                    break
-                a, b, c = next(unused)
-                other = rest[int(b * len(rest))]
-                yield (
-                    (first, document[place + 1], True)
-                    if a < 0.5
-                    else (first, other[int(c * len(other))], False)
-                )
-
-    return list(pairs())
-
-
 CHECK = Check(
     item="ps7_next_sentence_pairs",
     points=11,
@@ -430,13 +328,5 @@ CHECK = Check(
     reference=next_sentence_pairs,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_iterator,
-        by_skipping,
-        by_copies,
-        by_reversed_stack,
-        by_rotating,
-        by_yielding,
-    ),
     seconds=5.0,
 )

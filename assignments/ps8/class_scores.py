@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import padding_mask
 
@@ -337,98 +337,6 @@ MISTAKES = mistakes(
     row_by_row,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_index(vectors, lengths, pooling, weight, bias):
-    """Takes one vector per row, and zeros padding for the mean."""
-    B, T, _ = vectors.shape
-    if pooling == "first":
-        pooled = vectors.select(1, 0)
-    elif pooling == "last":
-        pooled = vectors[torch.arange(B), lengths - 1]
-    elif pooling == "mean":
-        is_text = (torch.arange(T).expand(B, T) < lengths.view(B, 1)).unsqueeze(-1)
-        pooled = torch.where(is_text, vectors, torch.zeros_like(vectors)).sum(1) / lengths.view(
-            B, 1
-        )
-    else:
-        raise ValueError("no such pooling")
-    return F.linear(pooled, weight, bias)
-
-
-def by_gather(vectors, lengths, pooling, weight, bias):
-    """Gathers the vectors at places."""
-    if pooling not in {"first", "last", "mean"}:
-        raise ValueError(f"{pooling} is unknown")
-    if pooling == "mean":
-        is_padding = torch.arange(vectors.size(1))[None] >= lengths[:, None]
-        kept = vectors.masked_fill(is_padding[..., None], 0.0)
-        return F.linear(kept.sum(dim=-2) / lengths[:, None].to(vectors.dtype), weight, bias)
-    places = torch.zeros_like(lengths) if pooling == "first" else lengths - 1
-    places = places[:, None, None].expand(-1, 1, vectors.size(2))
-    return F.linear(vectors.gather(1, places).squeeze(1), weight, bias)
-
-
-def by_weights(vectors, lengths, pooling, weight, bias):
-    """Gives each position a weight, and cleans the padding first."""
-    place, ends = torch.arange(vectors.shape[1]), lengths.unsqueeze(1)
-    is_text = place < ends
-    match pooling:
-        case "first":
-            shares = (place == 0).expand_as(is_text).to(vectors.dtype)
-        case "last":
-            shares = (place == ends - 1).to(vectors.dtype)
-        case "mean":
-            shares = is_text.to(vectors.dtype) / ends
-        case _:
-            raise ValueError(pooling)
-    clean = vectors.masked_fill(is_text.logical_not().unsqueeze(2), 0)
-    return torch.einsum("bt,btd,cd->bc", shares, clean, weight) + bias
-
-
-def by_scores_of_all(vectors, lengths, pooling, weight, bias):
-    """Scores all positions of the cleaned texts, and pools the scores."""
-    is_text = (torch.arange(vectors.shape[1]) < lengths[:, None])[:, :, None]
-    scores = vectors.where(is_text, 0.0) @ weight.mT
-    rows = torch.arange(len(lengths))
-    if pooling == "first":
-        return scores[:, 0] + bias
-    if pooling == "last":
-        return scores[rows, lengths - 1] + bias
-    if pooling == "mean":
-        return scores.sum(dim=1) / lengths[:, None] + bias
-    raise ValueError(pooling)
-
-
-def by_flat_rows(vectors, lengths, pooling, weight, bias):
-    """Lays all positions one below the other, and adds those of a text up."""
-    B, T, D = vectors.shape
-    flat = vectors.reshape(B * T, D)
-    if pooling in ("first", "last"):
-        at = torch.arange(B) * T + (lengths - 1 if pooling == "last" else 0)
-        return torch.addmm(bias, flat.index_select(0, at), weight.t())
-    if pooling != "mean":
-        raise ValueError(pooling)
-    rows, places = (torch.arange(T) < lengths[:, None]).nonzero(as_tuple=True)
-    sums = vectors.new_zeros(B, D).index_add(0, rows, vectors[rows, places])
-    return torch.addmm(bias, sums / lengths.unsqueeze(-1), weight.t())
-
-
-def by_choosing(vectors, lengths, pooling, weight, bias):
-    """Has a dict of functions."""
-    is_padding = (torch.arange(vectors.shape[1]) >= lengths[:, None]).unsqueeze(-1)
-    ways = {
-        "first": lambda x: x[:, 0, :],
-        "last": lambda x: x[torch.arange(len(x)), lengths - 1],
-        "mean": lambda x: x.masked_fill(is_padding, 0).sum(dim=1).div(lengths.reshape(-1, 1)),
-    }
-    if pooling not in ways:
-        raise ValueError(f"pooling must be one of {list(ways)}")
-    return ways[pooling](vectors).matmul(weight.transpose(0, 1)).add(bias)
-
-
 CHECK = Check(
     item="ps8_class_scores",
     points=13,
@@ -436,13 +344,5 @@ CHECK = Check(
     reference=class_scores,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_index,
-        by_gather,
-        by_weights,
-        by_scores_of_all,
-        by_flat_rows,
-        by_choosing,
-    ),
     seconds=5.0,
 )

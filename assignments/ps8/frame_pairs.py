@@ -1,12 +1,11 @@
 """The task "two texts, one sequence"."""
 
-import itertools
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from course_pkg.text.batches.formatting import shorten
 
 from ..token_ids import Generator, case, dtype_part, keeps, part, taking
@@ -337,101 +336,6 @@ MISTAKES = mistakes(
     shortens_the_callers,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_popping(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Takes tokens off copies, one after the other, and pads with torch's function."""
-    rows = []
-    for first, second in pairs:
-        texts = [list(first), list(second)]
-        for _ in range(max(0, len(first) + len(second) + 3 - longest)):
-            texts[len(texts[0]) <= len(texts[1])].pop()
-        rows.append(torch.tensor([start_id, *texts[0], delim_id, *texts[1], extract_id]))
-    lengths = torch.tensor([len(row) for row in rows])
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id), lengths
-
-
-def by_formula(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Finds both lengths without a loop: half of the room, rounded up, is the premise's."""
-    room, rows = longest - 3, []
-    for first, second in pairs:
-        n, m = len(first), len(second)
-        if n + m > room:
-            n = min(n, max(room - m, (room + 1) // 2))
-            m = room - n
-        rows.append((start_id, *tuple(first[:n]), delim_id, *tuple(second[:m]), extract_id))
-    ids = torch.full((len(rows), max(map(len, rows))), pad_id)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = torch.tensor(row)
-    return ids, torch.tensor([*map(len, rows)])
-
-
-def by_growing(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Takes tokens in turn from both beginnings as long as there is room."""
-    rows, lengths = [], []
-    for first, second in pairs:
-        n = m = 0
-        while n + m < longest - 3 and (n < len(first) or m < len(second)):
-            if n < len(first) and (n <= m or m == len(second)):
-                n += 1
-            else:
-                m += 1
-        rows.append([start_id, *first[:n], delim_id, *second[:m], extract_id])
-        lengths.append(n + m + 3)
-    for row in rows:
-        row.extend([pad_id] * (max(lengths) - len(row)))
-    return torch.tensor(rows, dtype=torch.int64), torch.tensor(lengths, dtype=torch.int64)
-
-
-def by_max(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Asks `max` for the longer text; of equal ones it finds the one that stands first."""
-    rows = []
-    for first, second in pairs:
-        one, two = [*first], [*second]
-        while len(one) + len(two) > longest - 3:
-            max((two, one), key=len).pop()
-        rows.append([start_id, *one, delim_id, *two, extract_id])
-    lengths = torch.tensor([len(row) for row in rows])
-    columns = itertools.zip_longest(*rows, fillvalue=pad_id)
-    return torch.tensor(list(columns)).T.contiguous(), lengths
-
-
-def by_too_many(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Takes the difference of lengths off first, and then from both in turn."""
-    framed = []
-    for first, second in pairs:
-        left, right = list(first), list(second)
-        too_many = max(len(left) + len(right) + 3 - longest, 0)
-        longer, shorter = (left, right) if len(left) > len(right) else (right, left)
-        at_once = min(too_many, len(longer) - len(shorter))
-        del longer[len(longer) - at_once :]
-        too_many -= at_once
-        del right[len(right) - (too_many + 1) // 2 :]
-        del left[len(left) - too_many // 2 :]
-        framed.append([start_id, *left, delim_id, *right, extract_id])
-    n_columns = max(len(row) for row in framed)
-    ids = torch.tensor([(row + [pad_id] * n_columns)[:n_columns] for row in framed])
-    return ids, torch.tensor([len(row) for row in framed])
-
-
-def by_recount(pairs, start_id, delim_id, extract_id, pad_id, longest):
-    """Writes the ids into one flat tensor by a mask."""
-    rows = []
-    for premise, hypothesis in pairs:
-        keep = [len(premise), len(hypothesis)]
-        while sum(keep) > longest - 3:
-            keep[0 if keep[0] > keep[1] else 1] -= 1
-        text = [*premise[: keep[0]], delim_id, *hypothesis[: keep[1]]]
-        rows.append([start_id, *text, extract_id])
-    lengths = torch.tensor([len(row) for row in rows])
-    is_text = torch.arange(int(lengths.max())) < lengths[:, None]
-    ids = torch.full(is_text.shape, pad_id, dtype=torch.int64)
-    ids[is_text] = torch.tensor([i for row in rows for i in row])
-    return ids, lengths
-
-
 CHECK = Check(
     item="ps8_frame_pairs",
     points=13,
@@ -439,13 +343,5 @@ CHECK = Check(
     reference=frame_pairs,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_popping,
-        by_formula,
-        by_growing,
-        by_max,
-        by_too_many,
-        by_recount,
-    ),
     seconds=5.0,
 )

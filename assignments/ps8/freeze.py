@@ -5,15 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from autograder.authoring.checks import (
-    Case,
-    Check,
-    Part,
-    alternatives,
-    changes_nothing_else,
-    mistake,
-    mistakes,
-)
+from autograder.authoring.checks import Case, Check, Part, changes_nothing_else, mistake, mistakes
 
 from ..token_ids import Generator
 
@@ -504,127 +496,6 @@ MISTAKES = mistakes(
     freezes_first,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_sets(model, kept):
-    """Collects parameters in a set."""
-    chosen, used = set(), set()
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        for entry in kept:
-            if (name + ".").startswith(entry + "."):
-                chosen.add(parameter)
-                used.add(entry)
-    if set(kept) - used:
-        raise ValueError("some entry fits no parameter")
-    for parameter in model.parameters():
-        parameter.requires_grad_(parameter in chosen)
-        if parameter not in chosen:
-            parameter.grad = None
-    return [parameter for parameter in model.parameters() if parameter in chosen]
-
-
-def by_beginnings(model, kept):
-    """Lists all beginnings of a name, up to each dot."""
-    found, entries = {}, set(kept)
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        parts = name.split(".")
-        beginnings = {".".join(parts[: n + 1]) for n in range(len(parts))}
-        for entry in beginnings & entries:
-            found.setdefault(entry, []).append(parameter)
-    if len(found) < len(entries):
-        raise ValueError(f"{entries - found.keys()} fit nothing")
-    trained = []
-    chosen = {id(parameter) for some in found.values() for parameter in some}
-    for parameter in model.parameters():
-        if id(parameter) in chosen:
-            parameter.requires_grad = True
-            trained.append(parameter)
-        else:
-            parameter.requires_grad, parameter.grad = False, None
-    return trained
-
-
-def by_pattern(model, kept):
-    """Compares with a regular expression for each entry."""
-    import re
-
-    named = list(model.named_parameters(remove_duplicate=False))
-    chosen = []
-    for entry in kept:
-        pattern = re.compile(re.escape(entry) + r"(\..*)?")
-        fitting = [parameter for name, parameter in named if pattern.fullmatch(name)]
-        if len(fitting) == 0:
-            raise ValueError(entry)
-        chosen.extend(fitting)
-    model.requires_grad_(False)
-    for parameter in chosen:
-        parameter.requires_grad_(True)
-    for parameter in model.parameters():
-        if not parameter.requires_grad:
-            parameter.grad = None
-    return [parameter for parameter in model.parameters() if parameter.requires_grad]
-
-
-def by_walking(model, kept):
-    """Walks through modules, and knows the path of each."""
-    fits = {entry: set() for entry in kept}
-    for path, module in model.named_modules(remove_duplicate=False):
-        for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
-            full = f"{path}.{name}" if path else name
-            for entry, parameters in fits.items():
-                if full == entry or full[: len(entry) + 1] == f"{entry}.":
-                    parameters.add(parameter)
-    if not all(fits.values()):
-        raise ValueError("an entry fits no parameter")
-    everything = set().union(*fits.values())
-    for parameter in model.parameters():
-        parameter.requires_grad = parameter in everything
-        parameter.grad = parameter.grad if parameter in everything else None
-    return list(filter(everything.__contains__, model.parameters()))
-
-
-def by_names_of_each(model, kept):
-    """Gives each parameter its list of names first."""
-    names = {parameter: [] for parameter in model.parameters()}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        names[parameter].append(name)
-
-    def fits(entry, parameter):
-        return any(n == entry or n.startswith(f"{entry}.") for n in names[parameter])
-
-    for entry in kept:
-        if not any(fits(entry, parameter) for parameter in names):
-            raise ValueError(f"{entry} fits no parameter")
-    trained = [p for p in names if any(fits(entry, p) for entry in kept)]
-    for parameter in names:
-        parameter.requires_grad_(any(parameter is p for p in trained))
-        if not parameter.requires_grad:
-            parameter.grad = None
-    return trained
-
-
-def by_state(model, kept):
-    """Decides for each name, and undoes nothing."""
-    decisions, left = {}, list(dict.fromkeys(kept))
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        fitting = [e for e in kept if name == e or name.removeprefix(e).startswith(".")]
-        fitting = [e for e in fitting if name.startswith(e)]
-        left = [entry for entry in left if entry not in fitting]
-        decisions[id(parameter)] = decisions.get(id(parameter), False) or bool(fitting)
-    if left:
-        raise ValueError(f"nothing fits {left}")
-    result = []
-    for parameter in model.parameters():
-        if decisions[id(parameter)]:
-            result.append(parameter.requires_grad_())
-        else:
-            parameter.requires_grad_(False)
-            parameter.grad = None
-    return result
-
-
 CHECK = Check(
     item="ps8_freeze",
     points=12,
@@ -632,13 +503,5 @@ CHECK = Check(
     reference=freeze,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_sets,
-        by_beginnings,
-        by_pattern,
-        by_walking,
-        by_names_of_each,
-        by_state,
-    ),
     seconds=5.0,
 )

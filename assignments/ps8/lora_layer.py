@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, Inputs, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.adaptation import LoRALinear
 
@@ -132,8 +132,6 @@ def draw_long(rng: Generator) -> list[Case]:
 
 def differentiate_thin(implementation, inputs):
     """Return the gradients of x, A and B, where weight and bias ask for none."""
-    import torch
-
     x, weight, bias, down, up, alpha = inputs["arguments"]
     leaves = [part.clone().requires_grad_() for part in (x, down, up)]
     result = implementation(leaves[0], weight, bias, leaves[1], leaves[2], alpha)
@@ -159,7 +157,6 @@ def differentiate_frozen(implementation, inputs):
 
 def look_at_sizes(implementation, inputs):
     """Return whether no new tensor is made that is as large as the weight."""
-    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     given = {p.untyped_storage().data_ptr() for p in inputs["arguments"] if hasattr(p, "dim")}
@@ -391,59 +388,6 @@ MISTAKES = mistakes(
     direction_by_direction,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_matmul(x, weight, bias, down, up, alpha):
-    """Writes both paths as products."""
-    y = x @ weight.detach().T
-    if bias is not None:
-        y = y + bias.detach()
-    return y + (x @ down.T) @ up.T * (alpha / len(down))
-
-
-def by_scaling_first(x, weight, bias, down, up, alpha):
-    """Scales x's way into the thin path."""
-    scale = alpha / up.shape[1]
-    thin = torch.matmul(torch.matmul(scale * x, down.mT), up.mT)
-    frozen = torch.matmul(x, weight.detach().mT)
-    return frozen + thin if bias is None else frozen + bias.detach() + thin
-
-
-def by_flat(x, weight, bias, down, up, alpha):
-    """Lays all vectors one below the other."""
-    flat = x.reshape(-1, x.shape[-1])
-    thin = flat.mm(down.t()).mm(up.t()).mul(alpha / down.size(0))
-    y = flat.mm(weight.detach().t()) + thin
-    if bias is not None:
-        y = y + bias.detach().unsqueeze(0)
-    return y.reshape(*x.shape[:-1], weight.shape[0])
-
-
-def by_two_layers(x, weight, bias, down, up, alpha):
-    """Scales what the thin layer's middle holds."""
-    middle = nn.functional.linear(x, down) * alpha / down.shape[0]
-    constant = bias.detach() if bias is not None else None
-    return nn.functional.linear(middle, up).add(nn.functional.linear(x, weight.detach(), constant))
-
-
-def by_einsum(x, weight, bias, down, up, alpha):
-    """Names the axes."""
-    rank = down.shape[0]
-    middle = torch.einsum("...i,ri->...r", x, down)
-    thin = torch.einsum("...r,or->...o", middle, up)
-    y = F.linear(x, weight.detach()) + thin * (alpha / rank)
-    return y if bias is None else y + bias.detach()
-
-
-def by_zero_bias(x, weight, bias, down, up, alpha):
-    """Takes a bias of 0 where there is none."""
-    bias = weight.new_zeros(weight.shape[0]) if bias is None else bias
-    frozen = F.linear(x, weight.detach(), bias.detach())
-    return torch.add(frozen, F.linear(F.linear(x, down), up), alpha=alpha / up.shape[-1])
-
-
 CHECK = Check(
     item="ps8_lora_layer",
     points=12,
@@ -451,13 +395,5 @@ CHECK = Check(
     reference=lora_layer,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_matmul,
-        by_scaling_first,
-        by_flat,
-        by_two_layers,
-        by_einsum,
-        by_zero_bias,
-    ),
     seconds=5.0,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from autograder.authoring.checks import Case, Check, Part, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from course_pkg.models.adaptation import LoRALinear
 
 from ..tensors import (
@@ -383,63 +383,6 @@ MISTAKES = mistakes(
     adds_in_place,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_no_grad(weight, adapters):
-    """Computes without gradients."""
-    with torch.no_grad():
-        fine = torch.promote_types(weight.dtype, torch.float32)
-        total = weight.to(fine, copy=True)
-        for down, up, alpha in adapters:
-            total += alpha / len(down) * up @ down
-        return total.to(weight.dtype)
-
-
-def by_double(weight, adapters):
-    """Computes in float64, whatever is given."""
-    total = weight.detach().double()
-    for down, up, alpha in adapters:
-        total = total + (alpha / up.shape[1]) * up.detach().double() @ down.detach().double()
-    return total.to(weight.dtype).clone()
-
-
-def by_stacking(weight, adapters):
-    """Puts all adapters into one of a higher rank."""
-    if not adapters:
-        return weight.detach().clone()
-    downs = torch.cat([down.detach() for down, _, _ in adapters])
-    ups = torch.cat([up.detach() * alpha / up.shape[1] for _, up, alpha in adapters], dim=1)
-    return (weight.detach().to(ups.dtype) + ups @ downs).to(weight.dtype)
-
-
-def by_sum(weight, adapters):
-    """Adds the changes up first."""
-    changes = [(a / len(d)) * torch.einsum("or,ri->oi", u.data, d.data) for d, u, a in adapters]
-    if not changes:
-        return torch.empty_like(weight).copy_(weight).detach()
-    change = torch.stack(changes).sum(dim=0)
-    return (weight.data.to(change.dtype) + change).to(weight.dtype)
-
-
-@torch.no_grad()
-def by_decorator(weight, adapters):
-    """Switches gradients off for the whole function."""
-    merged = weight.clone().to(torch.float64 if weight.dtype == torch.float64 else torch.float32)
-    for down, up, alpha in adapters:
-        merged.add_(torch.matmul(up, down), alpha=alpha / down.size(0))
-    return merged.type(weight.dtype)
-
-
-def by_addmm(weight, adapters):
-    """Lets torch add and multiply in one step."""
-    total = weight.detach().to(torch.promote_types(torch.float32, weight.dtype))
-    for down, up, alpha in adapters:
-        total = torch.addmm(total, up.detach(), down.detach(), alpha=alpha / down.shape[0])
-    return total.to(weight.dtype, copy=True)
-
-
 CHECK = Check(
     item="ps8_merge_lora",
     points=10,
@@ -447,14 +390,6 @@ CHECK = Check(
     reference=merge_lora,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_no_grad,
-        by_double,
-        by_stacking,
-        by_sum,
-        by_decorator,
-        by_addmm,
-    ),
     seconds=5.0,
     equivalent_mutants={
         "fine = torch.promote_types(weight.dtype, torch.float32)  →  "

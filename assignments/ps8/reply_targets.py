@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from autograder.authoring.checks import Case, Check, alternatives, mistake, mistakes
+from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.training import objectives
 
@@ -261,63 +260,6 @@ MISTAKES = mistakes(
     row_by_row,
 )
 
-
-# -- alternatives ----------------------------------------------------------------------------------
-
-
-def by_roll(ids, prompt_lengths, lengths):
-    """Turns the ids round; what comes from the beginning is always hidden."""
-    place = torch.arange(1, ids.shape[1] + 1)
-    is_reply = (place >= prompt_lengths.unsqueeze(1)) & (place < lengths.unsqueeze(1))
-    return ids.roll(-1, dims=1).masked_fill(~is_reply, IGNORE)
-
-
-def by_hiding_first(ids, prompt_lengths, lengths):
-    """Hides what is no reply where it stands, and shifts afterwards."""
-    place = torch.arange(ids.size(1)).expand_as(ids)
-    outside = (place < prompt_lengths.view(-1, 1)) | (place >= lengths.view(-1, 1))
-    return F.pad(ids.masked_fill(outside, IGNORE)[:, 1:], (0, 1), value=IGNORE)
-
-
-def by_filling(ids, prompt_lengths, lengths):
-    """Begins with nothing but IGNORE, and copies the replies."""
-    targets = torch.full(ids.shape, IGNORE, dtype=torch.int64)
-    place = torch.arange(ids.shape[1] - 1)[None, :]
-    is_reply = (place + 1 >= prompt_lengths[:, None]) & (place + 1 < lengths[:, None])
-    targets[:, :-1][is_reply] = ids[:, 1:][is_reply]
-    return targets
-
-
-def by_numbers(ids, prompt_lengths, lengths):
-    """Finds the places by `nonzero`."""
-    place = torch.arange(ids.shape[1])
-    is_reply = (place >= prompt_lengths[:, None]) & (place < lengths[:, None])
-    rows, columns = is_reply.nonzero(as_tuple=True)
-    targets = torch.zeros_like(ids) + IGNORE
-    targets[rows, columns - 1] = ids[rows, columns]
-    return targets
-
-
-def by_gather(ids, prompt_lengths, lengths):
-    """Looks each next id up."""
-    n = ids.shape[1]
-    following = (torch.arange(n) + 1).clamp(max=n - 1).expand(len(ids), n)
-    found = torch.gather(ids, 1, following)
-    distance = torch.arange(1, n + 1).expand(len(ids), n) - prompt_lengths[:, None]
-    n_reply = (lengths - prompt_lengths)[:, None]
-    return torch.where((distance >= 0) & (distance < n_reply), found, torch.tensor(IGNORE))
-
-
-def by_counting(ids, prompt_lengths, lengths):
-    """Marks where replies begin and end, and adds the marks up."""
-    marks = torch.zeros(ids.shape[0], ids.shape[1] + 1, dtype=torch.int64)
-    marks.scatter_add_(1, prompt_lengths[:, None], torch.ones_like(prompt_lengths)[:, None])
-    marks.scatter_add_(1, lengths[:, None], -torch.ones_like(lengths)[:, None])
-    is_reply = marks.cumsum(dim=1)[:, 1:] > 0
-    following = torch.cat((ids[:, 1:], ids[:, :1]), dim=1)
-    return following.masked_fill(is_reply.logical_not(), IGNORE)
-
-
 CHECK = Check(
     item="ps8_reply_targets",
     points=10,
@@ -325,13 +267,5 @@ CHECK = Check(
     reference=reply_targets,
     parts=PARTS,
     mistakes=MISTAKES,
-    alternatives=alternatives(
-        by_roll,
-        by_hiding_first,
-        by_filling,
-        by_numbers,
-        by_gather,
-        by_counting,
-    ),
     seconds=5.0,
 )

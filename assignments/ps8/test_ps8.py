@@ -240,9 +240,9 @@ def test_visible_tests_name_what_is_wrong(visible_tests, item, mistake, message)
 
 
 @pytest.mark.parametrize("item", CHECKS)
-def test_visible_tests_reject_no_right_answer(visible_tests, item):
-    for alternative in CHECKS[item].alternatives:
-        visible_tests(CHECKS[item], alternative.implementation)
+def test_visible_tests_reject_no_right_answer(visible_tests, right_answers, item):
+    for answer in right_answers(CHECKS[item]):
+        visible_tests(CHECKS[item], answer)
 
 
 @pytest.mark.exhaustive

@@ -4,7 +4,7 @@
 
 Everybody hands in the first set. Of the others, the three whose answers say most about a set hand
 in each, and the rest take turns, but for the one whose code never ends: to wait for that once is
-enough. Every answer comes from the set's own checks: its solution, its alternatives and its
+enough. Every answer comes from the set's own checks: its solution, its right answers and its
 mistakes; the first two also take part in the challenges that have a leaderboard. Two runs write the
 same bytes, so grading the class a second time has nothing to do.
 """
@@ -89,7 +89,7 @@ def students(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
         return as_text(_filled(blank, answers, *changes)).encode()
 
     yield "perfect", hand_in(solution, take_part)
-    yield "perfect-but-different", hand_in(_alternatives(problem_set), take_part)
+    yield "perfect-but-different", hand_in(_alternatives(released), take_part)
     for number in range(3):
         wrong = solution | _mistakes(problem_set, number)
         yield f"typical-mistakes-{number + 1}", hand_in(wrong)
@@ -152,10 +152,10 @@ def _instead(check: Check, template: str) -> Answers:
     return {f"{check.item}_answer": template.format(target=check.target)}
 
 
-def _alternatives(problem_set: ProblemSet) -> Answers:
+def _alternatives(released: ReleasedSet) -> Answers:
     return {
-        f"{check.item}_answer": as_answer(check, check.alternatives[0].implementation)
-        for check in problem_set.checks
+        f"{check.item}_answer": next(a.source for a in released.answers[check.target] if a.is_right)
+        for check in released.problem_set.checks
     }
 
 

@@ -28,7 +28,6 @@ from typing import Any
 from autograder.authoring.locked_tests import bound
 from autograder.records import GraderError
 
-RIGHT, WRONG = "right", "wrong"
 _MARK = re.compile(r"# %% (right|wrong): (\S.*)")
 _LIKE_A_MARK = re.compile(r"#\s*%%")
 
@@ -38,12 +37,11 @@ class KnownAnswer:
     """An answer of which it is known whether it is right.
 
     Attributes:
-        kind: "right" or "wrong".
         name: unlike those of the item's other answers.
         source: of the cell, without its mark.
     """
 
-    kind: str
+    is_right: bool
     name: str
     source: str
 
@@ -121,6 +119,6 @@ def _answer(mark: str, source: str, target: str) -> KnownAnswer:
         raise ValueError(f"{name!r} is empty; write the answer below its mark")
     if target not in set().union(*map(bound, tree.body)):
         raise ValueError(f"{name!r} defines no {target}; it must, as the student's cell does")
-    if kind == WRONG and not re.search(r"^# shows: \S", source, re.MULTILINE):
+    if kind == "wrong" and not re.search(r"^# shows: \S", source, re.MULTILINE):
         raise ValueError(f"{name!r} shows nothing; name an input that tells: '# shows: ...'")
-    return KnownAnswer(kind, name, source)
+    return KnownAnswer(kind == "right", name, source)

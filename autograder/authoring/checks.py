@@ -11,8 +11,8 @@ the item's points, and consists of three pure functions:
 What a judge says is read by students, so it must not repeat what the answer holds, which may be a
 hidden input. A text with other numbers than those of the requirement and the label is not shown.
 
-The reference version is the first submission, every `Mistake` must be caught and every
-`Alternative` accepted; `autograder check` proves all three.
+The reference version is the first submission, every `Mistake` must be caught and every right
+answer (`autograder.authoring.answers`) accepted; `autograder check` proves all three.
 
 A probe travels into the sandbox as source text. It must therefore stand alone: it imports what
 it needs inside its body (the standard library, numpy or torch), reads no global, and returns
@@ -107,14 +107,6 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Alternative:
-    """A right answer written differently."""
-
-    name: str
-    implementation: Any
-
-
-@dataclass(frozen=True)
 class Check:
     """What is asked of one graded item.
 
@@ -133,7 +125,6 @@ class Check:
     reference: Any
     parts: tuple[Part, ...]
     mistakes: tuple[Mistake, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
     seconds: float = 10.0
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
 
@@ -211,11 +202,6 @@ class ProblemSet:
 
 
 # -- how a set writes down what it knows of its answers --------------------------------------------
-
-
-def alternatives(*implementations: Callable[..., Any]) -> tuple[Alternative, ...]:
-    """Make alternatives, named by their docstrings."""
-    return tuple(Alternative(_docstring(right), right) for right in implementations)
 
 
 def mistakes(

@@ -25,9 +25,12 @@ def new_set(course: Course, name: str) -> Path:
     if folder.exists():
         raise GraderError(f"{folder} exists already; choose another name")
     written = {}
-    for template in files("autograder.authoring").joinpath("template").iterdir():
-        text = template.read_text(encoding="utf-8")
-        text = re.sub(r"\bSET(?=\b|_)", name, text)
-        written[template.name.replace("SET", name).replace(".txt", ".py")] = text.encode()
+    top = files("autograder.authoring").joinpath("template")
+    for place, templates in (("", top), ("answers/", top.joinpath("answers"))):
+        for template in templates.iterdir():
+            if template.is_file():
+                text = re.sub(r"\bSET(?=\b|_)", name, template.read_text(encoding="utf-8"))
+                path = place + template.name.replace("SET", name).replace(".txt", ".py")
+                written[path] = text.encode()
     write_folder(folder, written)
     return folder

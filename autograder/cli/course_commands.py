@@ -79,31 +79,40 @@ def release(
 
 @click.command(
     epilog="\b\nExamples:\n  autograder check ps1\n"
+    "  autograder check ps5 --item layer_norm      while you write one item: seconds\n"
     "  autograder check --all --no-mutants    a quick look at all sets\n"
     "  autograder check ps1 --thorough        before a class meets it: every rate below\n"
     "  autograder check --all --thorough --json > rates.json\n\n"
-    "\b\nThe table that --thorough adds: how many answers of each kind were judged as is due.\n"
+    "\b\nThe last table: how many answers of each kind were judged correctly.\n"
+    "  wrong answers caught            those of SET/answers\n"
+    "  diagnoses: true                 of all answers that were told which mistake they are\n"
+    "and with --thorough, of each item a sample that is the same each time:\n"
     "  mutants of two changes          wrong, by two operators of the solution at once: caught\n"
     "  two mistakes at once            wrong, by two of the catalogue in one answer: caught\n"
     "  another item's                  wrong, since they answer another question: caught\n"
-    "  wrong / right, from outside     caught / accepted with full points\n"
-    "  diagnoses: true                 of all answers that were told which mistake they are\n"
     "Below 100 %, every answer is listed that was judged otherwise. A change by machine may leave\n"
     "an answer right: read the rows marked 'full points', and strengthen the inputs for the rest."
 )
 @_names
 @_all
 @click.option(
+    "--item",
+    "items",
+    metavar="FUNCTION",
+    multiple=True,
+    help="Only this item, named after the function that students write; can be repeated. Its known "
+    "answers in one draw instead of three, within seconds; mutants only with --mutants.",
+)
+@click.option(
     "--mutants/--no-mutants",
-    default=True,
-    show_default=True,
+    default=None,
     help="Also change the solution in small ways, one at a time, and see each change noticed. It "
-    "takes minutes, the rest seconds.",
+    "takes minutes, the rest seconds.  [default: mutants, but not with --item]",
 )
 @click.option(
     "--thorough",
     is_flag=True,
-    help="Also try answers that the author of the checks has not seen. It takes minutes more.",
+    help="Also try answers that are made of the catalogue by machine. It takes minutes more.",
 )
 @json_option
 @click.pass_obj
@@ -112,36 +121,42 @@ def check(
     folder: Path | None,
     names: tuple[str, ...],
     every: bool,
-    mutants: bool,
+    items: tuple[str, ...],
+    mutants: bool | None,
     thorough: bool,
     as_json: bool,
 ) -> None:
     """Prove that a problem set judges well, before students meet it.
 
-    The solution, the reference and every alternative must earn full points, the stub none; every
+    The solution, the reference and every right answer must earn full points, the stub none; every
     recorded mistake must be caught and named; small changes of the solution must be noticed.
     Whatever is not so is listed at the end.
 
-    What the author knew, the checks know: that they catch it says little about what students will
-    write. With --thorough they meet two changes of the solution at once, two mistakes at once,
-    mistakes of other items where the signatures fit, and the answers of another author in
-    SET/answers/FUNCTION.py, in cells that begin like "# %% wrong: name". The first three are
-    samples, the same each time. A diagnosis is untrue where the mistake that it names behaves
-    otherwise than the answer on fresh draws.
+    Right answers written differently lie in SET/answers/FUNCTION.py, one cell each, which begins
+    like "# %% right: name"; wrong ones beside them, "# %% wrong: name". What the author of the
+    checks knew, the checks know: that they catch it says little about what students will write. So
+    let somebody write these who has not seen the checks. With --thorough they also meet two changes
+    of the solution at once, two mistakes at once, and mistakes of other items where the signatures
+    fit. A diagnosis is untrue where the mistake that it names behaves otherwise than the answer on
+    fresh draws.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.validation.check_report import plain_report, print_overview, print_report
-    from autograder.validation.check_set import check_set
+    from autograder.validation.check_set import SEEDS, check_set
 
+    if items and len(names) != 1:
+        raise click.UsageError("--item is about one problem set; name that one")
     course, reports = find_course_with_checks(folder), []
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         report = check_set(
             released.problem_set,
             released.notebooks,
-            with_mutants=mutants,
+            released.answers,
+            items=items,
+            with_mutants=not items if mutants is None else mutants,
             with_unseen=thorough,
-            answers=released.answers,
+            seeds=SEEDS[:1] if items else SEEDS,
         )
         reports.append(report)
         if not as_json:

@@ -4,8 +4,6 @@ Works on the received copies alone, so nothing is run. The report says what is a
 two answers are alike it cannot know.
 """
 
-import inspect
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +71,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
             check.item,
             {student: found.get(check.item, "") for student, found in answers.items()},
             _source(notebooks.solution, f"{check.item}_answer"),
-            [_text(other.implementation) for other in check.alternatives],
+            [other.source for other in released.answers.get(check.target, ()) if other.is_right],
         )
         for check in released.problem_set.checks
     ]
@@ -109,10 +107,6 @@ def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, 
 
 def _source(notebook: NotebookNode, cell_id: str) -> str:
     return "\n".join(cell.source for cell in notebook.cells if cell.id == cell_id)
-
-
-def _text(implementation: object) -> str:
-    return textwrap.dedent(inspect.getsource(implementation))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ the page

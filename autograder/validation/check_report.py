@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from autograder.validation.check_set import DEMANDS, SetReport, Trial
+from autograder.validation.check_set import DEMANDS, SetReport
+from autograder.validation.trials import Trial
 from autograder.validation.unseen_answers import (
     ANOTHER_ITEMS,
-    RIGHT,
     TWO_CHANGES,
     TWO_MISTAKES,
-    WRONG,
+    WRITTEN,
     Unseen,
 )
 
@@ -63,7 +63,7 @@ def print_overview(reports: Sequence[SetReport], console: Console | None = None)
 
 _OVERVIEW = (
     *("set", "items", "mistakes caught", "alternatives accepted", "mutants caught"),
-    *("wrong, from outside", "right, from outside: accepted", "diagnoses: true"),
+    *("wrong answers caught", "diagnoses: true"),
     *("to fix", "CPU seconds"),
 )
 
@@ -80,7 +80,7 @@ def _overview(name: str, reports: Sequence[SetReport]) -> tuple[str, ...]:
         _caught(tried("mistake")),
         _kept(tried("alternative"), "alternatives"),
         _caught(tried("mutant")),
-        *(_of(*unseen[title]) for title in _OVERVIEW[5:8]),
+        *(_of(*unseen[title]) for title in _OVERVIEW[5:7]),
         str(sum(len(report.problems) for report in reports)),
         f"{sum(report.cpu_seconds for report in reports):.0f}",
     )
@@ -137,12 +137,13 @@ def _unseen(report: SetReport) -> Table:
     table = Table(title="answers that the checks have not seen", show_footer=True)
     table.add_column("item", footer="all")
 
-    for title, (part, whole) in _judged_well(report.unseen).items():
-        rate = f"\n{part / whole:.1%}" if whole else ""
-        table.add_column(title, justify="right", footer=_of(part, whole) + rate)
+    tried = {title: n for title, n in _judged_well(report.unseen).items() if n[1]}
+    for title, (part, whole) in tried.items():
+        footer = f"{_of(part, whole)}\n{part / whole:.1%}"
+        table.add_column(title, justify="right", footer=footer)
     for item in report.points:
         found = _judged_well([one for one in report.unseen if one.item == item])
-        table.add_row(item, *(_of(*counts) for counts in found.values()))
+        table.add_row(item, *(_of(*found[title]) for title in tried))
     return table
 
 
@@ -157,18 +158,13 @@ def _judged_well(unseen: Sequence[Unseen]) -> dict[str, tuple[int, int]]:
         "mutants of two changes": TWO_CHANGES,
         "two mistakes at once": TWO_MISTAKES,
         "another item's": ANOTHER_ITEMS,
-        "wrong, from outside": WRONG,
+        "wrong answers caught": WRITTEN,
     }
     caught = {
         title: count(one.share < 1 for one in unseen if one.kind == kind)
         for title, kind in wrong.items()
     }
-    return caught | {
-        "right, from outside: accepted": count(
-            one.share >= 1 for one in unseen if one.kind == RIGHT
-        ),
-        "diagnoses: true": count(not one.untrue for one in unseen if one.named),
-    }
+    return caught | {"diagnoses: true": count(not one.untrue for one in unseen if one.named)}
 
 
 def _mistakes(report: SetReport) -> Table:

@@ -1,10 +1,10 @@
 """Prove that a problem set judges well, before a student meets it.
 
-    solution, reference, alternatives  ──►  full points, in every draw
+    solution, reference, right answers ──►  full points, in every draw
     stub, answers that mean nothing    ──►  no points
     mistakes                           ──►  fewer points, and their own misconception named
     mutants of the solution            ──►  fewer points, at least 98 % of those that differ
-    answers that the author never saw  ──►  what they are due, and no untrue diagnosis
+    answers that the author never saw  ──►  fewer points, and no untrue diagnosis
     visible tests                      ──►  pass on every right answer, fail on the stub
 
 The answers are the course's own, so they run in plain processes. No verdict depends on time: a
@@ -15,7 +15,6 @@ ends is declared `endless`. A mutant that changes no behaviour is listed in its 
 
 import ast
 import builtins
-import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,20 +23,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from nbformat import NotebookNode
-
 from autograder.authoring.answers import KnownAnswer
-from autograder.authoring.checks import Check, Mistake, ProblemSet, counted, globals_read
-from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
+from autograder.authoring.checks import Check, ProblemSet, counted, globals_read
 from autograder.authoring.release import Release, lint
-from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge, is_telling
-from autograder.records import CheckFault, GraderError, Verdict
+from autograder.grading.judge import ItemJudge
+from autograder.records import GraderError
 from autograder.validation.mutant_fates import mutant_fates
-from autograder.validation.plain_process import Answer, Observed, observe
+from autograder.validation.trials import Trial, cell_of, namespace_of, try_answers
 from autograder.validation.unseen_answers import (
     Unseen,
-    try_outside,
     try_unseen,
+    try_written,
 )
 
 LEAST_MUTATION_SCORE = 0.98
@@ -45,44 +41,10 @@ DEMANDS = (
     "of each item as many mistakes as its solution has statements (2 to 6), half as many right "
     f"answers written differently (1 to 4); of all mutants, {LEAST_MUTATION_SCORE:.0%} caught"
 )
+"""The one rule of how much an item needs: `_too_few` demands it, `check` prints it."""
 SEEDS = (0, 1, 2)
 
 Namespace = dict[str, Any]
-
-_MEANINGLESS: dict[str, Any] = {
-    "None": None,
-    "0": 0,
-    "1.0": 1.0,
-    "an empty tuple": (),
-    "an empty dict": {},
-}
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One answer to one item, and what the checks made of it.
-
-    Attributes:
-        kind: "solution", "reference", "alternative", "base" (what mistakes are changed from),
-            "stub", "meaningless", "mistake", "mutant".
-        share: of the item's points, the least (the most, if it should be caught) over all draws;
-            a mutant is dropped at the first case that tells, and then has none.
-        caught_by: parts that did not hold.
-        stopped: whether it did not end by itself.
-        recognised: the misconception that was named.
-        seen: whether the visible tests fail on it; None if they were not asked.
-        problem: what is wrong with the checks; empty if they did well.
-    """
-
-    item: str
-    kind: str
-    name: str
-    share: float
-    caught_by: tuple[str, ...] = ()
-    recognised: str = ""
-    seen: bool | None = None
-    stopped: bool = False
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,249 +102,85 @@ class SetReport:
 def check_set(
     problem_set: ProblemSet,
     release: Release,
+    answers: Mapping[str, Sequence[KnownAnswer]] = MappingProxyType({}),
     *,
+    items: Sequence[str] = (),
     with_mutants: bool = True,
     with_unseen: bool = False,
-    answers: Mapping[str, Sequence[KnownAnswer]] = MappingProxyType({}),
     seeds: Sequence[int] = SEEDS,
 ) -> SetReport:
     """Try a set's checks on everything that is known about its answers.
 
     Args:
+        answers: right and wrong ones that were written to be tried, by the name they define.
+        items: those to try, by that name or their own; all if empty.
         with_mutants: leave them out for a quick look.
-        with_unseen: the longest part: answers that the checks' author has not seen.
-        answers: those of another author, by the name that they define.
+        with_unseen: the longest part: answers made of the catalogue that its author has not seen.
         seeds: of the draws; right answers must pass with all, mistakes fail with all.
 
     Raises:
-        GraderError: if the notebook lacks a cell that a check is about.
+        GraderError: if an item is none of the set's, or the notebook lacks a cell that a check is
+            about.
         CheckFault: if a check breaks on the reference version or while judging.
     """
     started = sum(os.times()[:4])  # with the processes that answers run in
+    chosen = _chosen(problem_set, items)
     faults = list(lint(release, problem_set))
+    solved = namespace_of(release.solution)
     trials: list[Trial] = []
     unseen: list[Unseen] = []
     with _one_torch_thread():
-        for check in problem_set.checks:
-            faults += [*_too_few(check, release), *_free_names(check)]
+        for check in chosen:
+            written = answers.get(check.target, ())
+            right = [answer for answer in written if answer.is_right]
+            wrong = [answer for answer in written if not answer.is_right]
+            solution = cell_of(release.solution, f"{check.item}_answer").source
+            faults += [*_too_few(check, len(right), solution), *_free_names(check)]
             judge = ItemJudge()
-            trials += _try_answers(judge, check, release, seeds)
+            trials += try_answers(judge, check, right, release, seeds)
+            unseen += try_written(check, wrong, seeds[0], solved)
             if with_mutants:
-                trials += _try_mutants(judge, check, release, seeds[0])
+                trials += _try_mutants(judge, check, seeds[0], solved, solution)
             if with_unseen:
                 others = [other for other in problem_set.checks if other is not check]
-                source = _cell(release.solution, f"{check.item}_answer").source
-                unseen += try_unseen(check, others, seeds[0], _notebook(release.solution), source)
-    if with_unseen:
-        unseen += check_outside(problem_set, release, answers)
-    listed = {check.item: check.equivalent_mutants for check in problem_set.checks}
+                unseen += try_unseen(check, others, seeds[0], solved, solution)
+    listed = {check.item: check.equivalent_mutants for check in chosen}
     trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
-    points = {check.item: check.points for check in problem_set.checks}
+    points = {check.item: check.points for check in chosen}
     seconds = sum(os.times()[:4]) - started
     found = (tuple(trials), tuple(equivalent), (*faults, *stale), tuple(unseen))
     return SetReport(problem_set.name, points, *found, seconds)
 
 
-def check_outside(
-    problem_set: ProblemSet, release: Release, answers: Mapping[str, Sequence[KnownAnswer]]
-) -> list[Unseen]:
-    """Try a set's checks on the answers of another author, by the name that they define.
-
-    Raises:
-        CheckFault: if a check breaks.
-    """
-    solved = _notebook(release.solution)
-    found: list[Unseen] = []
-    with _one_torch_thread():
-        for check in problem_set.checks:
-            visible = _cell(release.student, check.item).source
-            found += try_outside(check, answers.get(check.target, ()), SEEDS[0], solved, visible)
-    return found
+def _chosen(problem_set: ProblemSet, items: Sequence[str]) -> list[Check]:
+    """Return the checks of these items, in the set's order."""
+    known = {check.target: check for check in problem_set.checks}
+    for item in items:
+        if item not in known and item not in {check.item for check in problem_set.checks}:
+            raise GraderError(f"no item {item!r} in {problem_set.name}; it has: {', '.join(known)}")
+    return [
+        check
+        for check in problem_set.checks
+        if not items or check.item in items or check.target in items
+    ]
 
 
-# -- answers ---------------------------------------------------------------------------------------
+# -- mutants ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """One answer to try: what it should be, and how to make its namespace."""
-
-    kind: str
-    name: str
-    answer: Answer
-    mistake: Mistake | None = None
-
-
-def _try_answers(
-    judge: ItemJudge, check: Check, release: Release, seeds: Sequence[int]
-) -> Iterator[Trial]:
-    """Ask every answer once for all seeds, in one process, and judge seed by seed.
-
-    What follows from a seed, as the answers of the reference and the mistakes, is found out once.
-    """
-    tests = _cell(release.student, check.item).source
-    asked = [judge.requests(check, seed) for seed in seeds]
-    judge.known_answers(check, seeds[0])  # what probes import for this, every process inherits
-    requests = [request for batch in asked for request in batch]
-    tried: list[tuple[int, _Candidate, Observed, list[Verdict]]] = []
-    telling: set[int] = set()  # those that give a wrong value, by which they can be recognised
-    endless: list[Mistake] = []
-    trials: dict[int, Trial] = {}
-    for place, candidate in enumerate(_candidates(check, release)):
-        mistake = candidate.mistake
-        is_endless = mistake is not None and mistake.endless
-        observed = observe(
-            requests,
-            candidate.answer,
-            tests,
-            endless=is_endless,
-            cpu_seconds=LONGEST_CPU_SECONDS,
-        )
-        problem = ""
-        if observed.killed:
-            problem = f"stopped after {LONGEST_CPU_SECONDS} s of CPU: declare it endless or fix it"
-            endless += [mistake] if mistake else []
-        elif is_endless and not observed.n_stopped:
-            problem = "is declared endless, but it ends in every case"
-        if problem:
-            stopped = observed.killed
-            trials[place] = Trial(
-                check.item, candidate.kind, candidate.name, 0.0, stopped=stopped, problem=problem
-            )
-        else:
-            tried.append((place, candidate, observed, []))
-    judged = check  # the same object, unless it has to be another one: what is known hangs on it
-    if endless:
-        kept = tuple(mistake for mistake in check.mistakes if mistake not in endless)
-        judged = dataclasses.replace(check, mistakes=kept)
-    start = 0
-    for seed, batch in zip(seeds, asked, strict=True):
-        for place, candidate, observed, verdicts in tried:
-            part = observed.observations[start : start + len(batch)]
-            verdicts.append(judge.verdict(judged, seed, part))
-            if candidate.mistake is None or place in telling:
-                continue
-            wrong = [(seen.value, judge.what_is_wrong(judged, seed, seen)) for seen in part]
-            if is_telling(wrong):
-                telling.add(place)
-        start += len(batch)
-    for place, candidate, observed, verdicts in tried:
-        trials[place] = _trial(check, candidate, verdicts, observed, place in telling)
-    yield from (trials[place] for place in sorted(trials))
-
-
-_DUTY = {
-    **dict.fromkeys(("solution", "reference", "alternative", "base"), "right"),
-    **dict.fromkeys(("stub", "meaningless"), "nothing"),
-    "mistake": "wrong",
-}
-
-
-def _candidates(check: Check, release: Release) -> Iterator[_Candidate]:
-    solved = _notebook(release.solution)
-
-    def instead(implementation: Any) -> Answer:
-        return lambda: {**solved(), check.target: implementation}
-
-    yield _Candidate("solution", "the notebook's", solved)
-    yield _Candidate("reference", "the package's", instead(check.reference))
-    for alternative in check.alternatives:
-        yield _Candidate("alternative", alternative.name, instead(alternative.implementation))
-    for base in {mistake.changed_from for mistake in check.mistakes} - {None}:
-        yield _Candidate("base", f"{base.__name__} of the mistakes", instead(base))
-    yield _Candidate("stub", "the notebook's", _notebook(release.student))
-    for title, value in _MEANINGLESS.items():
-        yield _Candidate("meaningless", title, instead(lambda *_, value=value, **__: value))
-    for mistake in check.mistakes:
-        yield _Candidate("mistake", mistake.name, instead(mistake.implementation), mistake)
-
-
-def _trial(
+def _try_mutants(
+    judge: ItemJudge,
     check: Check,
-    candidate: _Candidate,
-    verdicts: Sequence[Verdict],
-    observed: Observed,
-    tells: bool,
-) -> Trial:
-    """Say what the checks made of an answer, and what is wrong with them if it is not its due.
-
-    Args:
-        tells: whether it gives a wrong value, by which a mistake can be recognised.
-    """
-    shares = [_share(verdict) for verdict in verdicts]
-    named = sorted({v.misconception.name if v.misconception else "" for v in verdicts})
-    failed = [part for verdict in verdicts for part in verdict.parts if not part.passed]
-    duty, problem = _DUTY[candidate.kind], ""
-    if duty == "right" and min(shares) < 1:
-        problem = f"a right answer loses points: {failed[0].part}: {failed[0].message}"
-    elif duty == "right" and observed.complaint:
-        problem = f"the visible tests fail: {observed.complaint}"
-    elif duty == "nothing" and max(shares) > 0:
-        problem = f"earns {max(shares):.0%} of the points for nothing"
-    elif duty == "nothing" and not observed.complaint:
-        problem = "the visible tests pass"
-    elif duty == "wrong" and max(shares) >= 1:
-        problem = "is not caught"
-    elif duty == "wrong" and min(shares) != max(shares):
-        problem = f"keeps {min(shares):.0%} or {max(shares):.0%} of the points, by the draw"
-    elif duty == "wrong" and named != [candidate.name if tells else ""]:
-        problem = f"is recognised as {' or '.join(map(repr, named))}"
-    return Trial(
-        check.item,
-        candidate.kind,
-        candidate.name,
-        min(shares) if duty == "right" else max(shares),
-        tuple(dict.fromkeys(part.part for part in failed)),
-        recognised=" or ".join(named) if duty == "wrong" else "",
-        seen=bool(observed.complaint),
-        stopped=observed.n_stopped > 0,
-        problem=problem,
-    )
-
-
-def _try_mutants(judge: ItemJudge, check: Check, release: Release, seed: int) -> Iterator[Trial]:
+    seed: int,
+    solved: Callable[[], Namespace],
+    solution: str,
+) -> Iterator[Trial]:
     """Change the solution cell of an item, one operator at a time."""
-    source = _cell(release.solution, f"{check.item}_answer").source
-    solved = _notebook(release.solution)
-    for change, fate in mutant_fates(judge, check, seed, solved, source):
+    for change, fate in mutant_fates(judge, check, seed, solved, solution):
         share = 0.0 if fate.is_caught else 1.0
         yield Trial(
             check.item, "mutant", change, share, caught_by=fate.caught_by, stopped=fate.stopped
         )
-
-
-def _share(verdict: Verdict) -> float:
-    if verdict.fault:
-        raise CheckFault(f"{verdict.item}: {verdict.fault}")
-    return verdict.points / verdict.max_points
-
-
-# -- the notebook ----------------------------------------------------------------------------------
-
-
-def _notebook(notebook: NotebookNode) -> Callable[[], Namespace]:
-    """Run the cells that are neither tests nor ungraded work, as grading does."""
-    cells = [
-        cell.source
-        for cell in notebook.cells
-        if cell.cell_type == "code" and not is_autograded(cell) and not is_ungraded_work(cell)
-    ]
-
-    def run() -> Namespace:
-        namespace: Namespace = {"__name__": "__main__"}
-        for source in cells:
-            exec(compile(source, "<cell>", "exec"), namespace)
-        return namespace
-
-    return run
-
-
-def _cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
-    for cell in notebook.cells:
-        if grading(cell).get("grade_id") == grade_id:
-            assert isinstance(cell, NotebookNode)
-            return cell
-    raise GraderError(f"the notebook has no cell {grade_id}")
 
 
 @contextmanager
@@ -402,18 +200,19 @@ def _one_torch_thread() -> Iterator[None]:
 # -- the catalogue ---------------------------------------------------------------------------------
 
 
-def _too_few(check: Check, release: Release) -> Iterator[str]:
+def _too_few(check: Check, n_right: int, solution: str) -> Iterator[str]:
     """Name what an item has too little of, as `DEMANDS` says it."""
-    solution = ast.parse(_cell(release.solution, f"{check.item}_answer").source)
-    n = sum(map(_is_statement, ast.walk(solution)))
-    for kind, found, least in (
-        ("mistakes", check.mistakes, min(max(n, 2), 6)),
-        ("alternatives", check.alternatives, min(max(n // 2, 1), 4)),
+    n = sum(map(_is_statement, ast.walk(ast.parse(solution))))
+    for kind, n_found, least in (
+        ("mistake", len({mistake.name for mistake in check.mistakes}), min(max(n, 2), 6)),
+        ("right answer", n_right, min(max(n // 2, 1), 4)),
     ):
-        names = {answer.name for answer in found}
-        if len(names) < least:
+        if n_found < least:
             size = counted(n, "statement")
-            yield f"{check.item}: {len(names)} {kind}; a solution of {size} needs at least {least}"
+            yield (
+                f"{check.item}: {counted(n_found, kind)}; "
+                f"a solution of {size} needs at least {least}"
+            )
 
 
 def _is_statement(node: ast.AST) -> bool:

@@ -11,6 +11,7 @@ import dataclasses
 import io
 import resource
 import signal
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -144,6 +145,7 @@ def _limited(
 ) -> None:
     # A fork starts to count at 0.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    warnings.simplefilter("ignore")  # an answer may warn; in grading nobody minds
     work(sender.send_bytes)
 
 

@@ -3,7 +3,7 @@
     mutant of two changes     two operators of the solution at once
     two mistakes at once      of the catalogue, where both changes fit into one answer
     another item's            its mistakes and its reference, where the signatures fit
-    right, wrong              by another author, as `autograder.authoring.answers` reads them
+    wrong                     as somebody wrote it, in the file of the item's answers
 
 All but the last are far too many, so a sample is drawn from them, the same each time. A diagnosis
 that one of them is given is put to the proof on fresh draws: it is untrue where the mistake that it
@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from autograder.authoring.answers import RIGHT as IS_RIGHT
 from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, changed_source
 from autograder.grading.judge import ItemJudge
@@ -29,12 +28,12 @@ from autograder.inside.messages import ProbeRequest
 from autograder.records import CheckFault, Observation, Verdict
 from autograder.validation.mutant_fates import observe_counted
 from autograder.validation.mutants import mutants
-from autograder.validation.plain_process import Observed, observe, observe_each
+from autograder.validation.plain_process import observe, observe_each
 
 MUTANT, TWO_CHANGES, TWO_MISTAKES = "mutant", "mutant of two changes", "two mistakes at once"
-ANOTHER_ITEMS, RIGHT, WRONG = "another item's", "right, from outside", "wrong, from outside"
+ANOTHER_ITEMS, WRITTEN = "another item's", "wrong answer"
 MOST = 30
-"""Of each kind, for each item; answers from outside are all tried."""
+"""Of each kind, for each item; written ones are all tried."""
 FRESH_SEEDS = (1001, 1002)
 
 Namespace = dict[str, Any]
@@ -51,7 +50,6 @@ class Unseen:
         failed: the parts that did not hold, with what the student would read.
         named: the mistake that it was told to be; empty if none.
         untrue: whether that mistake behaves otherwise on fresh draws.
-        complaint: of the visible tests; known of answers from outside.
     """
 
     item: str
@@ -61,7 +59,6 @@ class Unseen:
     failed: tuple[tuple[str, str], ...]
     named: str
     untrue: bool
-    complaint: str | None = None
 
     @property
     def problem(self) -> str:
@@ -71,12 +68,7 @@ class Unseen:
         """
         if self.untrue:
             return f"is told to be {self.named!r}, which it is not"
-        if self.kind == RIGHT and self.share < 1:
-            part, message = self.failed[0]
-            return f"a right answer loses points: {part}: {message}"
-        if self.kind == RIGHT and self.complaint:
-            return f"the visible tests fail on a right answer: {self.complaint}"
-        if self.kind == WRONG and self.share >= 1:
+        if self.kind == WRITTEN and self.share >= 1:
             return "is not caught"
         return ""
 
@@ -110,18 +102,16 @@ def try_unseen(
         yield _unseen(kind, name, verdict, untrue)
 
 
-def try_outside(
+def try_written(
     check: Check,
-    answers: Sequence[KnownAnswer],
+    answers: Iterable[KnownAnswer],
     seed: int,
     solved: Callable[[], Namespace],
-    tests: str,
 ) -> Iterator[Unseen]:
-    """Try the answers of another author to one item.
+    """Try wrong answers that somebody wrote.
 
     Args:
         solved: makes the namespace of the solution's notebook.
-        tests: the visible ones, which must accept what is right.
 
     Raises:
         CheckFault: if a check breaks.
@@ -129,27 +119,26 @@ def try_outside(
     judge, fresh = ItemJudge(), ItemJudge()
 
     def asked(
-        answers: Iterable[KnownAnswer], requests: Sequence[ProbeRequest], tests: str = ""
-    ) -> Iterator[Observed]:
-        made = (partial(_defined_by, answer, solved) for answer in answers)
-        return observe_each(requests, made, tests, endless=True)
+        answers: Iterable[KnownAnswer], judge: ItemJudge, seed: int
+    ) -> Iterator[tuple[KnownAnswer, Sequence[Observation]]]:
+        answers = list(answers)
+        made = (partial(defined_by, answer, solved) for answer in answers)
+        observed = observe_each(judge.requests(check, seed), made, endless=True)
+        for answer, seen in zip(answers, observed, strict=True):
+            yield answer, seen.observations
 
-    tried = []
-    for answer, seen in zip(
-        answers, asked(answers, judge.requests(check, seed), tests), strict=True
-    ):
-        verdict = _verdict(judge, check, seed, seen.observations)
-        tried.append((answer, verdict, seen.complaint))
-    named = [(answer, verdict) for answer, verdict, _ in tried if verdict.misconception]
-    untrue = set()
-    for other in FRESH_SEEDS:
-        again = asked((answer for answer, _ in named), fresh.requests(check, other))
-        for (answer, verdict), seen in zip(named, again, strict=True):
-            if _contradicted(fresh, check, other, seen.observations, verdict):
-                untrue.add(answer.name)
-    for answer, verdict, complaint in tried:
-        kind = RIGHT if answer.kind == IS_RIGHT else WRONG
-        yield _unseen(kind, answer.name, verdict, answer.name in untrue, complaint)
+    verdicts = {
+        answer: _verdict(judge, check, seed, seen) for answer, seen in asked(answers, judge, seed)
+    }
+    named = [answer for answer, verdict in verdicts.items() if verdict.misconception]
+    untrue = {
+        answer
+        for other in FRESH_SEEDS
+        for answer, seen in asked(named, fresh, other)
+        if _contradicted(fresh, check, other, seen, verdicts[answer])
+    }
+    for answer, verdict in verdicts.items():
+        yield _unseen(WRITTEN, answer.name, verdict, answer in untrue)
 
 
 def _verdict(judge: ItemJudge, check: Check, seed: int, seen: Sequence[Observation]) -> Verdict:
@@ -167,13 +156,11 @@ def _contradicted(
     return not judge.explains(check, seed, seen, verdict.misconception.name)
 
 
-def _unseen(
-    kind: str, name: str, verdict: Verdict, untrue: bool, complaint: str | None = None
-) -> Unseen:
+def _unseen(kind: str, name: str, verdict: Verdict, untrue: bool) -> Unseen:
     failed = tuple((part.part, part.message) for part in verdict.parts if not part.passed)
     named = verdict.misconception.name if verdict.misconception else ""
     share = verdict.points / verdict.max_points
-    return Unseen(verdict.item, kind, name, share, failed, named, untrue, complaint)
+    return Unseen(verdict.item, kind, name, share, failed, named, untrue)
 
 
 def _sample(check: Check, kind: str, things: Sequence[Any]) -> list[Any]:
@@ -244,7 +231,7 @@ def _pairs(check: Check) -> Iterator[tuple[str, str, Ask]]:
 def _transplants(
     check: Check, others: Sequence[Check], solved: Callable[[], Namespace]
 ) -> Iterator[tuple[str, str, Ask]]:
-    shape = _parameters(check.alternatives[0].implementation)
+    shape = _parameters(solved()[check.target])
     fitting = [
         (f"{other.target}: {name}", implementation)
         for other in others
@@ -268,7 +255,7 @@ def _with(solved: Callable[[], Namespace], more: Namespace) -> Namespace:
     return {**solved(), **more}
 
 
-def _defined_by(answer: KnownAnswer, solved: Callable[[], Namespace]) -> Namespace:
+def defined_by(answer: KnownAnswer, solved: Callable[[], Namespace]) -> Namespace:
     """Run it as the student's cell, among the solutions of the other items."""
     return answer.run_in(solved())
 

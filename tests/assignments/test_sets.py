@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ from autograder.class_run.settings import Settings
 from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
 from autograder.validation import unseen_answers
-from autograder.validation.check_set import check_outside, check_set
+from autograder.validation.check_set import check_set
 from tests.assignments.notebooks import JUDGE, ask, run_cells
 
 ROOT = Path(__file__).parents[2]
@@ -40,9 +41,20 @@ each_item = pytest.mark.parametrize(("name", "check"), ITEMS, ids=[c.item for _,
 
 @pytest.fixture(scope="module", params=SETS)
 def made(request):
-    """A set's checks and its notebooks."""
-    checks, release = SETS[request.param], build(COURSE.source(request.param))
-    return SimpleNamespace(name=request.param, checks=checks, release=release)
+    """A set's checks, its notebooks, and the answers to try on them."""
+    released = ReleasedSet(COURSE, request.param)
+    return SimpleNamespace(
+        name=request.param,
+        checks=released.problem_set,
+        release=released.notebooks,
+        answers=released.answers,
+    )
+
+
+@cache
+def solutions(name):
+    """The names that the cells of a set's solution make."""
+    return run_cells(build(COURSE.source(name)).solution)[1]
 
 
 # -- the checks ------------------------------------------------------------------------------------
@@ -55,10 +67,10 @@ def test_notebook_and_checks_agree_and_the_points_sum_to_100(made):
 @each_item
 def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
     """Rare draws must not cost a student points: accents that two libraries cut differently did."""
-    parts = {part.name: part for part in check.parts}
+    parts, solution = {part.name: part for part in check.parts}, solutions(name)[check.target]
     for seed in range(100, 103):
         for request in JUDGE.requests(check, seed):
-            right = ask(request, check.alternatives[0].implementation)
+            right = ask(request, solution)
             expected = ask(request, check.reference)
             assert not isinstance(expected, Failure), (request.part, request.inputs, expected)
             for answer in (right, expected):
@@ -67,26 +79,21 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
 
 
 @pytest.mark.exhaustive
-def test_checks_judge_well(made):
-    report = check_set(made.checks, made.release)
-    assert report.problems == ()
-    assert report.survivors == []
-    assert all(report.of(item, "mutant") for item in report.points)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore")  # a student's answer may warn; in grading nobody minds
-def test_answers_from_outside_are_judged_as_they_are_due(made, monkeypatch):
-    """Right ones get full points and pass the visible tests; no wrong one is taken for another."""
-    answers = ReleasedSet(COURSE, made.name).answers
-    if not any(answers.values()):
-        pytest.skip("nobody has written any")
+def test_checks_judge_well(made, monkeypatch):
+    """What is right gets full points, what is wrong fewer, and none is taken for another."""
     monkeypatch.setattr(unseen_answers, "FRESH_SEEDS", unseen_answers.FRESH_SEEDS[:1])
     # The first optimizer of a process imports it, for seconds: once here, not in each answer's.
     importlib.import_module("torch._dynamo")
-    found = check_outside(made.checks, made.release, answers)
-    assert {one.kind for one in found} == {unseen_answers.RIGHT, unseen_answers.WRONG}
-    assert [f"{one.item}: {one.name}: {one.problem}" for one in found if one.problem] == []
+    report = check_set(made.checks, made.release, made.answers, with_mutants=False)
+    assert report.problems == ()
+    assert {one.item for one in report.unseen} == set(report.points)
+
+
+@pytest.mark.exhaustive
+def test_mutants_are_caught(made):
+    report = check_set(made.checks, made.release, with_mutants=True, seeds=(0,))
+    assert report.survivors == []
+    assert all(report.of(item, "mutant") for item in report.points)
 
 
 def test_challenge_is_answered_in_one_cell_that_only_defines_what_is_asked_for(made):
@@ -107,7 +114,7 @@ def test_guide_counts_what_the_set_has(made):
     counts = (
         len(checks),
         sum(len(check.mistakes) for check in checks),
-        sum(len(check.alternatives) for check in checks),
+        sum(answer.is_right for answers in made.answers.values() for answer in answers),
     )
     row = " | ".join(f"{count:,}" for count in counts)
     assert f"| {made.name} | {row} |" in guide

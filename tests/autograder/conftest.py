@@ -83,7 +83,7 @@ TOY_CHECKS = '''\
 
 import math
 
-from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.checks import Case, Check, Mistake, Part, ProblemSet
 
 
 def _numbers(rng):
@@ -109,10 +109,6 @@ def _squares(numbers):
     return [number * number for number in numbers]
 
 
-def _adds(numbers):
-    return [number + number for number in numbers]
-
-
 def _mean(numbers):
     return sum(numbers) / len(numbers) if numbers else math.nan
 
@@ -135,7 +131,6 @@ PROBLEM_SET = ProblemSet(
                 Part("empty", "An empty list stays empty.", _nothing, _ask),
             ),
             mistakes=(Mistake("squares", "Twice a number is not its square.", _squares),),
-            alternatives=(Alternative("adds", _adds),),
         ),
         Check(
             item="toy_mean",

@@ -1,3 +1,44 @@
+# %% right: Catches the missing history.
+def add_k_prob(counts, history, token, *, k, vocab_size):
+    try:
+        followers = dict(counts).__getitem__(history)
+    except KeyError:
+        return 1 / vocab_size
+    return (followers.get(token, 0) + k) / (sum(followers.values()) + k * vocab_size)
+
+
+# %% right: Mixes the relative frequency with the uniform.
+def add_k_prob(counts, history, token, *, k, vocab_size):
+    followers = counts.get(history, Counter())
+    total = sum(followers.values())
+    if total == 0:
+        return 1 / vocab_size
+    share = total / (total + k * vocab_size)
+    return share * followers[token] / total + (1 - share) / vocab_size
+
+
+# %% right: Fills an array with all counts, seen or not.
+def add_k_prob(counts, history, token, *, k, vocab_size):
+    followers = counts.get(history, Counter())
+    unseen = [0] * (vocab_size - len(followers))
+    smoothed = np.array([*followers.values(), *unseen], dtype=float) + k
+    smoothed /= smoothed.sum()
+    if token in followers:
+        return smoothed[list(followers).index(token)]
+    return smoothed[-1]
+
+
+# %% right: Adds up in a loop.
+def add_k_prob(counts, history, token, *, k, vocab_size):
+    above, below = k, vocab_size * k
+    if history in counts:
+        for word, n in counts[history].items():
+            below += n
+            if word == token:
+                above += n
+    return above / below
+
+
 # %% right: one line
 from collections import Counter
 

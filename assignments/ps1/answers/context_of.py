@@ -1,3 +1,45 @@
+# %% right: Slices, then looks for the wall from the right.
+def context_of(tokens, order, eos):
+    history = tuple(tokens[max(0, len(tokens) - (order - 1)) :])
+    if eos in history:
+        history = history[len(history) - 1 - history[::-1].index(eos) :]
+    return history
+
+
+# %% right: Walks forward and starts again at every wall.
+def context_of(tokens, order, eos):
+    history = ()
+    for token in tokens:
+        history = (token,) if token == eos else (*history, token)
+    return history[len(history) - order + 1 :] if len(history) >= order else history
+
+
+# %% right: Takes the last token and calls itself for those before.
+def context_of(tokens, order, eos):
+    if order == 1 or len(tokens) == 0:
+        return ()
+    if tokens[-1] == eos:
+        return (eos,)
+    return (*context_of(tokens[:-1], order - 1, eos), tokens[-1])
+
+
+# %% right: Fills a queue that forgets, and empties it at every wall.
+def context_of(tokens, order, eos):
+    queue = deque(maxlen=order - 1)
+    for token in tokens:
+        if token == eos:
+            queue.clear()
+        queue.append(token)
+    return tuple(queue)
+
+
+# %% right: Computes where the history starts.
+def context_of(tokens, order, eos):
+    walls = [place for place, token in enumerate(tokens) if token == eos]
+    start = max([len(tokens) - order + 1, 0, *walls[-1:]])
+    return tuple(tokens[start:]) if order > 1 else ()
+
+
 # %% right: backwards
 def context_of(tokens, order, eos):
     seen = []

@@ -1,3 +1,51 @@
+# %% right: Collects the tokens before each n-gram in sets.
+def continuation_counts(counts, order):
+    before = defaultdict(set)
+    result = {}
+    for history, followers in counts.items():
+        if len(history) < order:
+            result[history] = followers.copy()
+        else:
+            for token in followers:
+                before[(*history[1:], token)].add(history[0])
+    for gram, predecessors in before.items():
+        result.setdefault(gram[:-1], Counter())[gram[-1]] = len(predecessors)
+    return result
+
+
+# %% right: Updates counters with the keys.
+def continuation_counts(counts, order):
+    result = defaultdict(Counter)
+    for history, followers in counts.items():
+        if len(history) == order:
+            result[history[1:]].update(list(followers))
+        else:
+            result[history].update(followers)
+    return result
+
+
+# %% right: Separates the starts from the others first.
+def continuation_counts(counts, order):
+    starts = {h: Counter(row) for h, row in counts.items() if len(h) < order}
+    inner = Counter((h[1:], token) for h, row in counts.items() if len(h) == order for token in row)
+    for (history, token), n in inner.items():
+        starts.setdefault(history, Counter())[token] = n
+    return starts
+
+
+# %% right: Counts a row at a time in a plain dictionary, and makes a counter of it.
+def continuation_counts(counts, order):
+    result = {}
+    shorter = {h if len(h) < order else h[1:] for h in counts}
+    for history in shorter:
+        longer = [row for h, row in counts.items() if len(h) == order and h[1:] == history]
+        row = dict(counts[history]) if history in counts and len(history) < order else {}
+        for token in {token for followers in longer for token in followers}:
+            row[token] = row.get(token, 0) + sum(token in followers for followers in longer)
+        result[history] = Counter(row)
+    return result
+
+
 # %% right: loop
 from collections import Counter
 

@@ -1,3 +1,53 @@
+# %% right: Returns a defaultdict.
+def count_ngrams(documents, order, eos):
+    counts = defaultdict(Counter)
+    for document in documents:
+        history = (eos,)[: order - 1]
+        for token in [*document, eos]:
+            counts[history][token] += 1
+            history = (*history, token)[-(order - 1) :] if order > 1 else ()
+    return counts
+
+
+# %% right: Slides a window of limited length.
+def count_ngrams(documents, order, eos):
+    counts = {}
+    for document in documents:
+        window = deque([eos], maxlen=max(order - 1, 1))
+        for token in (*document, eos):
+            history = tuple(window) if order > 1 else ()
+            if history not in counts:
+                counts[history] = Counter()
+            counts[history][token] += 1
+            window.append(token)
+    return counts
+
+
+# %% right: Counts in plain dictionaries, and makes counters of them at the end.
+def count_ngrams(documents, order, eos):
+    counts = {}
+    for document in documents:
+        padded = (eos, *document, eos)
+        for end in range(2, len(padded) + 1):
+            *history, token = padded[max(0, end - order) : end]
+            row = counts.setdefault(tuple(history), {})
+            row[token] = row.get(token, 0) + 1
+    return {history: Counter(row) for history, row in counts.items()}
+
+
+# %% right: Counts whole n-grams first and splits them afterwards.
+def count_ngrams(documents, order, eos):
+    grams = Counter(
+        tuple(padded[max(0, end - order) : end])
+        for padded in ([eos, *document, eos] for document in documents)
+        for end in range(2, len(padded) + 1)
+    )
+    counts = {}
+    for gram, n in grams.items():
+        counts.setdefault(gram[:-1], Counter())[gram[-1]] = n
+    return counts
+
+
 # %% right: padded slices
 from collections import Counter
 

@@ -1,3 +1,54 @@
+# %% right: Collects pairs of weight and estimate, then averages.
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    pairs = [(weights[0], 1 / vocab_size)]
+    for order, (counts, weight) in enumerate(zip(counts_by_order, weights[1:], strict=True), 1):
+        if len(history) >= order - 1:
+            followers = counts.get(tuple(history[len(history) - order + 1 :]), {})
+            if followers:
+                pairs.append((weight, followers.get(token, 0) / sum(followers.values())))
+    return sum(w * p for w, p in pairs) / sum(w for w, _ in pairs)
+
+
+# %% right: Drops the highest order and calls itself, from long histories to short ones.
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    def sums(order):
+        if order == 0:
+            return weights[0] / vocab_size, weights[0]
+        mixed, used = sums(order - 1)
+        if order - 1 > len(history):
+            return mixed, used
+        followers = counts_by_order[order - 1].get(history[len(history) - order + 1 :])
+        if not followers:
+            return mixed, used
+        share = followers[token] / sum(followers.values())
+        return mixed + weights[order] * share, used + weights[order]
+
+    mixed, used = sums(len(counts_by_order))
+    return mixed / used
+
+
+# %% right: Marks the orders that have an opinion, then takes a dot product.
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    probs, known = [1 / vocab_size], [True]
+    for length, counts in enumerate(counts_by_order):
+        start = len(history) - length
+        followers = counts.get(history[start:]) if start >= 0 else None
+        known.append(bool(followers))
+        probs.append(followers[token] / followers.total() if followers else 0.0)
+    chosen = np.array(weights) * np.array(known)
+    return chosen @ np.array(probs) / chosen.sum()
+
+
+# %% right: Finds the highest order that is known, then sums over a comprehension.
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    suffixes = [history[len(history) - n :] for n in range(min(len(history) + 1, len(weights) - 1))]
+    rows = [counts.get(s) for s, counts in zip(suffixes, counts_by_order, strict=False)]
+    rows = [row for row in rows if row is not None]
+    used = weights[: len(rows) + 1]
+    estimates = [1 / vocab_size, *(row[token] / sum(row.values()) for row in rows)]
+    return sum(w * p for w, p in zip(used, estimates, strict=True)) / sum(used)
+
+
 # %% right: two sums
 def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
     total, used = weights[0] / vocab_size, weights[0]

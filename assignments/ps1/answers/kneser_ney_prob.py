@@ -1,3 +1,64 @@
+# %% right: Calls itself with one order less.
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    if not counts_by_order:
+        return 1 / vocab_size
+    *lower_counts, counts = counts_by_order
+    *lower_discounts, discount = discounts
+    lower = kneser_ney_prob(
+        lower_counts, history, token, discounts=lower_discounts, vocab_size=vocab_size
+    )
+    length = len(lower_counts)
+    followers = counts.get(history[len(history) - length :], {})
+    if length > len(history) or not followers:
+        return lower
+    total = sum(followers.values())
+    share = discount * len(followers) / total
+    return max(followers.get(token, 0) - discount, 0) / total + share * lower
+
+
+# %% right: Walks down from the highest order and keeps the share that is still to be spent.
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    prob, left = 0.0, 1.0
+    for length in reversed(range(len(counts_by_order))):
+        if length > len(history):
+            continue
+        followers = counts_by_order[length].get(history[len(history) - length :])
+        if followers is None:
+            continue
+        total = followers.total()
+        if followers[token]:
+            prob += left * (followers[token] - discounts[length]) / total
+        left *= discounts[length] * len(followers) / total
+    return prob + left / vocab_size
+
+
+# %% right: Adds up what was taken off each count.
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    prob = 1 / vocab_size
+    for order, (counts, discount) in enumerate(zip(counts_by_order, discounts, strict=True), 1):
+        suffix = tuple(history[len(history) - (order - 1) :])
+        if order - 1 <= len(history) and suffix in counts:
+            taken = {word: min(n, discount) for word, n in counts[suffix].items()}
+            kept = counts[suffix][token] - taken.get(token, 0)
+            prob = (kept + sum(taken.values()) * prob) / sum(counts[suffix].values())
+    return prob
+
+
+# %% right: Discounts whole rows with NumPy.
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    suffixes = [history[len(history) - n :] for n in range(len(history) + 1)]
+    prob = 1 / vocab_size
+    for counts, suffix, discount in zip(counts_by_order, suffixes, discounts, strict=False):
+        if suffix not in counts:
+            break
+        words = list(counts[suffix])
+        numbers = np.array([counts[suffix][word] for word in words], dtype=float)
+        kept = np.maximum(numbers - discount, 0)
+        own = kept[words.index(token)] if token in words else 0.0
+        prob = own / numbers.sum() + (1 - kept.sum() / numbers.sum()) * prob
+    return prob
+
+
 # %% right: climbing
 def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
     p = 1 / vocab_size

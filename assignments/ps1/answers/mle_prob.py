@@ -1,3 +1,43 @@
+# %% right: Asks whether the history is there.
+def mle_prob(counts, history, token):
+    return counts[history][token] / counts[history].total() if history in counts else 0.0
+
+
+# %% right: Catches the division by zero.
+def mle_prob(counts, history, token):
+    followers = counts.get(history, {})
+    try:
+        return followers.get(token, 0) / sum(followers.values())
+    except ZeroDivisionError:
+        return 0.0
+
+
+# %% right: Makes the whole distribution first.
+def mle_prob(counts, history, token):
+    followers = counts.get(history, {})
+    total = sum(followers.values())
+    distribution = {word: n / total for word, n in followers.items()}
+    return distribution.get(token, 0.0)
+
+
+# %% right: Sums with NumPy.
+def mle_prob(counts, history, token):
+    if history not in counts:
+        return 0.0
+    words = list(counts[history])
+    numbers = np.array([counts[history][word] for word in words], dtype=float)
+    hits = np.array([word == token for word in words])
+    return (numbers[hits].sum() / numbers.sum()).item()
+
+
+# %% right: Returns an exact fraction.
+def mle_prob(counts, history, token):
+    from fractions import Fraction
+
+    followers = counts.get(history, Counter())
+    return Fraction(followers[token], max(1, sum(followers.values())))
+
+
 # %% right: get with default
 def mle_prob(counts, history, token):
     counter = counts.get(history, {})

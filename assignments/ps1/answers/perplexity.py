@@ -1,3 +1,48 @@
+# %% right: Takes the mean with NumPy.
+def perplexity(log_probs):
+    with np.errstate(over="ignore"):
+        return np.exp(-np.mean(log_probs))
+
+
+# %% right: Keeps a running mean.
+def perplexity(log_probs):
+    mean = 0.0
+    for n, log_prob in enumerate(log_probs, start=1):
+        if log_prob == -math.inf:
+            return math.inf
+        mean += (log_prob - mean) / n
+    try:
+        return math.exp(-mean)
+    except OverflowError:
+        return math.inf
+
+
+# %% right: Uses the standard library's mean.
+import sys
+
+
+def perplexity(log_probs):
+    from statistics import fmean
+
+    nats = fmean(-float(log_prob) for log_prob in log_probs)
+    return math.inf if nats > math.log(sys.float_info.max) else math.exp(nats)
+
+
+# %% right: Goes by way of bits.
+def perplexity(log_probs):
+    bits = -sum(log_prob / math.log(2) for log_prob in log_probs) / len(log_probs)
+    return float(2**bits) if bits < 1024 else math.inf
+
+
+# %% right: Adds in the logarithm with NumPy, and asks torch for the exponential.
+import torch
+
+
+def perplexity(log_probs):
+    total = torch.tensor(-np.sum(np.asarray(log_probs, dtype=float)) / len(log_probs))
+    return total.exp().item()
+
+
 # %% right: mean then exp
 import math
 

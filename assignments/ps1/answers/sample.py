@@ -1,3 +1,50 @@
+# %% right: Searches the cumulative sums with NumPy.
+def sample(probs, u):
+    tokens = list(probs)
+    ends = np.cumsum(list(probs.values()))
+    place = int(np.searchsorted(ends, u, side="right"))
+    last = max(i for i, token in enumerate(tokens) if probs[token] > 0)
+    return tokens[min(place, last)]
+
+
+# %% right: Bisects the sums of the possible tokens.
+def sample(probs, u):
+    from bisect import bisect_right
+    from itertools import accumulate
+
+    possible = {token: prob for token, prob in probs.items() if prob > 0}
+    ends = list(accumulate(possible.values()))
+    ends[-1] = 1.0
+    return list(possible)[bisect_right(ends, u)]
+
+
+# %% right: Subtracts each piece from u.
+def sample(probs, u):
+    owner = None
+    for token in probs:
+        if probs[token] > 0:
+            owner = token
+            u -= probs[token]
+            if u < 0:
+                return token
+    return owner
+
+
+# %% right: Takes the first of a generator, with a default.
+def sample(probs, u):
+    possible = [token for token in probs if probs[token] > 0]
+    ends = np.cumsum([probs[token] for token in possible])
+    return next((t for t, end in zip(possible, ends, strict=True) if end > u), possible[-1])
+
+
+# %% right: Takes the first piece away and calls itself with the rest.
+def sample(probs, u):
+    (token, prob), *others = ((t, p) for t, p in probs.items() if p > 0)
+    if u < prob or not others:
+        return token
+    return sample(dict(others), u - prob)
+
+
 # %% right: running sum
 def sample(probs, u):
     total, last = 0.0, None

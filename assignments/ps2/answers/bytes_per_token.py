@@ -1,3 +1,40 @@
+# %% right: Counts both in one walk.
+def bytes_per_token(tokenizer, texts):
+    n_bytes = n_tokens = 0
+    for text in texts:
+        n_bytes += len(bytes(text, "utf-8"))
+        n_tokens += len(tokenizer.encode(text))
+    if not n_tokens:
+        raise ValueError("there is no token")
+    return n_bytes / n_tokens
+
+
+# %% right: Joins the texts to count bytes, and the ids to count tokens.
+def bytes_per_token(tokenizer, texts):
+    ids = [i for text in texts for i in tokenizer.encode(text)]
+    if ids:
+        return len("".join(texts).encode("utf-8")) / len(ids)
+    raise ValueError("there is no token")
+
+
+# %% right: Divides first and asks afterwards.
+def bytes_per_token(tokenizer, texts):
+    n_tokens = sum(map(len, map(tokenizer.encode, texts)))
+    try:
+        return sum(len(text.encode()) for text in texts) / n_tokens
+    except ZeroDivisionError:
+        raise ValueError("there is no token") from None
+
+
+# %% right: Sums up columns of pairs.
+def bytes_per_token(tokenizer, texts):
+    table = [(len(text.encode("utf8")), len(tokenizer.encode(text))) for text in texts]
+    n_bytes, n_tokens = (sum(column) for column in zip(*table, (0, 0), strict=True))
+    if n_tokens < 1:
+        raise ValueError("there is no token")
+    return n_bytes * 1.0 / n_tokens
+
+
 # %% right: sums
 def bytes_per_token(tokenizer, texts):
     n_bytes = sum(len(text.encode("utf-8")) for text in texts)

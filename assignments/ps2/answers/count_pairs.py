@@ -1,3 +1,42 @@
+# %% right: Walks over places, with a plain dictionary.
+def count_pairs(words, counts):
+    pairs = {}
+    for w in range(len(words)):
+        for place in range(1, len(words[w])):
+            pair = (words[w][place - 1], words[w][place])
+            pairs[pair] = pairs.get(pair, 0) + counts[w]
+    return pairs
+
+
+# %% right: Lays the word beside itself, one place moved.
+def count_pairs(words, counts):
+    pairs = defaultdict(int)
+    for ids, n in zip(words, counts, strict=True):
+        following = ids[1:]
+        for pair in zip(ids[: len(following)], following, strict=True):
+            pairs[pair] += n
+    return pairs
+
+
+# %% right: Counts inside each word first.
+def count_pairs(words, counts):
+    total = Counter()
+    for ids, n in zip(words, counts, strict=True):
+        for pair, times in Counter(pairwise(ids)).items():
+            total[pair] += times * n
+    return total
+
+
+# %% right: Hands all occurrences to one Counter.
+def count_pairs(words, counts):
+    return Counter(
+        pair
+        for ids, n in zip(words, counts, strict=True)
+        for pair in pairwise(ids)
+        for _ in range(n)
+    )
+
+
 # %% right: counter
 from collections import Counter
 from itertools import pairwise

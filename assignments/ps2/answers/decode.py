@@ -1,3 +1,43 @@
+# %% right: Fills a bytearray and asks range whether an id exists.
+def decode(ids, vocabulary):
+    data = bytearray()
+    for i in ids:
+        if i not in range(len(vocabulary)):
+            raise ValueError(f"there is no id {i}")
+        token = vocabulary[i]
+        if not isinstance(token, str):
+            data.extend(token)
+    return data.decode(errors="replace")
+
+
+# %% right: Adds up bytes objects.
+def decode(ids, vocabulary):
+    data, size = b"", len(vocabulary)
+    for i in ids:
+        if i < 0 or i >= size:
+            raise ValueError(f"{i} is not below {size}")
+        data += vocabulary[i] if type(vocabulary[i]) is bytes else b""
+    return str(data, "utf-8", "replace")
+
+
+# %% right: Looks ids up in a dictionary.
+def decode(ids, vocabulary):
+    token_of = {i: b"" if isinstance(t, str) else t for i, t in enumerate(vocabulary)}
+    try:
+        tokens = [token_of[i] for i in ids]
+    except KeyError as error:
+        raise ValueError(f"no token has the id {error}") from None
+    return b"".join(tokens).decode("utf-8", "replace")
+
+
+# %% right: Checks the smallest and the largest id before anything else.
+def decode(ids, vocabulary):
+    if ids and not (min(ids) >= 0 and max(ids) < len(vocabulary)):
+        raise ValueError(f"ids are {min(ids)} to {max(ids)}; there are {len(vocabulary)}")
+    tokens = (vocabulary[i] for i in ids)
+    return b"".join(t for t in tokens if isinstance(t, bytes)).decode("utf-8", errors="replace")
+
+
 # %% right: join once
 def decode(ids, vocabulary):
     data = bytearray()

@@ -1,3 +1,40 @@
+# %% right: Encodes each different piece once.
+def encode(text, vocabulary, merges, pattern):
+    known, ids = {}, []
+    for match in re.compile(pattern).finditer(text):
+        piece = match[0]
+        if piece not in known:
+            known[piece] = encode_word(bytes(piece, "utf-8"), vocabulary, merges)
+        ids += known[piece]
+    return ids
+
+
+# %% right: Walks from match to match by their ends.
+def encode(text, vocabulary, merges, pattern):
+    ids, place, find = [], 0, re.compile(pattern)
+    while place < len(text):
+        match = find.search(text, place)
+        ids = ids + encode_word(text[place : match.end()].encode("utf8"), vocabulary, merges)
+        place = match.end()
+    return ids
+
+
+# %% right: Merges without the function of task 4.
+def encode(text, vocabulary, merges, pattern):
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    ids = []
+    for piece in re.findall(pattern, text):
+        parts = [bytes([b]) for b in piece.encode()]
+        while True:
+            ranked = [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]
+            if not ranked:
+                break
+            i = min(ranked)[1]
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        ids += [vocabulary.index(part) for part in parts]
+    return ids
+
+
 # %% right: own encode word
 # needs: encode_word
 

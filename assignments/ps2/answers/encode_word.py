@@ -1,3 +1,51 @@
+# %% right: Replays every merge in order.
+def encode_word(word, vocabulary, merges):
+    pieces = [bytes([b]) for b in word]
+    for first, second in merges:
+        pieces = merge_pair(pieces, (first, second), first + second)
+    return [vocabulary.index(piece) for piece in pieces]
+
+
+# %% right: Works with ids throughout.
+def encode_word(word, vocabulary, merges):
+    id_of = {token: i for i, token in enumerate(vocabulary)}
+    made = {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(merges)}
+    ids = list(word)
+    while len(ids) > 1:
+        pair = min(pairwise(ids), key=lambda pair: made.get(pair, (len(merges), 0)))
+        if pair not in made:
+            break
+        ids = merge_pair(ids, pair, made[pair][1])
+    return ids
+
+
+# %% right: Merges one place at a time, the leftmost of the smallest rank.
+def encode_word(word, vocabulary, merges):
+    pieces = [word[i : i + 1] for i in range(len(word))]
+    while True:
+        ranked = [
+            (merges.index((pieces[i], pieces[i + 1])), i)
+            for i in range(len(pieces) - 1)
+            if (pieces[i], pieces[i + 1]) in merges
+        ]
+        if not ranked:
+            return list(map(vocabulary.index, pieces))
+        _, i = min(ranked)
+        pieces = [*pieces[:i], pieces[i] + pieces[i + 1], *pieces[i + 2 :]]
+
+
+# %% right: Calls itself after each merge.
+def encode_word(word, vocabulary, merges, pieces=None):
+    if pieces is None:
+        pieces = tuple(bytes([b]) for b in word)
+    present = set(pairwise(pieces))
+    for first, second in merges:
+        if (first, second) in present:
+            merged = merge_pair(pieces, (first, second), first + second)
+            return encode_word(word, vocabulary, merges, merged)
+    return [vocabulary.index(piece) for piece in pieces]
+
+
 # %% right: ranks and loop
 from itertools import pairwise
 

@@ -1,3 +1,82 @@
+# %% right: Trains on bytes objects and asks for ids only where a tie must be decided.
+def learn_merges(words, n_tokens, min_count):
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    table = {tuple(bytes([b]) for b in word): n for word, n in words.items()}
+    while len(tokens) < n_tokens:
+        pairs = Counter()
+        for pieces, n in table.items():
+            for pair in pairwise(pieces):
+                pairs[pair] += n
+        frequent = [pair for pair, n in pairs.items() if n == max(pairs.values()) >= min_count]
+        if not frequent:
+            break
+        first, second = min(frequent, key=lambda p: (tokens.index(p[0]), tokens.index(p[1])))
+        made = first + second
+        table = {tuple(merge_pair(p, (first, second), made)): n for p, n in table.items()}
+        tokens.append(made)
+        merges.append((first, second))
+    return tokens, merges
+
+
+# %% right: Sorts all pairs and takes the first, for a fixed number of steps.
+def learn_merges(words, n_tokens, min_count):
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled = {word: list(word) for word in words}
+    for made in range(256, n_tokens):
+        pairs = count_pairs(list(spelled.values()), [words[word] for word in spelled])
+        ranked = sorted((-n, first, second) for (first, second), n in pairs.items())
+        if not ranked or -ranked[0][0] < min_count:
+            return tokens, merges
+        _, first, second = ranked[0]
+        for word, ids in spelled.items():
+            spelled[word] = merge_pair(ids, (first, second), made)
+        merges.append((tokens[first], tokens[second]))
+        tokens.append(tokens[first] + tokens[second])
+    return tokens, merges
+
+
+# %% right: Compares each pair with the best one so far.
+def learn_merges(words, n_tokens, min_count):
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled = [(list(word), n) for word, n in words.items()]
+    while len(tokens) < n_tokens:
+        pairs = defaultdict(int)
+        for ids, n in spelled:
+            for place in range(len(ids) - 1):
+                pairs[ids[place], ids[place + 1]] += n
+        best, most = None, 0
+        for pair, n in pairs.items():
+            if n > most or (n == most and pair < best):
+                best, most = pair, n
+        if best is None or most < min_count:
+            break
+        spelled = [(merge_pair(ids, best, len(tokens)), n) for ids, n in spelled]
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+    return tokens, merges
+
+
+# %% right: Counts once, and then updates the counts of the words that a merge has changed.
+def learn_merges(words, n_tokens, min_count):
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    spelled, counts = [list(word) for word in words], list(words.values())
+    pairs = Counter(count_pairs(spelled, counts))
+    while len(tokens) < n_tokens and pairs:
+        best = max(pairs, key=lambda pair: (pairs[pair], -pair[0], -pair[1]))
+        if pairs[best] < min_count:
+            break
+        for w, ids in enumerate(spelled):
+            after = merge_pair(ids, best, len(tokens))
+            if after != ids:
+                pairs.subtract(count_pairs([ids], [counts[w]]))
+                pairs.update(count_pairs([after], [counts[w]]))
+                spelled[w] = after
+        pairs = +pairs  # without those that have fallen to 0
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+        merges.append((tokens[best[0]], tokens[best[1]]))
+    return tokens, merges
+
+
 # %% right: min with key
 from collections import Counter
 from itertools import pairwise

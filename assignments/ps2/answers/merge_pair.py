@@ -1,3 +1,64 @@
+# %% right: Walks over all places and skips the one after a merge.
+def merge_pair(ids, pair, merged):
+    result, skip = [], False
+    for place, current in enumerate(ids):
+        if skip:
+            skip = False
+        elif current == pair[0] and place + 1 < len(ids) and ids[place + 1] == pair[1]:
+            result.append(merged)
+            skip = True
+        else:
+            result.append(current)
+    return result
+
+
+# %% right: Looks back at what was written last.
+def merge_pair(ids, pair, merged):
+    result, fresh = [], False
+    for current in ids:
+        if result and not fresh and result[-1] == pair[0] and current == pair[1]:
+            result[-1], fresh = merged, True
+        else:
+            result.append(current)
+            fresh = False
+    return result
+
+
+# %% right: Merges at the front and calls itself for the rest.
+def merge_pair(ids, pair, merged):
+    for place in range(len(ids) - 1):
+        if ids[place] == pair[0] and ids[place + 1] == pair[1]:
+            return [*ids[:place], merged, *merge_pair(ids[place + 2 :], pair, merged)]
+    return list(ids)
+
+
+# %% right: Changes a copy from left to right.
+def merge_pair(ids, pair, merged):
+    result, place = list(ids), 0
+    while place + 1 < len(result):
+        if (result[place], result[place + 1]) == pair:
+            result[place] = merged
+            del result[place + 1]
+        place += 1
+    return result
+
+
+# %% right: Asks an iterator for one id after the other.
+def merge_pair(ids, pair, merged):
+    waiting = iter(ids)
+    result, missing = [], object()
+    current = next(waiting, missing)
+    while current is not missing:
+        following = next(waiting, missing)
+        if following is not missing and (current, following) == pair:
+            result.append(merged)
+            current = next(waiting, missing)
+        else:
+            result.append(current)
+            current = following
+    return result
+
+
 # %% right: while loop
 def merge_pair(ids, pair, merged):
     out, i = [], 0

@@ -1,3 +1,55 @@
+# %% right: Puts all numbers into one vector and asks for its norm.
+def clip_global_norm(gradients, max_norm):
+    kept = [gradient for gradient in gradients if gradient is not None]
+    if not kept:
+        return 0.0
+    norm = torch.cat([gradient.flatten() for gradient in kept]).norm().item()
+    factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
+    for gradient in kept:
+        gradient.mul_(factor)
+    return norm
+
+
+# %% right: The joint norm is the norm of the tensors' norms; the factor stays a tensor.
+def clip_global_norm(gradients, max_norm):
+    norms = [torch.linalg.vector_norm(g) for g in gradients if g is not None]
+    if not norms:
+        return 0.0
+    norm = torch.linalg.vector_norm(torch.stack(norms))
+    factor = torch.clamp(max_norm / norm, max=1.0)
+    for g in gradients:
+        if g is not None:
+            g.copy_(g * factor)
+    return float(norm)
+
+
+# %% right: Python's `hypot` of all numbers.
+def clip_global_norm(gradients, max_norm):
+    norm = math.hypot(*(x for g in gradients if g is not None for x in g.flatten().tolist()))
+    if norm <= max_norm:
+        return norm
+    for gradient in gradients:
+        if gradient is not None:
+            gradient.div_(norm / max_norm)
+    return norm
+
+
+# %% right: Adds up squares in a loop, in double precision.
+def clip_global_norm(gradients, max_norm):
+    total = 0.0
+    for gradient in gradients:
+        if gradient is None:
+            continue
+        flat = gradient.double().reshape(-1)
+        total += (flat @ flat).item()
+    norm = total**0.5
+    if norm > max_norm:
+        factor = max_norm / norm
+        for gradient in filter(lambda g: g is not None, gradients):
+            gradient[...] = gradient * factor
+    return norm
+
+
 # %% right: sum of squares
 import math
 

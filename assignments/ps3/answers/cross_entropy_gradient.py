@@ -1,3 +1,51 @@
+# %% right: Subtracts a one-hot matrix and masks the rows that do not count.
+def cross_entropy_gradient(logits, targets, ignore_index):
+    counts = (targets != ignore_index).unsqueeze(1)
+    one_hot = F.one_hot(targets.masked_fill(~counts[:, 0], 0), logits.shape[1])
+    difference = torch.softmax(logits, dim=1) - one_hot
+    return torch.where(counts, difference, 0.0) / counts.sum().clamp(min=1)
+
+
+# %% right: Compares each column's number with the target; softmax is written out.
+def cross_entropy_gradient(logits, targets, ignore_index):
+    powers = torch.exp(logits - logits.amax(dim=1, keepdim=True))
+    probs = powers / powers.sum(dim=1, keepdim=True)
+    counts = (targets != ignore_index).to(logits.dtype)
+    is_target = (torch.arange(logits.shape[1])[None, :] == targets[:, None]).to(logits.dtype)
+    return (probs - is_target) * counts[:, None] / max(counts.sum().item(), 1.0)
+
+
+# %% right: Adds -1 at the targets by scattering, and weighs each row.
+def cross_entropy_gradient(logits, targets, ignore_index):
+    counts = targets.ne(ignore_index)
+    weights = counts.to(logits.dtype) / counts.sum().clamp(min=1)
+    places = targets.where(counts, torch.zeros_like(targets)).unsqueeze(-1)
+    minus_one = torch.full_like(logits[:, :1], -1.0)
+    return logits.softmax(dim=-1).scatter_add(1, places, minus_one) * weights.unsqueeze(-1)
+
+
+# %% right: Goes from row to row.
+def cross_entropy_gradient(logits, targets, ignore_index):
+    rows, n = [], sum(target != ignore_index for target in targets.tolist())
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        if target == ignore_index:
+            rows.append(torch.zeros_like(row))
+        else:
+            change = torch.zeros_like(row)
+            change[target] = 1
+            rows.append((torch.softmax(row, dim=0) - change) / n)
+    return torch.stack(rows)
+
+
+# %% right: Goes through log-probabilities, and forgives itself what does not count.
+def cross_entropy_gradient(logits, targets, ignore_index):
+    probs = torch.exp(torch.log_softmax(logits, dim=-1))
+    keep = targets != ignore_index
+    probs[keep, targets[keep]] -= 1
+    probs[~keep] = 0
+    return probs.div_(max(keep.count_nonzero().item(), 1))
+
+
 # %% right: rows and columns
 import torch
 

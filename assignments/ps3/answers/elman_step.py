@@ -1,3 +1,36 @@
+# %% right: Two linear layers of torch.
+def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    return (F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)).tanh()
+
+
+# %% right: One product of everything side by side.
+def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    both = torch.cat([inputs, hidden], dim=1)
+    weight = torch.cat([weight_ih, weight_hh], dim=1)
+    return torch.tanh(torch.addmm(bias_ih + bias_hh, both, weight.t()))
+
+
+# %% right: Sums over named axes.
+def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    from_inputs = torch.einsum("be,re->br", inputs, weight_ih)
+    from_state = torch.einsum("bs,rs->br", hidden, weight_hh)
+    return torch.tanh(from_inputs + from_state + (bias_ih + bias_hh)[None, :])
+
+
+# %% right: Treats each row as a vector of its own.
+def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    rows = []
+    for x, h in zip(inputs, hidden, strict=True):
+        rows.append(torch.tanh(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh))
+    return torch.stack(rows)
+
+
+# %% right: The tanh is written as a sigmoid of twice the sum.
+def elman_step(inputs, hidden, weight_ih, weight_hh, bias_ih, bias_hh):
+    total = (weight_ih @ inputs.T + weight_hh @ hidden.T).T + bias_ih + bias_hh
+    return 2 * torch.sigmoid(2 * total) - 1
+
+
 # %% right: formula
 import torch
 

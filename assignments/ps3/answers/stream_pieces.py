@@ -1,3 +1,53 @@
+# %% right: Lets torch split both tensors.
+def stream_pieces(ids, batch_size, length):
+    n_steps = (len(ids) - 1) // batch_size
+    inputs = ids[: n_steps * batch_size].reshape(batch_size, -1).split(length, dim=1)
+    targets = ids[1 : n_steps * batch_size + 1].reshape(batch_size, -1).split(length, dim=1)
+    return list(zip(inputs, targets, strict=True))
+
+
+# %% right: Computes the place of every id and looks them all up.
+def stream_pieces(ids, batch_size, length):
+    n_steps = (len(ids) - 1) // batch_size
+    places = torch.arange(batch_size).unsqueeze(1) * n_steps + torch.arange(n_steps)
+    return [(ids[part], ids[part + 1]) for part in places.split(length, dim=1)]
+
+
+# %% right: Cuts rows that are one id longer, so that they hold inputs and targets.
+def stream_pieces(ids, batch_size, length):
+    n_steps = (len(ids) - 1) // batch_size
+    rows = torch.stack([ids[b * n_steps : (b + 1) * n_steps + 1] for b in range(batch_size)])
+    pieces = []
+    start = 0
+    while start < n_steps:
+        end = min(start + length, n_steps)
+        pieces.append((rows[:, start:end], rows[:, start + 1 : end + 1]))
+        start = end
+    return pieces
+
+
+# %% right: Works with Python's lists, and makes tensors at the end.
+def stream_pieces(ids, batch_size, length):
+    text = ids.tolist()
+    n_steps = (len(text) - 1) // batch_size
+    pieces = []
+    for start in range(0, n_steps, length):
+        inputs, targets = [], []
+        for row in range(batch_size):
+            places = range(row * n_steps + start, row * n_steps + min(start + length, n_steps))
+            inputs.append([text[place] for place in places])
+            targets.append([text[place + 1] for place in places])
+        pieces.append((torch.tensor(inputs), torch.tensor(targets)))
+    return pieces
+
+
+# %% right: Pairs each id with the next one first.
+def stream_pieces(ids, batch_size, length):
+    n_steps = (len(ids) - 1) // batch_size
+    pairs = ids.unfold(0, 2, 1)[: n_steps * batch_size].reshape(batch_size, n_steps, 2)
+    return [(part[..., 0], part[..., 1]) for part in torch.split(pairs, length, dim=1)]
+
+
 # %% right: slices
 def stream_pieces(ids, batch_size, length):
     n = (len(ids) - 1) // batch_size

@@ -1,3 +1,72 @@
+# %% right: Unrolls a piece in a function of its own, and cuts before each piece.
+def truncated_bptt(step, loss_of, state, pieces, update):
+    def unroll(ids, state):
+        seen = []
+        for ids_now in ids.unbind(1):
+            state = step(ids_now, state)
+            seen.append(state[0].unsqueeze(1))
+        return torch.cat(seen, dim=1), state
+
+    losses = []
+    for ids, targets in pieces:
+        hidden, state = unroll(ids, tuple(part.detach() for part in state))
+        loss = loss_of(hidden, targets)
+        loss.backward()
+        update()
+        losses.append(float(loss.detach()))
+    return losses, tuple(part.detach() for part in state)
+
+
+# %% right: Does the first piece, and calls itself for the others.
+def truncated_bptt(step, loss_of, state, pieces, update):
+    if len(pieces) == 0:
+        return [], tuple(state)
+    (ids, targets), *rest = pieces
+    outputs = []
+    for column in ids.T:
+        state = step(column, state)
+        outputs.append(state[0])
+    loss = loss_of(torch.stack(outputs, 1), targets)
+    loss.backward()
+    update()
+    cut = tuple(part.detach().clone() for part in state)
+    losses, after = truncated_bptt(step, loss_of, cut, rest, update)
+    return [loss.item(), *losses], after
+
+
+# %% right: Lets the standard library carry the state from step to step.
+def truncated_bptt(step, loss_of, state, pieces, update):
+    from itertools import accumulate
+
+    losses = []
+    for ids, targets in pieces:
+        columns = [ids[:, t] for t in range(ids.size(1))]
+        states = list(accumulate(columns, lambda s, column: step(column, s), initial=state))[1:]
+        loss = loss_of(torch.stack([s[0] for s in states]).transpose(0, 1), targets)
+        torch.autograd.backward(loss)
+        update()
+        losses += [loss.detach().item()]
+        state = tuple(part.data for part in states[-1])
+    return losses, state
+
+
+# %% right: Writes the hidden states into one tensor made in advance.
+def truncated_bptt(step, loss_of, state, pieces, update):
+    losses = []
+    for ids, targets in pieces:
+        hidden = state[0].new_empty(*ids.shape, state[0].shape[-1])
+        for t, now in enumerate(ids.unbind(dim=1)):
+            state = step(now, state)
+            hidden[:, t] = state[0]
+        loss = loss_of(hidden, targets)
+        loss.backward()
+        losses.append(loss.item())
+        update()
+        with torch.no_grad():
+            state = tuple(part.clone().detach() for part in state)
+    return losses, state
+
+
 # %% right: textbook
 import torch
 

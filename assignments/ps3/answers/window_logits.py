@@ -1,3 +1,60 @@
+# %% right: Lets torch cut the windows out of the padded ids.
+def window_logits(ids, window, eos_id, weights):
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    vectors = F.embedding(padded.unfold(1, window, 1), weights["embedding"]).flatten(2)
+    hidden = F.linear(vectors, weights["hidden"], weights["hidden_bias"]).tanh()
+    return F.linear(hidden, weights["output"], weights["output_bias"])
+
+
+# %% right: Adds up one product for each place of the window, without putting vectors side by side.
+def window_logits(ids, window, eos_id, weights):
+    embedding = weights["embedding"]
+    n_places, d_embedding = ids.shape[1], embedding.shape[1]
+    total = weights["hidden_bias"]
+    for age in range(window):  # 0 is the newest
+        seen = torch.full_like(ids, eos_id)
+        if age < n_places:
+            seen[:, age:] = ids[:, : n_places - age]
+        first = (window - 1 - age) * d_embedding
+        part = weights["hidden"][:, first : first + d_embedding]
+        total = total + embedding[seen] @ part.T
+    return torch.tanh(total) @ weights["output"].T + weights["output_bias"]
+
+
+# %% right: Computes which place each window looks at, and replaces those before the text.
+def window_logits(ids, window, eos_id, weights):
+    places = torch.arange(ids.shape[1])[:, None] - torch.arange(window - 1, -1, -1)
+    windows = torch.where(places >= 0, ids[:, places.clamp(min=0)], eos_id)  # (B, T, W)
+    vectors = weights["embedding"][windows]
+    inputs = vectors.reshape(*ids.shape, -1)
+    hidden = torch.tanh(
+        torch.einsum("btx,rx->btr", inputs, weights["hidden"]) + weights["hidden_bias"]
+    )
+    return torch.einsum("btr,vr->btv", hidden, weights["output"]) + weights["output_bias"]
+
+
+# %% right: A hidden layer over windows is a convolution over the text.
+def window_logits(ids, window, eos_id, weights):
+    padded = torch.cat([torch.full_like(ids[:, :1], eos_id)] * (window - 1) + [ids], dim=1)
+    vectors = weights["embedding"][padded].transpose(1, 2)  # (B, E, T + W - 1)
+    d_hidden = len(weights["hidden"])
+    kernel = weights["hidden"].reshape(d_hidden, window, -1).transpose(1, 2)
+    hidden = torch.tanh(F.conv1d(vectors, kernel, weights["hidden_bias"]))
+    return hidden.transpose(1, 2) @ weights["output"].T + weights["output_bias"]
+
+
+# %% right: Multiplies every embedding by every place's weights first, then looks up the products.
+def window_logits(ids, window, eos_id, weights):
+    d_hidden = len(weights["hidden"])
+    blocks = weights["hidden"].view(d_hidden, window, -1)
+    table = torch.einsum("ve,rwe->wvr", weights["embedding"], blocks)  # (W, V, R)
+    padded = F.pad(ids, (window - 1, 0), value=eos_id)
+    n_places = ids.shape[1]
+    looked_up = [table[w][padded[:, w : w + n_places]] for w in range(window)]
+    hidden = torch.tanh(torch.stack(looked_up).sum(dim=0) + weights["hidden_bias"])
+    return torch.matmul(hidden, weights["output"].mT) + weights["output_bias"]
+
+
 # %% right: cat of columns
 import torch
 

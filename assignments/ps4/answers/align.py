@@ -1,3 +1,57 @@
+# %% right: Asks torch for the best place of each row.
+def align(weights, threshold):
+    best = weights.argmax(dim=1).tolist()
+    return [(t, s) for t, s in enumerate(best) if weights[t, s] >= threshold]
+
+
+# %% right: Takes values and places from one call.
+def align(weights, threshold):
+    values, places = weights.detach().max(dim=1)
+    kept = torch.nonzero(values >= threshold).flatten()
+    return list(zip(kept.tolist(), places[kept].tolist(), strict=True))
+
+
+# %% right: Walks along each row, and keeps the first that is larger than all before.
+def align(weights, threshold):
+    found = []
+    for t in range(weights.shape[0]):
+        place = 0
+        for s in range(1, weights.shape[1]):
+            if weights[t, s] > weights[t, place]:
+                place = s
+        if weights[t, place].item() >= threshold:
+            found.append((t, place))
+    return found
+
+
+# %% right: Sorts each row stably, the largest first.
+def align(weights, threshold):
+    order = torch.argsort(weights, dim=1, descending=True, stable=True)[:, 0]
+    rows = torch.arange(len(weights))
+    enough = weights[rows, order] >= threshold
+    return [(int(t), int(order[t])) for t in rows[enough]]
+
+
+# %% right: Works on a NumPy array.
+def align(weights, threshold):
+    table = weights.detach().numpy()
+    return [(t, int(row.argmax())) for t, row in enumerate(table) if row.max() >= threshold]
+
+
+# %% right: Marks all largest weights of a row, and takes the first mark.
+def align(weights, threshold):
+    is_best = weights == weights.amax(dim=1, keepdim=True)
+    is_first = is_best & (is_best.cumsum(dim=1) == 1) & (weights >= threshold)
+    return [(t, s) for t, s in is_first.nonzero().tolist()]
+
+
+# %% right: Lets max compare weights, and places where they are equal.
+def align(weights, threshold):
+    rows = [list(enumerate(row)) for row in weights.tolist()]
+    best = [max(row, key=lambda pair: (pair[1], -pair[0])) for row in rows]
+    return [(t, s) for t, (s, weight) in enumerate(best) if weight >= threshold]
+
+
 # %% right: plain lists
 def align(weights, threshold):
     pairs = []

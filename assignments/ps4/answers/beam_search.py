@@ -1,3 +1,142 @@
+# %% right: Does one step, and calls itself for the rest.
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    def complete(live, length):
+        if not live or length > max_length:
+            return []
+        longer = {}
+        for ids, log_prob in live.items():
+            for i, step in enumerate(next_log_probs(ids).tolist()):
+                if math.isfinite(step):
+                    longer[(*ids, i)] = log_prob + step
+        best = sorted(longer, key=lambda ids: (-longer[ids], ids))[:n_beams]
+        ended = [ids for ids in best if ids[-1] == eos_id or length == max_length]
+        rest = {ids: longer[ids] for ids in best if ids not in ended}
+        penalty = math.pow((5 + length) / 6, alpha)
+        return [(longer[ids] / penalty, ids) for ids in ended] + complete(rest, length + 1)
+
+    return sorted(complete({(): 0.0}, 1), key=lambda found: (-found[0], found[1]))[:n_beams]
+
+
+# %% right: Lets a heap choose the best.
+import heapq
+
+
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, finished = [(0.0, ())], []
+    for _ in range(max_length):
+        longer = (
+            (-(log_prob + float(step)), (*ids, i))
+            for log_prob, ids in live
+            for i, step in enumerate(next_log_probs(ids))
+            if torch.isfinite(step)
+        )
+        live = []
+        for cost, ids in heapq.nsmallest(n_beams, longer):
+            if ids[-1] == eos_id or len(ids) == max_length:
+                heapq.heappush(finished, (cost / ((5 + len(ids)) / 6) ** alpha, ids))
+            else:
+                live.append((-cost, ids))
+    return [(-cost, ids) for cost, ids in heapq.nsmallest(n_beams, finished)]
+
+
+# %% right: Scores all extensions as one tensor; the beginnings stay in the order of their ids.
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    texts, sums, finished = [()], torch.zeros(1, dtype=torch.float64), []
+    for length in range(1, max_length + 1):
+        if not texts:
+            break
+        steps = torch.stack([next_log_probs(ids) for ids in texts]).double()
+        flat = (sums[:, None] + steps).flatten()
+        order = flat.argsort(descending=True, stable=True)[:n_beams]
+        order = order[flat[order].isfinite()].sort().values
+        n_ids = steps.shape[1]
+        longer = [((*texts[k // n_ids], k % n_ids), flat[k]) for k in order.tolist()]
+        kept = []
+        for ids, total in longer:
+            if length == max_length or ids[-1] == eos_id:
+                finished.append((float(total) / ((5 + length) / 6) ** alpha, ids))
+            else:
+                kept.append((ids, total))
+        texts = [ids for ids, _ in kept]
+        sums = torch.stack([total for _, total in kept]) if kept else sums[:0]
+    return sorted(finished, key=lambda pair: (-pair[0], pair[1]))[:n_beams]
+
+
+# %% right: Stops when no live beginning can become better than what is complete.
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, finished = [(0.0, ())], []
+    length = 0
+    while live and length < max_length:
+        length += 1
+        longer = []
+        for log_prob, ids in live:
+            for i, step in enumerate(next_log_probs(ids).tolist()):
+                if step != -math.inf:
+                    longer.append((log_prob + step, (*ids, i)))
+        best = sorted(longer, key=lambda text: (-text[0], text[1]))[:n_beams]
+        is_over = [ids[-1] == eos_id or length == max_length for _, ids in best]
+        live = [text for text, over in zip(best, is_over, strict=True) if not over]
+        for (log_prob, ids), over in zip(best, is_over, strict=True):
+            if over:
+                finished.append((log_prob / ((5 + length) / 6) ** alpha, ids))
+        finished = sorted(finished, key=lambda text: (-text[0], text[1]))[:n_beams]
+        if live and len(finished) == n_beams:
+            bound = max(log_prob for log_prob, _ in live) / ((5 + max_length) / 6) ** alpha
+            if bound < finished[-1][0]:
+                break
+    return finished
+
+
+# %% right: Sorts with NumPy, by three keys.
+import numpy as np
+
+
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, finished = {(): 0.0}, {}
+    for length in range(1, max_length + 1):
+        rows = [(ids, np.asarray(next_log_probs(ids))) for ids in live]
+        texts = [(*ids, i) for ids, row in rows for i in range(len(row))]
+        sums = np.concatenate([live[ids] + row for ids, row in rows]) if rows else np.zeros(0)
+        ranks = {text: rank for rank, text in enumerate(sorted(texts))}
+        order = np.lexsort(([ranks[text] for text in texts], -sums))[:n_beams]
+        live = {}
+        for place in order:
+            text, total = texts[place], float(sums[place])
+            if total == -np.inf:
+                continue
+            if text[-1] == eos_id or length == max_length:
+                finished[text] = total / ((5 + length) / 6) ** alpha
+            else:
+                live[text] = total
+    best = sorted(finished.items(), key=lambda item: (-item[1], item[0]))[:n_beams]
+    return [(score, text) for text, score in best]
+
+
+# %% right: Keeps short sorted lists, into which each extension is put at its place.
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    def put(row, entry):
+        place = len(row)
+        while place and entry < row[place - 1]:
+            place -= 1
+        row.insert(place, entry)
+        del row[n_beams:]
+
+    live, finished = [(0.0, ())], []
+    for length in range(1, max_length + 1):
+        best = []
+        for cost, ids in live:
+            for i, step in enumerate(next_log_probs(ids).tolist()):
+                if step > float("-inf"):
+                    put(best, (cost - step, (*ids, i)))
+        live = []
+        for cost, ids in best:
+            if length < max_length and ids[-1] != eos_id:
+                live.append((cost, ids))
+            else:
+                put(finished, (cost / ((5 + length) / 6) ** alpha, ids))
+    return [(-cost, ids) for cost, ids in finished]
+
+
 # %% right: plain lists
 import math
 

@@ -1,3 +1,48 @@
+# %% right: Cuts a triangle out of ones.
+def causal_mask(n_queries, n_keys):
+    return torch.ones(n_queries, n_keys, dtype=torch.bool).tril(diagonal=n_keys - n_queries)
+
+
+# %% right: Inverts the triangle of what is to come.
+def causal_mask(n_queries, n_keys):
+    future = torch.triu(torch.ones(n_queries, n_keys), diagonal=n_keys - n_queries + 1)
+    return future == 0
+
+
+# %% right: Makes the square mask of all keys, and takes its last rows.
+def causal_mask(n_queries, n_keys):
+    square = torch.tril(torch.ones((n_keys, n_keys), dtype=torch.bool))
+    return square[n_keys - n_queries :].clone()
+
+
+# %% right: Writes row by row.
+def causal_mask(n_queries, n_keys):
+    mask = torch.zeros(n_queries, n_keys, dtype=torch.bool)
+    for t in range(n_queries):
+        mask[t, : n_keys - n_queries + t + 1] = True
+    return mask
+
+
+# %% right: Makes a list of lists.
+def causal_mask(n_queries, n_keys):
+    first = n_keys - n_queries
+    return torch.tensor([[s <= first + t for s in range(n_keys)] for t in range(n_queries)])
+
+
+# %% right: Puts what is past before a square triangle.
+def causal_mask(n_queries, n_keys):
+    past = torch.full((n_queries, n_keys - n_queries), True)
+    return torch.cat([past, torch.ones(n_queries, n_queries).tril().bool()], dim=1)
+
+
+# %% right: Asks NumPy for the triangle.
+import numpy as np
+
+
+def causal_mask(n_queries, n_keys):
+    return torch.from_numpy(np.tri(n_queries, n_keys, k=n_keys - n_queries, dtype=bool))
+
+
 # %% right: tril diagonal
 import torch
 

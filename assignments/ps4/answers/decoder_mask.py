@@ -1,3 +1,64 @@
+# %% right: Compares places and ids, each with axes of its own.
+def decoder_mask(ids, pad_id):
+    places = torch.arange(ids.size(1))
+    is_past = places.view(1, 1, 1, -1) <= places.view(1, 1, -1, 1)
+    return is_past & ids.ne(pad_id).unsqueeze(1).unsqueeze(1)
+
+
+# %% right: Goes text by text, and erases columns.
+def decoder_mask(ids, pad_id):
+    n_places = ids.shape[1]
+    masks = []
+    for text in ids:
+        mask = torch.tril(torch.ones(n_places, n_places, dtype=torch.bool))
+        mask[:, text == pad_id] = False
+        masks.append(mask)
+    return torch.stack(masks).unsqueeze(1)
+
+
+# %% right: Makes nested lists.
+def decoder_mask(ids, pad_id):
+    rows = ids.tolist()
+    return torch.tensor(
+        [
+            [[[s <= t and i != pad_id for s, i in enumerate(row)] for t in range(len(row))]]
+            for row in rows
+        ]
+    )
+
+
+# %% right: Multiplies numbers, and turns them into bool at the end.
+def decoder_mask(ids, pad_id):
+    real = (ids != pad_id).float()
+    lower = torch.ones(ids.shape[1], ids.shape[1]).tril()
+    return torch.einsum("ts,bs->bts", lower, real).bool()[:, None]
+
+
+# %% right: Collects what is hidden, and inverts it.
+def decoder_mask(ids, pad_id):
+    n_places = ids.shape[-1]
+    future = torch.ones((n_places, n_places), dtype=torch.bool).triu(1)
+    hidden = future[None, None] | (ids == pad_id)[:, None, None]
+    return torch.logical_not(hidden)
+
+
+# %% right: Writes each row of the mask.
+def decoder_mask(ids, pad_id):
+    B, T = ids.shape
+    mask = torch.zeros(B, 1, T, T, dtype=torch.bool)
+    is_real = ids != pad_id
+    for t in range(T):
+        mask[:, 0, t, : t + 1] = is_real[:, : t + 1]
+    return mask
+
+
+# %% right: Copies the row of what is real T times, and cuts the triangle out of it.
+def decoder_mask(ids, pad_id):
+    T = ids.shape[1]
+    rows = F.one_hot((ids != pad_id).long(), 2)[..., 1].bool()
+    return rows[:, None, None, :].expand(-1, 1, T, -1).tril()
+
+
 # %% right: broadcast
 import torch
 

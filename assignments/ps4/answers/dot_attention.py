@@ -1,3 +1,50 @@
+# %% right: Names all axes.
+def dot_attention(query, keys, values):
+    found = torch.einsum("bk,bsk->bs", query, keys)
+    shares = found.softmax(dim=1)
+    return found, shares, torch.einsum("bs,bsm->bm", shares, values)
+
+
+# %% right: Multiplies batches of matrices.
+def dot_attention(query, keys, values):
+    found = torch.bmm(keys, query.unsqueeze(2)).squeeze(2)
+    shares = F.softmax(found, dim=1)
+    return found, shares, torch.bmm(shares.unsqueeze(1), values).squeeze(1)
+
+
+# %% right: Goes row by row.
+def dot_attention(query, keys, values):
+    found = torch.stack([row @ vector for row, vector in zip(keys, query, strict=True)])
+    shares = torch.stack([torch.softmax(row, dim=0) for row in found])
+    context = torch.stack([share @ row for share, row in zip(shares, values, strict=True)])
+    return found, shares, context
+
+
+# %% right: Goes place by place, and adds up the context.
+def dot_attention(query, keys, values):
+    found = torch.stack([(query * key).sum(dim=1) for key in keys.unbind(dim=1)], dim=1)
+    shares = torch.softmax(found, dim=1)
+    context = torch.zeros_like(values[:, 0])
+    for place in range(values.shape[1]):
+        context = context + shares[:, place, None] * values[:, place]
+    return found, shares, context
+
+
+# %% right: Writes the softmax out, less the largest score.
+def dot_attention(query, keys, values):
+    found = (query[:, None, :] @ keys.transpose(1, 2))[:, 0]
+    powers = torch.exp(found - found.amax(dim=1, keepdim=True))
+    shares = powers / powers.sum(dim=1, keepdim=True)
+    return found, shares, (shares[:, None] @ values)[:, 0]
+
+
+# %% right: Finds the logarithms of the weights first.
+def dot_attention(query, keys, values):
+    found = torch.matmul(keys, query[..., None])[..., 0]
+    shares = (found - torch.logsumexp(found, dim=-1, keepdim=True)).exp()
+    return found, shares, torch.matmul(values.mT, shares[..., None])[..., 0]
+
+
 # %% right: einsum
 import torch
 

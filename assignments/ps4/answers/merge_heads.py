@@ -1,3 +1,48 @@
+# %% right: Joins the heads along the last axis.
+def merge_heads(heads):
+    return torch.cat(heads.unbind(dim=-3), dim=-1)
+
+
+# %% right: Moves the heads, and flattens two axes.
+def merge_heads(heads):
+    return heads.movedim(-3, -2).flatten(start_dim=-2)
+
+
+# %% right: Copies the transposed heads, so that a view will do.
+def merge_heads(heads):
+    turned = heads.swapaxes(-3, -2).contiguous()
+    return turned.view(*turned.shape[:-2], -1)
+
+
+# %% right: Writes head by head into a new tensor.
+def merge_heads(heads):
+    *axes, n_heads, n_places, width = heads.shape
+    result = heads.new_zeros(*axes, n_places, n_heads * width)
+    for h in range(n_heads):
+        result[..., h * width : (h + 1) * width] = heads[..., h, :, :]
+    return result
+
+
+# %% right: Goes place by place.
+def merge_heads(heads):
+    n_places = heads.shape[-2]
+    return torch.stack([heads[..., t, :].flatten(-2) for t in range(n_places)], dim=-2)
+
+
+# %% right: Lets einsum turn the axes.
+def merge_heads(heads):
+    turned = torch.einsum("...htk->...thk", heads)
+    return turned.reshape(*turned.shape[:-2], turned.shape[-2] * turned.shape[-1])
+
+
+# %% right: Joins the heads one by one.
+def merge_heads(heads):
+    result = heads[..., 0, :, :]
+    for number in range(1, heads.size(-3)):
+        result = torch.concat((result, heads.select(-3, number)), dim=-1)
+    return result.clone()
+
+
 # %% right: transpose flatten
 def merge_heads(heads):
     return heads.transpose(-3, -2).flatten(start_dim=-2)

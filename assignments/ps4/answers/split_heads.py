@@ -1,3 +1,50 @@
+# %% right: Unflattens the last axis.
+def split_heads(x, n_heads):
+    return x.unflatten(-1, (n_heads, x.shape[-1] // n_heads)).swapaxes(-2, -3)
+
+
+# %% right: Cuts the last axis into chunks, and stacks them.
+def split_heads(x, n_heads):
+    return torch.stack(x.chunk(n_heads, dim=-1), dim=-3)
+
+
+# %% right: Takes one slice for each head.
+def split_heads(x, n_heads):
+    width = x.shape[-1] // n_heads
+    slices = [x[..., h * width : (h + 1) * width] for h in range(n_heads)]
+    return torch.cat([part.unsqueeze(-3) for part in slices], dim=-3)
+
+
+# %% right: Moves the axis of the heads to its place.
+def split_heads(x, n_heads):
+    heads = torch.reshape(x, (*x.shape[:-1], n_heads, -1))
+    return torch.movedim(heads, -2, -3)
+
+
+# %% right: Looks at the numbers through windows that do not overlap.
+def split_heads(x, n_heads):
+    width = x.size(-1) // n_heads
+    windows = x.unfold(-1, width, width)  # (..., T, H, K)
+    return windows.transpose(windows.dim() - 3, windows.dim() - 2)
+
+
+# %% right: Looks up the numbers of all heads.
+def split_heads(x, n_heads):
+    places = torch.arange(x.shape[-1]).view(n_heads, -1)
+    axes = list(range(x.dim() + 1))
+    axes[-2], axes[-3] = axes[-3], axes[-2]
+    return x[..., places].permute(axes).contiguous()
+
+
+# %% right: Writes head by head into a new tensor.
+def split_heads(x, n_heads):
+    *axes, n_places, width = x.shape
+    heads = x.new_empty(*axes, n_heads, n_places, width // n_heads)
+    for number, part in enumerate(x.split(width // n_heads, dim=-1)):
+        heads[..., number, :, :] = part
+    return heads
+
+
 # %% right: unflatten
 def split_heads(x, n_heads):
     return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)

@@ -1,3 +1,114 @@
+# %% right: Lists the shapes of all weights of a block, and multiplies them out.
+def count_parameters(config):
+    D, F = config["d_model"], config["d_ff"]
+    G = config["n_kv_heads"] * (D // config["n_heads"])
+    matrices = [(D, D), (G, D), (G, D), (D, D), (F, D), (D, F)]
+    if config["activation"] == "swiglu":
+        matrices.append((F, D))
+    vectors = [(rows,) for rows, _ in matrices] if config["has_bias"] else []
+    norm = [(D,), (D,)] if config["norm"] == "layer" and config["has_bias"] else [(D,)]
+    tables = [(config["vocab_size"], D)]
+    if not config["is_tied"]:
+        tables.append(tables[0])
+    if config["positions"] == "learned":
+        tables.append((config["context_length"], D))
+    block = sum(map(math.prod, matrices + vectors + norm + norm))
+    return sum(map(math.prod, tables + norm)) + config["n_layers"] * block
+
+
+# %% right: A function counts one linear layer.
+def count_parameters(config):
+    def linear(n_in, n_out):
+        return n_out * (n_in + config["has_bias"])
+
+    D, F = config["d_model"], config["d_ff"]
+    d_head = D // config["n_heads"]
+    width = d_head * config["n_kv_heads"]
+    attention = linear(D, D) + linear(D, width) + linear(D, width) + linear(D, D)
+    feed_forward = linear(D, F) + linear(F, D)
+    if config["activation"] == "swiglu":
+        feed_forward += linear(D, F)
+    norm = 2 * D if config["norm"] == "layer" and config["has_bias"] else D
+    total = config["vocab_size"] * D + norm
+    if not config["is_tied"]:
+        total += config["vocab_size"] * D
+    if config["positions"] == "learned":
+        total += config["context_length"] * D
+    return total + config["n_layers"] * (attention + feed_forward + 2 * norm)
+
+
+# %% right: Counts how many outputs a block has, and how many numbers each of them reads.
+def count_parameters(config):
+    D, F, bias = config["d_model"], config["d_ff"], config["has_bias"]
+    G = D // config["n_heads"] * config["n_kv_heads"]
+    n_wide = 2 if config["activation"] == "swiglu" else 1
+    outputs = {"of the stream": 2 * (D + G) + n_wide * F, "of the hidden layer": D}
+    reads = {"of the stream": D, "of the hidden layer": F}
+    block = sum(n * (reads[place] + bias) for place, n in outputs.items())
+    norm = D + D * (bias and config["norm"] != "rms")
+    rows = [config["vocab_size"]] * (2 - config["is_tied"])
+    rows += [config["context_length"]] * (config["positions"] == "learned")
+    return sum(rows) * D + config["n_layers"] * (block + 2 * norm) + norm
+
+
+# %% right: A dict from the name of each weight to its size; names of a block count n_layers times.
+def count_parameters(config):
+    D, F = config["d_model"], config["d_ff"]
+    G = D * config["n_kv_heads"] // config["n_heads"]
+    widths = {"query": (D, D), "key": (D, G), "value": (D, G), "output": (D, D)}
+    widths |= {"expand": (D, F), "contract": (F, D)}
+    if config["activation"] == "swiglu":
+        widths["gate"] = (D, F)
+    sizes = {f"block.{name}.weight": a * b for name, (a, b) in widths.items()}
+    if config["has_bias"]:
+        sizes |= {f"block.{name}.bias": b for name, (_, b) in widths.items()}
+    for name in ("block.norm_1", "block.norm_2", "norm"):
+        sizes[f"{name}.weight"] = D
+        if config["norm"] == "layer" and config["has_bias"]:
+            sizes[f"{name}.bias"] = D
+    sizes["embedding"] = config["vocab_size"] * D
+    sizes["unembedding"] = 0 if config["is_tied"] else config["vocab_size"] * D
+    sizes["positions"] = config["context_length"] * D if config["positions"] == "learned" else 0
+    times = {True: config["n_layers"], False: 1}
+    return sum(size * times[name.startswith("block.")] for name, size in sizes.items())
+
+
+# %% right: Counts what one entry of the residual path costs, and multiplies by their number.
+def count_parameters(config):
+    D, F, has_bias = config["d_model"], config["d_ff"], config["has_bias"]
+    G = D // config["n_heads"] * config["n_kv_heads"]
+    gates = 1 + (config["activation"] == "swiglu")
+    scale = 1 + (has_bias and config["norm"] == "layer")
+    of_entry = 2 * (D + G) + (gates + 1) * F + 2 * scale + 3 * has_bias
+    of_block = D * of_entry + has_bias * (2 * G + gates * F)
+    tables = (2 - config["is_tied"]) * config["vocab_size"]
+    if config["positions"] == "learned":
+        tables += config["context_length"]
+    return D * (tables + scale) + config["n_layers"] * of_block
+
+
+# %% right: Starts from GPT-2's formula, and corrects it choice by choice.
+def count_parameters(config):
+    V, D, F = (config[name] for name in ("vocab_size", "d_model", "d_ff"))
+    n_layers, shared = config["n_layers"], config["n_heads"] - config["n_kv_heads"]
+    total = V * D + config["context_length"] * D + 2 * D
+    total += n_layers * (4 * D * D + 2 * D * F + 9 * D + F)
+    narrower = 2 * shared * (D // config["n_heads"])
+    total -= n_layers * narrower * (D + 1)
+    if config["activation"] == "swiglu":
+        total += n_layers * (D + 1) * F
+    if not config["is_tied"]:
+        total += V * D
+    if config["positions"] != "learned":
+        total -= config["context_length"] * D
+    if not config["has_bias"]:
+        gated = config["activation"] == "swiglu"
+        total -= n_layers * (5 * D - narrower + F * (1 + gated))
+    if config["norm"] == "rms" or not config["has_bias"]:
+        total -= (2 * n_layers + 1) * D
+    return total
+
+
 # %% right: helper linear
 def count_parameters(config):
     D, F_width = config["d_model"], config["d_ff"]

@@ -1,3 +1,117 @@
+# %% right: A loop over the heads, each with its own rows of the weights.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    width = x.shape[-1] // n_heads
+    parts = []
+    for head in range(n_heads):
+        rows = slice(head * width, (head + 1) * width)
+        query = F.linear(x, weights["query"][rows])
+        key = F.linear(memory, weights["key"][rows])
+        scores = torch.bmm(query, key.transpose(1, 2)) * width**-0.5
+        scores = torch.where(memory_mask[:, None, :], scores, torch.full_like(scores, -1e30))
+        attention = torch.softmax(scores, dim=2) * memory_mask[:, None, :]
+        parts.append(torch.bmm(attention, F.linear(memory, weights["value"][rows])))
+    return torch.cat(parts, dim=2) @ weights["output"].mT
+
+
+# %% right: Sums over named axes, on weights that are cut into heads.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    query, key, value = (
+        weights[name].reshape(n_heads, x.shape[-1] // n_heads, -1)
+        for name in ("query", "key", "value")
+    )
+    scores = torch.einsum("btd,hkd,bsm,hkm->bhts", x, query, memory, key)
+    scores = scores / math.sqrt(query.shape[1])
+    real = memory_mask[:, None, None]
+    scores = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
+    attention = torch.softmax(scores, -1) * real
+    heads = torch.einsum("bhts,bsm,hkm->bthk", attention, memory, value)
+    return torch.einsum("bthk,dhk->btd", heads, weights["output"].reshape(-1, *query.shape[:2]))
+
+
+# %% right: The softmax is written out, and its divisor is at least one where nothing is real.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    batch_size, T, width = x.shape
+    shape = (batch_size, -1, n_heads, width // n_heads)
+    query = F.linear(x, weights["query"]).reshape(batch_size, T, *shape[2:]).permute(0, 2, 1, 3)
+    n_places = memory.shape[1]
+    key, value = (
+        F.linear(memory, weights[name])
+        .reshape(batch_size, n_places, *shape[2:])
+        .permute(0, 2, 3, 1)
+        for name in ("key", "value")
+    )
+    scores = query @ key / math.sqrt(width // n_heads)
+    real = memory_mask.reshape(batch_size, 1, 1, n_places)
+    top = scores.masked_fill(~real, -1e300 if x.dtype == torch.float64 else -1e38).amax(-1, True)
+    above = torch.where(real, scores - top, torch.zeros_like(scores))
+    powers = above.exp() * real
+    total = powers.sum(-1, keepdim=True)
+    weighted = powers @ value.transpose(2, 3)
+    heads = weighted / torch.where(total == 0, torch.ones_like(total), total)
+    return F.linear(heads.permute(0, 2, 1, 3).reshape(x.shape), weights["output"])
+
+
+# %% right: Row after row of the batch, each with its own real memory only.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    width = x.shape[-1] // n_heads
+    results = []
+    for row, places, real in zip(x, memory, memory_mask, strict=True):
+        kept = places[real]
+        query = (row @ weights["query"].T).view(-1, n_heads, width)
+        key = (kept @ weights["key"].T).view(-1, n_heads, width)
+        value = (kept @ weights["value"].T).view(-1, n_heads, width)
+        scores = torch.einsum("thk,shk->hts", query, key) / width**0.5
+        heads = torch.einsum("hts,shk->thk", scores.softmax(-1), value)
+        results.append(heads.reshape(len(row), -1) @ weights["output"].T)
+    return torch.stack(results) if results else x.clone()
+
+
+# %% right: Heads become rows of the batch.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    batch_size, _, width = x.shape
+
+    def split(rows, weight):
+        heads = torch.stack((rows @ weight.T).split(width // n_heads, dim=-1), dim=1)
+        return heads.flatten(0, 1)
+
+    query = split(x, weights["query"]) * (width // n_heads) ** -0.5
+    key, value = split(memory, weights["key"]), split(memory, weights["value"])
+    hidden = (~memory_mask).repeat_interleave(n_heads, dim=0).unsqueeze(1)
+    lowest = torch.finfo(x.dtype).min
+    attention = torch.bmm(query, key.mT).masked_fill(hidden, lowest).softmax(2)
+    heads = torch.bmm(attention.masked_fill(hidden, 0), value).unflatten(0, (batch_size, n_heads))
+    return torch.cat(heads.unbind(1), dim=-1) @ weights["output"].T
+
+
+# %% right: The output weights are applied to the values first; the heads are then only added.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    width = x.shape[-1] // n_heads
+    real = memory_mask[:, None]
+    result = torch.zeros_like(x)
+    for rows in torch.arange(x.shape[-1]).split(width):
+        mixed = memory @ (weights["output"][:, rows] @ weights["value"][rows]).T
+        to_memory = weights["query"][rows].T @ weights["key"][rows]
+        scores = x @ to_memory @ memory.mT / math.sqrt(width)
+        scores = torch.where(real, scores, scores.new_tensor(torch.finfo(scores.dtype).min))
+        result = result + torch.where(real, scores.softmax(-1), scores.new_tensor(0.0)) @ mixed
+    return result
+
+
+# %% right: Hidden scores are minus infinity; what becomes nan by it is erased.
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    shape = (x.shape[0], -1, n_heads, x.shape[-1] // n_heads)
+    query = torch.einsum("btd,ed->bte", x, weights["query"])
+    key, value = (torch.einsum("bsm,em->bse", memory, weights[n]) for n in ("key", "value"))
+    if not len(x):
+        return x.clone()
+    query, key, value = (part.reshape(shape) for part in (query, key, value))
+    scores = torch.einsum("bthk,bshk->bths", query / math.sqrt(shape[-1]), key)
+    scores = torch.where(memory_mask[:, None, None], scores, float("-inf"))
+    attention = torch.nan_to_num(scores.softmax(-1), nan=0.0)
+    heads = torch.einsum("bths,bshk->bthk", attention, value)
+    return torch.tensordot(heads.flatten(2), weights["output"], dims=([2], [1]))
+
+
 # %% right: plain
 import torch
 

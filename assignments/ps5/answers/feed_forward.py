@@ -1,3 +1,56 @@
+# %% right: Three linear layers of torch, and its silu.
+def feed_forward(x, weights):
+    units = F.silu(F.linear(x, weights["expand"])) * F.linear(x, weights["gate"])
+    return F.linear(units, weights["contract"])
+
+
+# %% right: Both projections are one matrix, cut afterwards.
+def feed_forward(x, weights):
+    both = torch.cat([weights["expand"], weights["gate"]])
+    hidden, gate = torch.matmul(x, both.mT).chunk(2, dim=-1)
+    return torch.matmul(hidden.sigmoid() * hidden * gate, weights["contract"].mT)
+
+
+# %% right: Sums over named axes.
+def feed_forward(x, weights):
+    hidden = torch.einsum("...d,fd->...f", x, weights["expand"])
+    gate = torch.einsum("...d,fd->...f", x, weights["gate"])
+    return torch.einsum("df,...f,...f->...d", weights["contract"], F.silu(hidden), gate)
+
+
+# %% right: The sigmoid is written as a tanh of half as much.
+def feed_forward(x, weights):
+    hidden, gate = (x @ weights[name].T for name in ("expand", "gate"))
+    return 0.5 * (hidden * (1 + torch.tanh(hidden / 2)) * gate) @ weights["contract"].T
+
+
+# %% right: Columns, as the formula has them: the weights stand on the left.
+def feed_forward(x, weights):
+    columns = x.unsqueeze(-1)
+    hidden = weights["expand"] @ columns
+    units = hidden * torch.special.expit(hidden) * (weights["gate"] @ columns)
+    return (weights["contract"] @ units).squeeze(-1)
+
+
+# %% right: A loop over the units: each adds its column of the contraction.
+def feed_forward(x, weights):
+    result = torch.zeros_like(x)
+    rows = zip(weights["expand"], weights["gate"], weights["contract"].T, strict=True)
+    for into, gate, out in rows:
+        unit = F.silu((x * into).sum(-1, keepdim=True)) * (x * gate).sum(-1, keepdim=True)
+        result = result + unit * out
+    return result
+
+
+# %% right: All axes but the last become one.
+def feed_forward(x, weights):
+    rows = x.reshape(-1, x.shape[-1])
+    hidden = torch.mm(rows, weights["expand"].t())
+    log_gate = F.logsigmoid(hidden)
+    units = hidden * log_gate.exp() * torch.mm(rows, weights["gate"].t())
+    return torch.mm(units, weights["contract"].t()).reshape(x.shape)
+
+
 # %% right: f silu
 from torch.nn import functional as F
 

@@ -1,3 +1,62 @@
+# %% right: A reciprocal root, and one fused product and sum.
+def layer_norm(x, weight, bias, eps):
+    centred = torch.sub(x, x.mean(-1, True))
+    variance = centred.pow(2).mean(-1, True)
+    return torch.addcmul(bias, centred * torch.rsqrt(variance + eps), weight)
+
+
+# %% right: Subtracting the mean is a matrix product, and so is the mean of squares.
+def layer_norm(x, weight, bias, eps):
+    width = x.shape[-1]
+    ones = torch.ones(width, width, dtype=torch.float64) / width
+    wide = x.double()
+    centred = wide - wide @ ones
+    spread = centred.square() @ ones
+    return (centred * (spread + eps) ** -0.5).to(x.dtype) * weight + bias
+
+
+# %% right: The standard deviation is the length of the centred vector over sqrt(D).
+def layer_norm(x, weight, bias, eps):
+    width = x.shape[-1]
+    centred = x - x.sum(-1, keepdim=True) / width
+    squares = torch.einsum("...d,...d->...", centred, centred).unsqueeze(-1)
+    return width**0.5 * centred / torch.sqrt(squares + width * eps) * weight + bias
+
+
+# %% right: All axes but the last become one, and come back at the end.
+def layer_norm(x, weight, bias, eps):
+    rows = x.flatten(0, -2) if x.dim() > 1 else x[None]
+    middle = rows.mean(1)
+    distance = rows - middle[:, None]
+    scale = torch.sqrt(torch.mean(distance**2, dim=1) + eps)
+    return torch.addcdiv(bias, distance * weight, scale[:, None]).reshape(x.shape)
+
+
+# %% right: The entries come first, so that means are sums over the first axis.
+def layer_norm(x, weight, bias, eps):
+    columns = x.movedim(-1, 0)
+    centred = columns - columns.mean(0)
+    variance = (centred * centred).sum(0) / len(columns)
+    normalised = centred / torch.sqrt(variance + eps)
+    return normalised.movedim(0, -1) * weight + bias
+
+
+# %% right: Mean and variance of the differences between all pairs of entries.
+def layer_norm(x, weight, bias, eps):
+    differences = x.unsqueeze(-1) - x.unsqueeze(-2)
+    variance = differences.square().mean(dim=(-2, -1)) / 2
+    centred = differences.mean(dim=-1)
+    return centred * torch.rsqrt(variance + eps).unsqueeze(-1) * weight + bias
+
+
+# %% right: Computes in float64 and comes back.
+def layer_norm(x, weight, bias, eps):
+    wide = x.to(torch.float64)
+    wide = wide - torch.mean(wide, -1, True)
+    wide = wide / torch.sqrt(torch.mean(torch.pow(wide, 2), -1, True) + eps)
+    return torch.add(torch.mul(wide, weight), bias).to(x.dtype)
+
+
 # %% right: plain
 import torch
 

@@ -1,3 +1,58 @@
+# %% right: One name for the residual path.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    x = x + attention(norm_1(x), mask)
+    x = x + feed_forward(norm_2(x))
+    return x
+
+
+# %% right: A loop over pairs of a norm and a sublayer, as the package has it.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    for norm, sublayer in ((norm_1, lambda h: attention(h, mask)), (norm_2, feed_forward)):
+        x = x + sublayer(norm(x))
+    return x
+
+
+# %% right: A fold over two steps.
+from functools import reduce
+
+
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    steps = [
+        lambda h: attention(norm_1(h), mask),
+        lambda h: feed_forward(norm_2(h)),
+    ]
+    return reduce(lambda h, step: torch.add(h, step(h)), steps, x)
+
+
+# %% right: Both updates are kept, and summed up at the end.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    first = attention(norm_1(x), mask=mask)
+    second = feed_forward(norm_2(x + first))
+    return torch.stack([x, first, second]).sum(dim=0)
+
+
+# %% right: Adds in place, into a copy of its own.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    path = x.clone()
+    path += attention(norm_1(x), mask)
+    update = feed_forward(norm_2(path))
+    return path.add(update)
+
+
+# %% right: A residual connection is a module that wraps a function.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    class Residual(torch.nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, h):
+            return h + self.inner(h)
+
+    around_attention = Residual(lambda h: attention(norm_1(h), mask))
+    return torch.nn.Sequential(around_attention, Residual(lambda h: feed_forward(norm_2(h))))(x)
+
+
 # %% right: two lines
 def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
     x = x + attention(norm_1(x), mask)

@@ -1,3 +1,58 @@
+# %% right: As LLaMA's code has it: float32 in between, and a reciprocal root.
+def rms_norm(x, weight, eps):
+    wide = x.float() if x.dtype == torch.float16 else x
+    scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+    return weight * (wide * scale).type_as(x)
+
+
+# %% right: The root mean square is the vector's length over sqrt(D).
+def rms_norm(x, weight, eps):
+    wide = x.double()
+    squares = torch.einsum("...d,...d->...", wide, wide)
+    width = x.shape[-1]
+    return (wide * width**0.5 / torch.sqrt(squares + width * eps).unsqueeze(-1) * weight).to(
+        x.dtype
+    )
+
+
+# %% right: All axes but the last become one, and a diagonal matrix of scales meets the rows.
+def rms_norm(x, weight, eps):
+    rows = x.reshape(-1, x.shape[-1]).double()
+    scales = (rows.square().sum(1) / x.shape[-1] + eps) ** -0.5
+    return (torch.diag(scales) @ rows).reshape(x.shape).to(x.dtype) * weight
+
+
+# %% right: The scale is the exponential of minus half a logarithm.
+def rms_norm(x, weight, eps):
+    wide = x.double()
+    scale = torch.exp(-0.5 * torch.log(torch.mean(wide * wide, dim=-1, keepdim=True) + eps))
+    return torch.mul(wide * scale, weight.double()).to(x.dtype)
+
+
+# %% right: The mean square is the variance plus the square of the mean.
+def rms_norm(x, weight, eps):
+    wide = x.to(torch.float64)
+    mean = wide.mean(-1, keepdim=True)
+    variance = (wide - mean).square().mean(-1, keepdim=True)
+    return (wide / torch.sqrt(variance + mean**2 + eps)).to(x.dtype) * weight
+
+
+# %% right: The entries come first; squares are added up one entry after the other.
+def rms_norm(x, weight, eps):
+    columns = x.movedim(-1, 0).double()
+    total = sum(column * column for column in columns)
+    normalised = columns / torch.sqrt(total / len(columns) + eps)
+    return (normalised.movedim(0, -1) * weight).to(x.dtype)
+
+
+# %% right: A matrix of ones over D averages the squares and spreads the mean at once.
+def rms_norm(x, weight, eps):
+    width = x.shape[-1]
+    wide = x if x.dtype == torch.float64 else x.float()
+    average = wide.new_full((width, width), 1 / width)
+    return torch.div(wide, torch.sqrt(wide**2 @ average + eps)).to(x.dtype) * weight
+
+
 # %% right: plain
 import torch
 

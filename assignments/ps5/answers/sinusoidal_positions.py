@@ -1,3 +1,69 @@
+# %% right: Fills every other column; the powers are exponentials.
+def sinusoidal_positions(positions, d_model):
+    table = torch.zeros(*positions.shape, d_model, dtype=torch.float32)
+    steps = torch.arange(0, d_model, 2, dtype=torch.float32)
+    angles = positions[..., None].float() * torch.exp(steps * (-math.log(10_000) / d_model))
+    table[..., 0::2] = torch.sin(angles)
+    table[..., 1::2] = torch.cos(angles)
+    return table
+
+
+# %% right: Points on the unit circle; their parts are cosine and sine.
+def sinusoidal_positions(positions, d_model):
+    half = d_model // 2
+    angles = positions[..., None].double() / 10_000 ** (torch.arange(half).double() / half)
+    points = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
+    return points.flip(-1).reshape(*positions.shape, d_model).float()
+
+
+# %% right: A cosine is a sine that is a quarter of a turn ahead.
+def sinusoidal_positions(positions, d_model):
+    columns = torch.arange(d_model)
+    even = columns - columns % 2
+    angles = positions.double().unsqueeze(-1) / torch.pow(10_000.0, even.double() / d_model)
+    return torch.sin(angles + (columns % 2).double() * (math.pi / 2)).to(torch.float32)
+
+
+# %% right: A loop over the pairs of columns, which is allowed.
+def sinusoidal_positions(positions, d_model):
+    columns = []
+    for i in range(d_model // 2):
+        angle = positions.double() / 10_000 ** (2 * i / d_model)
+        columns += [angle.sin(), angle.cos()]
+    return torch.stack(columns, dim=-1).float()
+
+
+# %% right: NumPy computes in float64.
+import numpy as np
+
+
+def sinusoidal_positions(positions, d_model):
+    even = 2 * (np.arange(d_model) // 2)
+    angles = positions.numpy()[..., None] / np.power(10_000, even / d_model)
+    waves = np.where(np.arange(d_model) % 2 == 0, np.sin(angles), np.cos(angles))
+    return torch.from_numpy(waves.astype(np.float32))
+
+
+# %% right: Makes the table of all positions up to the last, and looks rows up in it.
+def sinusoidal_positions(positions, d_model):
+    end = int(positions.max()) + 1 if positions.numel() else 1
+    table = torch.empty(end, d_model, dtype=torch.float32)
+    frequencies = 1 / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angles = torch.outer(torch.arange(end, dtype=torch.float64), frequencies)
+    table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
+    return table[positions]
+
+
+# %% right: Each pair starts at (0, 1) and is turned by a matrix for its angle.
+def sinusoidal_positions(positions, d_model):
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angles = torch.einsum("...,f->...f", positions.double(), 10_000.0**-exponents)
+    cos, sin = angles.cos(), angles.sin()
+    turn = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)
+    start = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return (turn @ start).flatten(-2).float()
+
+
 # %% right: stack flatten
 import torch
 

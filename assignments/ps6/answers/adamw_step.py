@@ -1,3 +1,59 @@
+# %% right: The running means are interpolations.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    new_mean = torch.lerp(mean, gradient, 1 - betas[0])
+    new_square = torch.lerp(mean_square, gradient * gradient, 1 - betas[1])
+    root = (new_square / (1 - betas[1] ** step)) ** 0.5
+    quotient = new_mean / (1 - betas[0] ** step) / (root + eps)
+    return weight - lr * quotient - lr * decay * weight, new_mean, new_square
+
+
+# %% right: Shrinks the weights, and then makes the step of Adam, as torch does.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    mean = mean.clone().mul_(betas[0]).add_(gradient, alpha=1 - betas[0])
+    square = mean_square.clone().mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
+    divisor = square.sqrt() / (1 - betas[1] ** step) ** 0.5 + eps
+    shrunk = weight * (1 - lr * decay)
+    return torch.addcdiv(shrunk, mean, divisor, value=-lr / (1 - betas[0] ** step)), mean, square
+
+
+# %% right: Both corrections go into the rate, and eps is scaled with them.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    first, second = (1 - beta**step for beta in betas)
+    m = betas[0] * mean + (1.0 - betas[0]) * gradient
+    v = betas[1] * mean_square + (1.0 - betas[1]) * gradient.pow(2)
+    rate = lr * second**0.5 / first
+    return weight - rate * m / (v.sqrt() + eps * second**0.5) - lr * decay * weight, m, v
+
+
+# %% right: Computes in float64 and comes back.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    w, g, m, v = (x.double() for x in (weight, gradient, mean, mean_square))
+    m, v = m + (1 - betas[0]) * (g - m), v + (1 - betas[1]) * (g * g - v)
+    hat_m, hat_v = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
+    w = w - lr * (hat_m / (torch.sqrt(hat_v) + eps) + decay * w)
+    return tuple(x.to(weight.dtype) for x in (w, m, v))
+
+
+# %% right: Both running means are one tensor.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    shares = torch.tensor(betas, dtype=torch.float64).reshape(2, *[1] * weight.dim())
+    news = torch.stack([gradient, gradient.square()])
+    moments = shares * torch.stack([mean, mean_square]) + (1 - shares) * news
+    hat_m, hat_v = (moments / (1 - shares**step)).to(weight.dtype)
+    moments = moments.to(weight.dtype)
+    update = torch.add(hat_m / torch.add(hat_v.sqrt(), eps), weight, alpha=decay)
+    return torch.sub(weight, update, alpha=lr), moments[0].clone(), moments[1].clone()
+
+
+# %% right: Multiplies by reciprocals, and pulls the factor of the weight out.
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    (b1, b2), t = betas, step
+    m, v = gradient * (1 - b1) + mean * b1, torch.square(gradient) * (1 - b2) + mean_square * b2
+    denominator = (v * (1 / (1 - b2**t))).sqrt().add(eps)
+    move = m.mul(1 / (1 - b1**t)).mul(denominator.reciprocal())
+    return (1 - lr * decay) * weight - lr * move, m, v
+
+
 # %% right: plain
 # the formulas line by line.
 

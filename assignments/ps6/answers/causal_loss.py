@@ -1,3 +1,66 @@
+# %% right: Torch's cross-entropy on the rows that count.
+def causal_loss(logits, ids, lengths):
+    wide = logits.float() if logits.dtype.itemsize == 2 else logits
+    real = torch.arange(ids.shape[1]).expand_as(ids) < lengths[:, None]
+    counts = real[:, 1:]
+    total = F.cross_entropy(wide[:, :-1][counts], ids[:, 1:][counts], reduction="sum")
+    return total / counts.sum().clamp(min=1)
+
+
+# %% right: The places that count as a list of rows and columns.
+def causal_loss(logits, ids, lengths):
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    places = torch.arange(ids.shape[1])
+    rows, columns = torch.nonzero((places[None] < lengths[:, None]) & (places > 0), as_tuple=True)
+    chosen = logits[rows, columns - 1]
+    picked = chosen[torch.arange(len(rows)), ids[rows, columns]]
+    return (chosen.logsumexp(dim=-1) - picked).sum() / max(1, len(rows))
+
+
+# %% right: What does not count becomes 0 before anything is computed.
+def causal_loss(logits, ids, lengths):
+    if logits.element_size() < 4:
+        logits = logits.float()
+    counts = torch.arange(ids.shape[1] - 1)[None, :] + 1 < lengths[:, None]
+    clean = logits[:, :-1].masked_fill(~counts[..., None], 0.0)
+    targets = ids[:, 1:].masked_fill(~counts, 0)
+    surprise = -clean.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
+    return surprise.masked_fill(~counts, 0.0).sum() / counts.sum().clamp(min=1)
+
+
+# %% right: Cleans the logits, and lets torch ignore the targets.
+def causal_loss(logits, ids, lengths):
+    logits = logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
+    hidden = torch.arange(ids.shape[1]) >= lengths[:, None]
+    targets = ids.masked_fill(hidden, -100)[:, 1:].reshape(-1)
+    clean = logits[:, :-1].masked_fill(hidden[:, 1:, None], 0)
+    rows = clean.reshape(-1, logits.shape[-1])
+    n = (targets != -100).sum()
+    return F.nll_loss(rows.log_softmax(1), targets, reduction="sum") / n.clamp(min=1)
+
+
+# %% right: Picks the targets by a product with ones.
+def causal_loss(logits, ids, lengths):
+    wide = logits.float() if logits.dtype in (torch.bfloat16, torch.half) else logits
+    counts = (lengths[:, None] - torch.arange(1, ids.shape[1])) > 0
+    rows = wide[:, : ids.shape[1] - 1][counts]
+    rows = rows - rows.amax(dim=-1, keepdim=True).detach() if len(rows) else rows
+    ones = F.one_hot(ids[:, 1:][counts], rows.shape[-1]).to(rows.dtype)
+    surprise = rows.exp().sum(dim=-1).log() - (rows * ones).sum(dim=-1)
+    return surprise.sum() / max(int(counts.sum()), 1)
+
+
+# %% right: All positions in one row; the last of each text is left out by its place.
+def causal_loss(logits, ids, lengths):
+    wide = logits if logits.dtype == torch.float64 else logits.to(torch.float32)
+    T = ids.shape[1]
+    flat = torch.arange(ids.numel())
+    keep = flat[(flat % T) + 1 < lengths.repeat_interleave(T)]
+    log_probs = torch.log_softmax(wide.reshape(-1, wide.shape[-1])[keep], dim=-1)
+    targets = ids.reshape(-1)[keep + 1]
+    return -torch.take_along_dim(log_probs, targets[:, None], 1).sum() / max(keep.numel(), 1)
+
+
 # %% right: masked rows
 # rows and targets chosen by a mask; the sum over at least one.
 

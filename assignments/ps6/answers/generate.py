@@ -1,3 +1,109 @@
+# %% right: Room is taken in large pieces, and what was not used is cut off.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    B, T = prompt.shape
+    text = torch.cat([prompt, torch.zeros(B, 8, dtype=torch.int64)], dim=1)
+    start, end, cache = 0, T, None
+    active = torch.ones(B, dtype=torch.bool)
+    while end < T + n_tokens and bool(active.any()):
+        if end == text.shape[1]:
+            text = torch.cat([text, torch.zeros_like(text)], dim=1)
+        logits, cache = read(text[:, start:end].clone(), cache)
+        column = choose(logits[:, -1, :])
+        if stop_id is not None:
+            column = column * active + stop_id * ~active
+            active = active & (column != stop_id)
+        text[:, end] = column
+        start, end = end, end + 1
+    return text[:, :end].clone()
+
+
+# %% right: The first column comes before the loop, and all are joined in the end.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    if n_tokens == 0:
+        return prompt.clone()
+    logits, cache = read(prompt, None)
+    added = [choose(logits[:, -1])]
+    over = torch.zeros_like(added[0], dtype=torch.bool)
+    while len(added) < n_tokens:
+        if stop_id is not None:
+            over = over | (added[-1] == stop_id)
+            if bool(over.all()):
+                break
+        logits, cache = read(added[-1].unsqueeze(1), cache)
+        added.append(choose(logits[:, -1]).masked_fill(over, -1 if stop_id is None else stop_id))
+    return torch.cat([prompt, torch.stack(added, dim=1)], dim=1)
+
+
+# %% right: Columns are kept in a list, and joined in the end.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    columns = list(prompt.unbind(dim=1))
+    unread, cache = len(columns), None
+    for _ in range(n_tokens):
+        logits, cache = read(torch.stack(columns[-unread:], dim=1), cache)
+        column = choose(logits.select(1, -1))
+        if stop_id is not None and len(columns) > prompt.shape[1]:
+            column = column.masked_fill(columns[-1] == stop_id, stop_id)
+        columns.append(column)
+        unread = 1
+        if stop_id is not None and bool((column == stop_id).all()):
+            break
+    return torch.stack(columns, dim=1)
+
+
+# %% right: Plain lists of ids.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    texts, done = prompt.tolist(), set()
+    newest, cache = prompt, None
+    for _ in range(n_tokens):
+        logits, cache = read(newest, cache)
+        ids = [int(i) for i in choose(logits[:, -1])]
+        for row, i in enumerate(ids):
+            ids[row] = stop_id if row in done else i
+            if stop_id is not None and ids[row] == stop_id:
+                done.add(row)
+            texts[row].append(ids[row])
+        if len(done) == len(texts):
+            break
+        newest = torch.tensor(ids).view(-1, 1)
+    return torch.tensor(texts, dtype=torch.int64)
+
+
+# %% right: A generator yields columns.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    def columns():
+        yield prompt
+        ids, cache, finished = prompt, None, prompt.new_zeros(len(prompt)).bool()
+        for _ in range(n_tokens):
+            logits, cache = read(ids, cache)
+            ids = choose(logits[:, logits.shape[1] - 1]).clone()
+            if stop_id is not None:
+                ids[finished] = stop_id
+                finished |= ids == stop_id
+            ids = ids.unsqueeze(-1)
+            yield ids
+            if finished.all():
+                return
+
+    return torch.cat(list(columns()), dim=-1)
+
+
+# %% right: Counts down, and asks at the head of the loop whether somebody still writes.
+def generate(read, choose, prompt, n_tokens, stop_id):
+    text = prompt[:]
+    cache, n_read = None, 0
+    writing = torch.full((prompt.shape[0],), True)
+    while n_tokens and writing.any():
+        logits, cache = read(text[:, n_read:], cache)
+        n_read = text.shape[1]
+        following = choose(logits[:, -1])
+        if stop_id is not None:
+            following = torch.where(writing, following, torch.full_like(following, stop_id))
+            writing = writing & following.ne(stop_id)
+        text = torch.hstack([text, following[:, None]])
+        n_tokens -= 1
+    return text.clone()
+
+
 # %% right: plain
 # the four steps of the hint.
 

@@ -1,3 +1,50 @@
+# %% right: The k-th largest is the (V - k + 1)-th smallest.
+def keep_top_k(logits, k):
+    V = logits.shape[-1]
+    if k >= V or logits.numel() == 0:
+        return logits.clone()
+    limit = logits.kthvalue(V - k + 1, dim=-1, keepdim=True).values
+    return torch.where(logits < limit, -math.inf, logits)
+
+
+# %% right: Sorts each row, and looks at place k - 1.
+def keep_top_k(logits, k):
+    ordered, _ = torch.sort(logits, dim=-1, descending=True)
+    place = min(k, logits.shape[-1]) - 1
+    result = logits.clone()
+    result[logits < ordered[..., place : place + 1]] = float("-inf")
+    return result
+
+
+# %% right: An id stays if fewer than k have a larger logit.
+def keep_top_k(logits, k):
+    n_larger = (logits.unsqueeze(-2) > logits.unsqueeze(-1)).sum(dim=-1)
+    return logits.masked_fill(n_larger >= k, -torch.inf)
+
+
+# %% right: The smallest of the k largest, by amin.
+def keep_top_k(logits, k):
+    top = torch.topk(logits, k if k < logits.shape[-1] else logits.shape[-1], sorted=False)
+    limit = top.values.amin(dim=-1, keepdim=True)
+    return torch.where(torch.ge(logits, limit), logits, torch.full_like(logits, -math.inf))
+
+
+# %% right: All axes but the last become one.
+def keep_top_k(logits, k):
+    rows = logits.flatten(0, -2) if logits.dim() > 1 else logits[None]
+    limits = rows.topk(min(k, rows.shape[1])).values[:, -1]
+    cut = rows.clone()
+    cut[cut < limits[:, None]] = -math.inf
+    return cut.reshape(logits.shape)
+
+
+# %% right: Sorts the negated logits upwards.
+def keep_top_k(logits, k):
+    ordered = (-logits).sort(dim=-1).values
+    limit = -ordered[..., : max(1, min(k, logits.shape[-1]))][..., -1:]
+    return logits.clone().masked_fill(torch.lt(logits, limit), -math.inf)
+
+
 # %% right: topk
 # the limit from topk.
 

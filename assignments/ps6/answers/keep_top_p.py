@@ -1,3 +1,68 @@
+# %% right: The sums before each id are the sums, moved by one.
+def keep_top_p(probs, p):
+    order = torch.argsort(probs, dim=-1, descending=True, stable=True)
+    ordered = torch.gather(probs, -1, order)
+    before = torch.cat([torch.zeros_like(ordered[..., :1]), ordered.cumsum(-1)[..., :-1]], dim=-1)
+    limit = math.inf if p == 1 else p
+    kept = torch.zeros_like(probs).scatter(-1, order, ordered * (before < limit))
+    return kept / kept.sum(-1, keepdim=True)
+
+
+# %% right: The place in the order of each id, by sorting the order.
+def keep_top_p(probs, p):
+    if p >= 1:
+        return probs / probs.sum(dim=-1, keepdim=True)
+    order = (-probs).argsort(dim=-1, stable=True)
+    sums = probs.gather(-1, order).cumsum(dim=-1)
+    n_taken = 1 + (sums < p).sum(dim=-1, keepdim=True)
+    kept = probs.masked_fill(order.argsort(dim=-1) >= n_taken, 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+# %% right: For each id, adds up all that come before it: likelier ones, and equals with smaller ids.
+def keep_top_p(probs, p):
+    own, other = probs.unsqueeze(-1), probs.unsqueeze(-2)
+    ids = torch.arange(probs.shape[-1])
+    is_before = (other > own) | ((other == own) & (ids < ids.unsqueeze(-1)))
+    before = (other * is_before).sum(dim=-1)
+    kept = torch.where((before < p) | torch.tensor(p >= 1), probs, torch.zeros_like(probs))
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+# %% right: Finds which stay, puts the mask back, and multiplies.
+def keep_top_p(probs, p):
+    ordered, places = probs.sort(dim=-1, descending=True, stable=True)
+    taken = ordered.double().cumsum(-1) - ordered.double() < (p if p < 1 else 2)
+    mask = torch.zeros_like(taken).scatter(-1, places, taken)
+    kept = probs * mask
+    return kept.div(kept.sum(-1, True))
+
+
+# %% right: All axes but the last become one.
+def keep_top_p(probs, p):
+    rows = probs.flatten(0, -2) if probs.dim() > 1 else probs[None]
+    order = rows.sort(dim=1, descending=True, stable=True).indices
+    numbers = torch.arange(len(rows))[:, None]
+    ordered = rows[numbers, order]
+    if p < 1:
+        ordered = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
+    result = torch.empty_like(rows)
+    result[numbers, order] = ordered / ordered.sum(1, keepdim=True)
+    return result.reshape(probs.shape)
+
+
+# %% right: Computes in float64 and comes back.
+def keep_top_p(probs, p):
+    wide = probs.to(torch.float64)
+    ordered, places = wide.sort(dim=-1, descending=True, stable=True)
+    stays = torch.ones_like(ordered, dtype=torch.bool)
+    if p < 1:
+        stays[..., 1:] = ordered.cumsum(dim=-1)[..., :-1] < p
+    nucleus = ordered * stays
+    back = places.argsort(dim=-1)
+    return (nucleus / nucleus.sum(dim=-1, keepdim=True)).gather(-1, back).to(probs.dtype)
+
+
 # %% right: sum before
 # the sum before, in float64; p = 1 is a case of its own.
 

@@ -1,3 +1,61 @@
+# %% right: The square of the cosine of half the angle.
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    if step + 1 <= n_warmup:
+        return (step + 1) * (peak / n_warmup)
+    way = n_steps - n_warmup - 1
+    done = min(step - n_warmup, way)
+    return final + (peak - final) * math.cos(0.5 * math.pi * done / way) ** 2
+
+
+# %% right: Three cases, one after the other.
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    last = n_steps - 1
+    if step >= last:
+        return float(final)
+    if step >= n_warmup:
+        middle, reach = (peak + final) / 2, (peak - final) / 2
+        return middle + reach * math.cos(math.pi * (step - n_warmup) / (last - n_warmup))
+    return peak * ((1 + step) / n_warmup)
+
+
+# %% right: The real part of a point on the unit circle.
+import cmath
+
+
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    if n_warmup > step:
+        return peak - peak * (n_warmup - step - 1) / n_warmup
+    x = max(0.0, 1 - (n_steps - 1 - step) / (n_steps - 1 - n_warmup))
+    x = x if x < 1 else 1
+    return final + (peak - final) * (1 + cmath.exp(1j * math.pi * x).real) / 2
+
+
+# %% right: A mixture of both rates, by the sine of half the angle.
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    if step < n_warmup:
+        share = (step + 1.0) / n_warmup
+        return peak * share
+    x = (min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
+    gone = math.sin(math.pi * x / 2) ** 2
+    return gone * final + (1 - gone) * peak
+
+
+# %% right: Torch computes, and a float comes out.
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    place = torch.tensor([step - n_warmup], dtype=torch.float64)
+    x = (place / (n_steps - 1 - n_warmup)).clamp(0, 1)
+    fall = final + (peak - final) * (1 + torch.cos(math.pi * x)) / 2
+    rise = peak * (step + 1) / max(n_warmup, 1)
+    return rise if step < n_warmup else fall.item()
+
+
+# %% right: The line and the cosine at once; the lower of both.
+def learning_rate(step, peak, final, n_warmup, n_steps):
+    line = peak * (step + 1) / n_warmup if n_warmup else peak
+    x = max(0, min(step, n_steps - 1) - n_warmup) / (n_steps - 1 - n_warmup)
+    return min(line, final + 0.5 * (peak - final) * (1 + math.cos(math.pi * x)))
+
+
 # %% right: plain
 # three cases.
 

@@ -1,3 +1,61 @@
+# %% right: A binary search in each row.
+def sample(probs, uniforms):
+    sums = probs.to(torch.float64).cumsum(-1)
+    place = torch.searchsorted(sums, uniforms[:, None].contiguous(), right=True)[:, 0]
+    last = probs.shape[-1] - 1 - (probs.flip(-1) > 0).int().argmax(-1) if len(probs) else place
+    return place.clamp(max=last)
+
+
+# %% right: The first place at which the sum is above u; the last sum is made larger than any u.
+def sample(probs, uniforms):
+    sums = torch.cumsum(probs, dim=-1, dtype=torch.float64)
+    V = probs.shape[-1]
+    ids = torch.arange(V).expand(len(probs), V)
+    last = ids.where(probs > 0, -1).amax(-1, keepdim=True)
+    hit = (sums > uniforms.unsqueeze(1)) | (ids >= last)
+    return ids.where(hit, V).amin(-1)
+
+
+# %% right: Sums by a product with a triangle of ones.
+def sample(probs, uniforms):
+    V = probs.shape[-1]
+    if V > 100:
+        sums = probs.double().cumsum(1)
+    else:
+        sums = torch.einsum("bv,vw->bw", probs.double(), torch.ones(V, V).double().triu())
+    is_left = torch.le(sums, uniforms.reshape(-1, 1))
+    ids = torch.arange(V) * (probs > 0).long()
+    return torch.minimum(is_left.long().sum(1), ids.max(1).values) if len(ids) else ids[:, 0]
+
+
+# %% right: NumPy counts, and torch takes over.
+import numpy as np
+
+
+def sample(probs, uniforms):
+    array = probs.numpy().astype(np.float64)
+    left = (np.cumsum(array, axis=1) <= uniforms.numpy()[:, None]).sum(axis=1)
+    last = (np.arange(array.shape[1]) * (array > 0)).max(axis=1, initial=0)
+    return torch.from_numpy(np.minimum(left, last))
+
+
+# %% right: The change from "not above u" to "above u" marks the place.
+def sample(probs, uniforms):
+    sums = probs.double().cumsum(dim=-1)
+    last = (probs > 0).long().cumsum(dim=-1).argmax(dim=-1) if len(probs) else uniforms.long()
+    above = (sums > uniforms[:, None]).long()
+    above[torch.arange(len(probs)), last] = 1
+    return above.cummax(dim=-1).values.argmax(dim=-1) if len(probs) else last
+
+
+# %% right: The sums from the last id above 0 on are above any number.
+def sample(probs, uniforms):
+    sums = probs.double().cumsum(dim=-1)
+    is_last_or_later = (probs > 0).flip(-1).cumsum(dim=-1).flip(-1) <= (probs > 0).long()
+    sums = torch.where(is_last_or_later, math.inf, sums)
+    return torch.sum(sums <= uniforms.unsqueeze(-1), dim=-1)
+
+
 # %% right: count
 # counts the sums at most u; the last id above 0 is the limit.
 

@@ -1,3 +1,52 @@
+# %% right: All windows are a view of the stream; some rows of it are taken.
+def window_batch(ids, length, uniforms):
+    windows = ids.unfold(0, length + 1, 1)[(uniforms * (len(ids) - length)).to(torch.int64)]
+    return windows[:, :length], windows[:, 1:]
+
+
+# %% right: Gathers from two shifted streams.
+def window_batch(ids, length, uniforms):
+    starts = torch.floor(uniforms * (ids.numel() - length)).to(torch.int64)
+    places = torch.arange(length).add(starts.unsqueeze(-1))
+    streams = ids.expand(len(starts), -1)
+    return streams[:, :-1].gather(1, places), streams[:, 1:].gather(1, places)
+
+
+# %% right: One index of length + 1 places, then two slices.
+def window_batch(ids, length, uniforms):
+    starts = torch.trunc((len(ids) - length) * uniforms).long()
+    windows = ids[torch.add(starts[:, None], torch.arange(length + 1)[None])]
+    return windows[:, :-1].clone(), windows[:, 1:].clone()
+
+
+# %% right: Broadcasts sums of places, and takes them.
+def window_batch(ids, length, uniforms):
+    starts = (uniforms.double() * (ids.shape[0] - length)).floor().long()
+    grid = starts.repeat_interleave(length) + torch.arange(length).repeat(len(starts))
+    return tuple(torch.take(ids, grid + shift).view(-1, length) for shift in (0, 1))
+
+
+# %% right: NumPy indexes, and torch takes over.
+import numpy as np
+
+
+def window_batch(ids, length, uniforms):
+    array = ids.numpy()
+    places = np.floor(uniforms.numpy() * (len(array) - length)).astype(np.int64)[:, None]
+    places = places + np.arange(length)
+    return torch.from_numpy(array[places]), torch.from_numpy(array[places + 1])
+
+
+# %% right: Index_select on a flat list of places.
+def window_batch(ids, length, uniforms):
+    starts = uniforms.mul(len(ids) - length).int().long().reshape(-1, 1)
+    offsets = torch.cumsum(torch.ones(length, dtype=torch.int64), 0) - 1
+    flat = (starts + offsets).flatten()
+    shape = (len(uniforms), length)
+    inputs = ids.index_select(0, flat).unflatten(0, shape)
+    return inputs, ids.index_select(0, flat + 1).unflatten(0, shape)
+
+
 # %% right: column plus row
 # a column of beginnings plus a row.
 

@@ -1,3 +1,51 @@
+# %% right: Asks torch which ids are among the special ones.
+def choose_positions(ids, draws, rate, special_ids):
+    return ~torch.isin(ids, torch.tensor(list(special_ids), dtype=ids.dtype)) & draws.lt(rate)
+
+
+# %% right: Compares each id with each special one, on an axis of its own.
+def choose_positions(ids, draws, rate, special_ids):
+    specials = torch.tensor(sorted(special_ids), dtype=torch.int64)
+    return torch.logical_and(draws < rate, (ids.unsqueeze(-1) != specials).all(dim=-1))
+
+
+# %% right: Gives special tokens a draw that is never low.
+def choose_positions(ids, draws, rate, special_ids):
+    draws = draws.clone()
+    for special in special_ids:
+        draws[ids == special] = 1.0
+    return draws < rate
+
+
+# %% right: Takes out what is special from what is low.
+def choose_positions(ids, draws, rate, special_ids):
+    chosen = draws < rate
+    for special in set(special_ids):
+        chosen = torch.where(ids == special, False, chosen)
+    return chosen
+
+
+# %% right: Collects the places of low draws, and keeps those of ordinary tokens.
+def choose_positions(ids, draws, rate, special_ids):
+    chosen = torch.zeros(ids.shape, dtype=torch.bool)
+    rows, places = torch.nonzero(draws < rate, as_tuple=True)
+    found = ids[rows, places]
+    ordinary = torch.ones(found.shape, dtype=torch.bool)
+    for special in special_ids:
+        ordinary &= found != special
+    chosen[rows[ordinary], places[ordinary]] = True
+    return chosen
+
+
+# %% right: Goes by way of NumPy.
+import numpy as np
+
+
+def choose_positions(ids, draws, rate, special_ids):
+    is_special = np.isin(ids.numpy(), list(special_ids))
+    return torch.from_numpy((draws.numpy() < rate) & ~is_special)
+
+
 # %% right: isin
 # isin.
 

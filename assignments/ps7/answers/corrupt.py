@@ -1,3 +1,59 @@
+# %% right: Fills copies in place.
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    seen, targets = ids.clone(), ids.clone()
+    targets[~chosen] = IGNORE
+    seen[chosen & (dice < 8)] = mask_id
+    is_random = chosen & (dice == 8)
+    seen[is_random] = random_ids[is_random]
+    return seen, targets
+
+
+# %% right: Multiplies by masks and adds.
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    masked, changed = (chosen & dice.lt(8)).long(), (chosen & dice.eq(8)).long()
+    seen = masked * mask_id + changed * random_ids + (1 - masked - changed) * ids
+    return seen, chosen.long() * (ids - IGNORE) + IGNORE
+
+
+# %% right: Works on the chosen positions alone, one below the other.
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    places = chosen.nonzero(as_tuple=True)
+    true, faces, others = ids[places], dice[places], random_ids[places]
+    shown = torch.where(faces == 8, others, true)
+    shown = torch.where(faces < 8, torch.full_like(true, mask_id), shown)
+    targets = torch.full(ids.shape, IGNORE, dtype=torch.int64)
+    targets[places] = true
+    return ids.index_put(places, shown), targets
+
+
+# %% right: Decides in one expression.
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    masks = torch.zeros_like(ids).fill_(mask_id)
+    shown = torch.where(dice == 9, ids, torch.where(dice == 8, random_ids, masks))
+    return torch.where(chosen, shown, ids), torch.where(chosen, ids, torch.tensor(IGNORE))
+
+
+# %% right: Scatters the random ids over a masked copy.
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    keep = ~chosen | (dice == 9)
+    seen = torch.full_like(ids, mask_id).masked_scatter(keep, ids[keep])
+    change = chosen & (dice == 8)
+    seen = seen.masked_scatter(change, random_ids[change])
+    targets = ids.masked_fill(chosen.logical_not(), IGNORE)
+    return seen, targets
+
+
+# %% right: Goes by way of NumPy.
+import numpy as np
+
+
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    ids, chosen, dice, random_ids = (t.numpy() for t in (ids, chosen, dice, random_ids))
+    seen = np.select([~chosen, dice < 8, dice == 8], [ids, mask_id, random_ids], ids)
+    targets = np.where(chosen, ids, IGNORE)
+    return torch.from_numpy(seen.astype(np.int64)), torch.from_numpy(targets)
+
+
 # %% right: where
 # where and masked_fill.
 

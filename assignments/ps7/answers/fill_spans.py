@@ -1,3 +1,92 @@
+# %% right: Lets tokens without a sentinel fall into a list that nobody reads.
+def fill_spans(inputs, targets, sentinel_ids):
+    spans, span = {}, []
+    for token in targets:
+        if token in sentinel_ids:
+            span = spans.setdefault(token, [])
+        else:
+            span.append(token)
+    filled = []
+    for token in inputs:
+        filled += spans.get(token, []) if token in sentinel_ids else [token]
+    return filled
+
+
+# %% right: Collects under the sentinel that came last.
+from collections import defaultdict
+
+
+def fill_spans(inputs, targets, sentinel_ids):
+    known, spans, last = set(sentinel_ids), defaultdict(list), None
+    for token in targets:
+        if token in known:
+            last = token
+        else:
+            spans[last].append(token)
+    return [t for token in inputs for t in (spans[token] if token in known else [token])]
+
+
+# %% right: Searches the targets anew for each sentinel.
+def fill_spans(inputs, targets, sentinel_ids):
+    filled = []
+    for token in inputs:
+        if token not in sentinel_ids:
+            filled.append(token)
+            continue
+        is_inside = False
+        for written in targets:
+            if written in sentinel_ids:
+                is_inside = written == token
+            elif is_inside:
+                filled.append(written)
+    return filled
+
+
+# %% right: Cuts the targets at their sentinels.
+def fill_spans(inputs, targets, sentinel_ids):
+    cuts = [place for place, token in enumerate(targets) if token in sentinel_ids]
+    result = list(inputs)
+    for sentinel in sentinel_ids:
+        span = []
+        for start, end in zip(cuts, [*cuts[1:], len(targets)], strict=False):
+            if targets[start] == sentinel:
+                span += targets[start + 1 : end]
+        if sentinel in inputs:
+            place = result.index(sentinel)
+            result[place : place + 1] = span
+    return result
+
+
+# %% right: Gives each written token its sentinel first.
+def fill_spans(inputs, targets, sentinel_ids):
+    owner, owned = None, []
+    for token in targets:
+        owner = token if token in sentinel_ids else owner
+        owned.append((owner, token))
+    filled = []
+    for token in inputs:
+        if token in sentinel_ids:
+            filled.extend(t for o, t in owned if o == token and t != token)
+        else:
+            filled.append(token)
+    return filled
+
+
+# %% right: Reads the targets from their end, so that a sentinel closes what was collected.
+def fill_spans(inputs, targets, sentinel_ids):
+    spans, collected = {}, []
+    for token in reversed(targets):
+        if token in sentinel_ids:
+            spans[token] = collected[::-1] + spans.get(token, [])
+            collected = []
+        else:
+            collected.append(token)
+    filled = []
+    for token in inputs:
+        filled.extend(spans.get(token, []) if token in sentinel_ids else (token,))
+    return filled
+
+
 # %% right: dict
 # the hint.
 

@@ -1,3 +1,122 @@
+# %% right: Finds first where spans begin.
+def hide_spans(ids, hidden, sentinel_ids):
+    starts = [now and not before for before, now in zip([False, *hidden], hidden, strict=False)]
+    if sum(starts) + 1 > len(sentinel_ids):
+        raise ValueError(f"{len(sentinel_ids)} sentinels for {sum(starts)} spans and the end")
+    inputs, targets, unused = [], [], list(sentinel_ids)
+    for token, is_hidden, is_start in zip(ids, hidden, starts, strict=True):
+        if is_start:
+            sentinel = unused.pop(0)
+            inputs.append(sentinel)
+            targets.append(sentinel)
+        (targets if is_hidden else inputs).append(token)
+    return inputs, targets + unused[:1]
+
+
+# %% right: Groups tokens that are hidden, or kept, side by side.
+import itertools
+
+
+def hide_spans(ids, hidden, sentinel_ids):
+    inputs, targets, unused = [], [], iter(sentinel_ids)
+    try:
+        pairs = zip(hidden, ids, strict=True)
+        for is_hidden, run in itertools.groupby(pairs, key=lambda pair: bool(pair[0])):
+            tokens = [token for _, token in run]
+            if is_hidden:
+                sentinel = next(unused)
+                inputs.append(sentinel)
+                targets += [sentinel, *tokens]
+            else:
+                inputs += tokens
+        return inputs, [*targets, next(unused)]
+    except StopIteration:
+        raise ValueError("too few sentinels") from None
+
+
+# %% right: Jumps from the start of a span to its end.
+def hide_spans(ids, hidden, sentinel_ids):
+    inputs, spans, place = [], [], 0
+    while place < len(ids):
+        if not hidden[place]:
+            inputs.append(ids[place])
+            place += 1
+            continue
+        end = place
+        while end < len(ids) and hidden[end]:
+            end += 1
+        if len(spans) == len(sentinel_ids):
+            raise ValueError("too few sentinels")
+        inputs.append(sentinel_ids[len(spans)])
+        spans.append(ids[place:end])
+        place = end
+    if len(spans) >= len(sentinel_ids):
+        raise ValueError("no sentinel for the end")
+    targets = []
+    for sentinel, span in zip(sentinel_ids, [*spans, []], strict=False):
+        targets.extend([sentinel, *span])
+    return inputs, targets
+
+
+# %% right: Lets the list run out, and says so.
+def hide_spans(ids, hidden, sentinel_ids):
+    inputs, targets, count = [], [], -1
+    try:
+        for place, token in enumerate(ids):
+            if not hidden[place]:
+                inputs.append(token)
+                continue
+            if place == 0 or not hidden[place - 1]:
+                count += 1
+                inputs.append(sentinel_ids[count])
+                targets.append(sentinel_ids[count])
+            targets.append(token)
+        targets.append(sentinel_ids[count + 1])
+    except IndexError as error:
+        raise ValueError("sentinel_ids is too short") from error
+    return inputs, targets
+
+
+# %% right: Gives every token the number of spans that have begun by then.
+import itertools
+
+
+def hide_spans(ids, hidden, sentinel_ids):
+    begun = list(
+        itertools.accumulate(
+            int(h and not (place and hidden[place - 1])) for place, h in enumerate(hidden)
+        )
+    )
+    n_spans = begun[-1] if begun else 0
+    if n_spans >= len(sentinel_ids):
+        raise ValueError(f"{n_spans} spans need {n_spans + 1} sentinels")
+    inputs, targets, last = [], [], 0
+    for token, is_hidden, number in zip(ids, hidden, begun, strict=True):
+        if number > last:
+            inputs.append(sentinel_ids[last])
+            last = number
+        if not is_hidden:
+            inputs.append(token)
+    for number in range(n_spans):
+        span = [t for t, h, n in zip(ids, hidden, begun, strict=True) if h and n == number + 1]
+        targets += [sentinel_ids[number], *span]
+    return inputs, [*targets, sentinel_ids[n_spans]]
+
+
+# %% right: Cuts the spans out of a copy, the last one first.
+def hide_spans(ids, hidden, sentinel_ids):
+    inputs, edges = list(ids), [False, *hidden, False]
+    places = [p for p in range(len(edges) - 1) if edges[p] != edges[p + 1]]
+    spans = list(zip(places[::2], places[1::2], strict=True))
+    if not len(spans) < len(sentinel_ids):
+        raise ValueError("too few sentinels")
+    targets = [sentinel_ids[len(spans)]]
+    for (start, end), sentinel in reversed(list(zip(spans, sentinel_ids, strict=False))):
+        targets[:0] = [sentinel, *ids[start:end]]
+        inputs[start:end] = [sentinel]
+    return inputs, targets
+
+
 # %% right: walk
 # the hint.
 

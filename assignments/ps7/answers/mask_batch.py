@@ -1,3 +1,79 @@
+# %% right: Uses the answers of tasks 1 and 2.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    draws = torch.rand(ids.shape, generator=generator)
+    chosen = choose_positions(ids, draws, 0.15, special_ids)
+    dice = torch.randint(0, 10, ids.shape, generator=generator)
+    ordinary = torch.tensor(sorted(set(range(vocab_size)) - set(special_ids)))
+    places = torch.randint(0, len(ordinary), ids.shape, generator=generator)
+    return corrupt(ids, chosen, dice, ordinary[places], mask_id)
+
+
+# %% right: Draws True and False with probabilities, as the usual data collators do.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    probs = torch.full(ids.shape, 0.15)
+    probs[torch.isin(ids, torch.tensor(special_ids))] = 0.0
+    chosen = torch.bernoulli(probs, generator=generator).bool()
+    targets = ids.masked_fill(~chosen, IGNORE)
+    masked = torch.bernoulli(torch.full(ids.shape, 0.8), generator=generator).bool() & chosen
+    seen = ids.masked_fill(masked, mask_id)
+    half = torch.bernoulli(torch.full(ids.shape, 0.5), generator=generator).bool()
+    is_random = half & chosen & ~masked
+    weights = torch.ones(vocab_size)
+    weights[special_ids] = 0.0
+    drawn = torch.multinomial(weights, ids.numel(), replacement=True, generator=generator)
+    seen[is_random] = drawn.reshape(ids.shape)[is_random]
+    return seen, targets
+
+
+# %% right: One number says it all: 12 % [MASK], 1.5 % random, 1.5 % unchanged.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    draws = torch.rand(ids.shape, generator=generator, dtype=torch.float64)
+    for special in special_ids:
+        draws[ids == special] = 1.0
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    drawn = ordinary[(torch.rand(ids.shape, generator=generator) * len(ordinary)).long()]
+    seen = torch.where(draws < 0.12, mask_id, ids)
+    seen = torch.where((draws >= 0.12) & (draws < 0.135), drawn, seen)
+    return seen, torch.where(draws < 0.15, ids, IGNORE)
+
+
+# %% right: Draws the die and the random id for the chosen positions only.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    is_ordinary = ~torch.isin(ids, torch.tensor(special_ids))
+    chosen = is_ordinary & (torch.rand(ids.shape, generator=generator) < 0.15)
+    true = ids[chosen]
+    fate = torch.randint(10, true.shape, generator=generator)
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in set(special_ids)])
+    drawn = ordinary[torch.randint(len(ordinary), true.shape, generator=generator)]
+    seen, targets = ids.clone(), torch.full_like(ids, IGNORE)
+    seen[chosen] = torch.where(fate < 8, mask_id, torch.where(fate == 8, drawn, true))
+    targets[chosen] = true
+    return seen, targets
+
+
+# %% right: Draws random ids from all, and draws those again that are special.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    specials = torch.tensor(special_ids)
+    drawn = torch.randint(vocab_size, ids.shape, generator=generator)
+    while (wrong := torch.isin(drawn, specials)).any():
+        drawn[wrong] = torch.randint(vocab_size, (int(wrong.sum()),), generator=generator)
+    chosen = torch.empty(ids.shape).uniform_(generator=generator) < 0.15
+    chosen &= ~torch.isin(ids, specials)
+    dice = torch.empty(ids.shape).random_(10, generator=generator).long()
+    return corrupt(ids, chosen, dice, drawn, mask_id)
+
+
+# %% right: A die of a thousand faces chooses and decides.
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    faces = torch.randint(1000, ids.shape, generator=generator)
+    faces = faces.masked_fill(torch.isin(ids, torch.tensor(special_ids)), 999)
+    table = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    drawn = table[torch.randint(table.numel(), ids.shape, generator=generator)]
+    seen = torch.where(faces < 120, torch.full_like(ids, mask_id), ids)
+    seen = torch.where((faces >= 120) & (faces < 135), drawn, seen)
+    return seen, ids.masked_fill(faces >= 150, IGNORE)
+
+
 # %% right: three draws
 # the hint.
 

@@ -1,3 +1,57 @@
+# %% right: Lets torch's function add up the losses.
+def masked_lm_loss(vectors, targets, table, bias):
+    chosen = targets != IGNORE
+    scores = F.linear(vectors[chosen], table, bias)
+    total = F.cross_entropy(scores, targets[chosen], reduction="sum")
+    return total / chosen.sum().clamp(min=1)
+
+
+# %% right: Names the chosen positions by their numbers.
+def masked_lm_loss(vectors, targets, table, bias):
+    rows, places = (targets != IGNORE).nonzero(as_tuple=True)
+    scores = torch.addmm(bias, vectors[rows, places], table.T)
+    true = scores.gather(1, targets[rows, places].unsqueeze(1)).squeeze(1)
+    losses = torch.logsumexp(scores, dim=1) - true
+    return losses.sum() / max(1, losses.numel())
+
+
+# %% right: Lays all positions in one row first.
+def masked_lm_loss(vectors, targets, table, bias):
+    flat = targets.reshape(-1)
+    chosen = torch.nonzero(flat >= 0).reshape(-1)
+    kept = vectors.reshape(-1, vectors.shape[-1]).index_select(0, chosen)
+    log_probs = F.log_softmax(kept @ table.t() + bias, dim=1)
+    return F.nll_loss(log_probs, flat[chosen], reduction="sum") / max(len(chosen), 1)
+
+
+# %% right: Takes the mean where there is one.
+def masked_lm_loss(vectors, targets, table, bias):
+    chosen = targets.ne(IGNORE)
+    scores = torch.einsum("nk,vk->nv", vectors[chosen], table) + bias
+    if chosen.any():
+        return F.cross_entropy(scores, targets[chosen])
+    return scores.sum() + 0 * bias.sum()
+
+
+# %% right: Writes the softmax out, with the largest score subtracted.
+def masked_lm_loss(vectors, targets, table, bias):
+    chosen = targets != IGNORE
+    scores = vectors[chosen] @ table.T + bias
+    scores = scores - scores.detach().amax(dim=-1, keepdim=True)
+    hot = F.one_hot(targets[chosen], table.shape[0]).to(scores.dtype)
+    losses = scores.exp().sum(dim=-1).log() - (scores * hot).sum(dim=-1)
+    return losses.sum() / max(int(chosen.sum()), 1)
+
+
+# %% right: Looks up the rows of the true ids for their scores.
+def masked_lm_loss(vectors, targets, table, bias):
+    chosen = targets != IGNORE
+    kept, true = vectors[chosen], targets[chosen]
+    true_scores = (kept * table[true]).sum(dim=-1) + bias[true]
+    losses = (kept @ table.mT + bias).logsumexp(dim=-1) - true_scores
+    return losses.sum() / chosen.sum().clamp_min(1)
+
+
 # %% right: mask
 # the mask as an index; the sum by at least one.
 

@@ -1,3 +1,109 @@
+# %% right: Takes one draw after the other.
+import itertools
+
+
+def next_sentence_pairs(documents, draws):
+    pairs, draws = [], iter(draws)
+    for number, document in enumerate(documents):
+        others = documents[:number] + documents[number + 1 :]
+        for first, second in itertools.pairwise(document):
+            coin, b, c = next(draws)
+            if coin < 0.5:
+                pairs.append((first, second, True))
+            else:
+                other = others[math.floor(b * len(others))]
+                pairs.append((first, other[math.floor(c * len(other))], False))
+    return pairs
+
+
+# %% right: Counts over the own document's place instead of leaving it out.
+import itertools
+
+
+def next_sentence_pairs(documents, draws):
+    pairs = []
+    for number, document in enumerate(documents):
+        for first, second in itertools.pairwise(document):
+            a, b, c = draws[len(pairs)]
+            if is_other := a >= 0.5:
+                place = int(b * (len(documents) - 1))
+                if place >= number:
+                    place += 1
+                second = documents[place][int(c * len(documents[place]))]
+            pairs.append((first, second, not is_other))
+    return pairs
+
+
+# %% right: Returns copies of the sentences.
+import itertools
+
+
+def next_sentence_pairs(documents, draws):
+    triples = [
+        (number, first, second)
+        for number, document in enumerate(documents)
+        for first, second in itertools.pairwise(document)
+    ]
+    result = []
+    for (number, first, second), (a, b, c) in zip(triples, draws, strict=True):
+        others = list(documents)
+        del others[number]
+        other = others[int(b * len(others))]
+        chosen = second if a < 0.5 else other[int(c * len(other))]
+        result.append((list(first), list(chosen), bool(a < 0.5)))
+    return result
+
+
+# %% right: Takes draws from the end of a turned copy.
+def next_sentence_pairs(documents, draws):
+    stack, pairs = draws[::-1], []
+    for number in range(len(documents)):
+        last = len(documents[number]) - 1
+        for place in range(last):
+            a, b, c = stack.pop()
+            source, index = documents[number], place + 1
+            if not a < 0.5:
+                others = [d for n, d in enumerate(documents) if number != n]
+                source = others[int(len(others) * b // 1)]
+                index = int(len(source) * c // 1)
+            pairs.append((documents[number][place], source[index], a < 0.5))
+    return pairs
+
+
+# %% right: Walks along a flat list of places.
+def next_sentence_pairs(documents, draws):
+    flat = [(n, s) for n in range(len(documents)) for s in range(len(documents[n]))]
+    openers = [(n, s) for n, s in flat if (n, s + 1) in flat]
+    pairs = []
+    for number, (n, s) in enumerate(openers):
+        a, b, c = draws[number]
+        sources = [m for m in range(len(documents)) if m != n]
+        m = sources[int(b * len(sources))]
+        there = (n, s + 1) if a < 0.5 else (m, int(c * len(documents[m])))
+        pairs.append((documents[n][s], documents[there[0]][there[1]], there == (n, s + 1)))
+    return pairs
+
+
+# %% right: Builds the list from a generator.
+def next_sentence_pairs(documents, draws):
+    def pairs():
+        unused = iter(draws)
+        for number, document in enumerate(documents):
+            rest = [*documents[:number], *documents[number + 1 :]]
+            for place, first in enumerate(document):
+                if place + 1 == len(document):
+                    break
+                a, b, c = next(unused)
+                other = rest[int(b * len(rest))]
+                yield (
+                    (first, document[place + 1], True)
+                    if a < 0.5
+                    else (first, other[int(c * len(other))], False)
+                )
+
+    return list(pairs())
+
+
 # %% right: plain
 # the hint.
 

@@ -1,3 +1,72 @@
+# %% right: Takes the logarithm of the sigmoid.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if not beta > 0:
+        raise ValueError(f"beta is {beta}")
+    policy = policy_chosen - policy_rejected
+    reference = (reference_chosen - reference_rejected).detach()
+    margins = beta * (policy - reference)
+    return -F.logsigmoid(margins).mean(), margins.gt(0)
+
+
+# %% right: Adds two exponentials in logarithms.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if beta <= 0:
+        raise ValueError("beta must be above 0")
+    chosen = policy_chosen - reference_chosen.detach()
+    rejected = policy_rejected - reference_rejected.detach()
+    margins = (chosen - rejected) * beta
+    losses = torch.logaddexp(torch.zeros_like(margins), -margins)
+    return losses.sum() / len(losses), chosen > rejected
+
+
+# %% right: Asks a softmax over the two rewards for the first.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if beta <= 0:
+        raise ValueError(beta)
+    policy = torch.stack([policy_chosen, policy_rejected], dim=1)
+    reference = torch.stack([reference_chosen, reference_rejected], dim=1).detach()
+    rewards = beta * (policy - reference)
+    loss = F.cross_entropy(rewards, torch.zeros(len(rewards), dtype=torch.int64))
+    return loss, rewards[:, 0] > rewards[:, 1]
+
+
+# %% right: Uses the binary cross-entropy with logits.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if beta <= 0.0:
+        raise ValueError("a positive beta is needed")
+    with torch.no_grad():
+        reference = reference_chosen - reference_rejected
+    margins = beta * (policy_chosen - policy_rejected - reference)
+    loss = F.binary_cross_entropy_with_logits(margins, torch.ones_like(margins))
+    return loss, margins > 0
+
+
+# %% right: Writes the loss so that no exponent is positive.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if beta <= 0:
+        raise ValueError(beta)
+    reference = reference_chosen.detach(), reference_rejected.detach()
+    margins = beta * ((policy_chosen - reference[0]) - (policy_rejected - reference[1]))
+    # At a margin of 0 the slope of `maximum` is -1/2, where that of `relu` would be 0.
+    above = torch.maximum(-margins, torch.zeros_like(margins))
+    losses = above + torch.log1p(torch.exp(-margins.abs()))
+    return torch.mean(losses), torch.gt(margins, 0)
+
+
+# %% right: Takes the log softmax of the two rewards.
+def dpo_loss(policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta):
+    if beta <= 0:
+        raise ValueError("beta is not positive")
+    rewards = torch.stack(
+        (
+            beta * (policy_chosen - reference_chosen.detach()),
+            beta * (policy_rejected - reference_rejected.detach()),
+        )
+    )
+    losses = -torch.log_softmax(rewards, dim=0)[0]
+    return losses.mean(), rewards.argmin(dim=0).bool() & (rewards[0] != rewards[1])
+
+
 # %% right: logsigmoid
 # by the text.
 

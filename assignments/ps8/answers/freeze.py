@@ -1,3 +1,120 @@
+# %% right: Collects parameters in a set.
+def freeze(model, kept):
+    chosen, used = set(), set()
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        for entry in kept:
+            if (name + ".").startswith(entry + "."):
+                chosen.add(parameter)
+                used.add(entry)
+    if set(kept) - used:
+        raise ValueError("some entry fits no parameter")
+    for parameter in model.parameters():
+        parameter.requires_grad_(parameter in chosen)
+        if parameter not in chosen:
+            parameter.grad = None
+    return [parameter for parameter in model.parameters() if parameter in chosen]
+
+
+# %% right: Lists all beginnings of a name, up to each dot.
+def freeze(model, kept):
+    found, entries = {}, set(kept)
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        parts = name.split(".")
+        beginnings = {".".join(parts[: n + 1]) for n in range(len(parts))}
+        for entry in beginnings & entries:
+            found.setdefault(entry, []).append(parameter)
+    if len(found) < len(entries):
+        raise ValueError(f"{entries - found.keys()} fit nothing")
+    trained = []
+    chosen = {id(parameter) for some in found.values() for parameter in some}
+    for parameter in model.parameters():
+        if id(parameter) in chosen:
+            parameter.requires_grad = True
+            trained.append(parameter)
+        else:
+            parameter.requires_grad, parameter.grad = False, None
+    return trained
+
+
+# %% right: Compares with a regular expression for each entry.
+def freeze(model, kept):
+    import re
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for entry in kept:
+        pattern = re.compile(re.escape(entry) + r"(\..*)?")
+        fitting = [parameter for name, parameter in named if pattern.fullmatch(name)]
+        if len(fitting) == 0:
+            raise ValueError(entry)
+        chosen.extend(fitting)
+    model.requires_grad_(False)
+    for parameter in chosen:
+        parameter.requires_grad_(True)
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            parameter.grad = None
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+# %% right: Walks through modules, and knows the path of each.
+def freeze(model, kept):
+    fits = {entry: set() for entry in kept}
+    for path, module in model.named_modules(remove_duplicate=False):
+        for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
+            full = f"{path}.{name}" if path else name
+            for entry, parameters in fits.items():
+                if full == entry or full[: len(entry) + 1] == f"{entry}.":
+                    parameters.add(parameter)
+    if not all(fits.values()):
+        raise ValueError("an entry fits no parameter")
+    everything = set().union(*fits.values())
+    for parameter in model.parameters():
+        parameter.requires_grad = parameter in everything
+        parameter.grad = parameter.grad if parameter in everything else None
+    return list(filter(everything.__contains__, model.parameters()))
+
+
+# %% right: Gives each parameter its list of names first.
+def freeze(model, kept):
+    names = {parameter: [] for parameter in model.parameters()}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names[parameter].append(name)
+
+    def fits(entry, parameter):
+        return any(n == entry or n.startswith(f"{entry}.") for n in names[parameter])
+
+    for entry in kept:
+        if not any(fits(entry, parameter) for parameter in names):
+            raise ValueError(f"{entry} fits no parameter")
+    trained = [p for p in names if any(fits(entry, p) for entry in kept)]
+    for parameter in names:
+        parameter.requires_grad_(any(parameter is p for p in trained))
+        if not parameter.requires_grad:
+            parameter.grad = None
+    return trained
+
+
+# %% right: Decides for each name, and undoes nothing.
+def freeze(model, kept):
+    decisions, left = {}, list(dict.fromkeys(kept))
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        fitting = [e for e in kept if name == e or name.removeprefix(e).startswith(".")]
+        fitting = [e for e in fitting if name.startswith(e)]
+        left = [entry for entry in left if entry not in fitting]
+        decisions[id(parameter)] = decisions.get(id(parameter), False) or bool(fitting)
+    if left:
+        raise ValueError(f"nothing fits {left}")
+    result = []
+    for parameter in model.parameters():
+        if decisions[id(parameter)]:
+            result.append(parameter.requires_grad_())
+        else:
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    return result
+
+
 # %% right: all names
 # all names of each parameter, by identity; then one pass over the parameters.
 

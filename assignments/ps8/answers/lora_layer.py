@@ -1,3 +1,52 @@
+# %% right: Writes both paths as products.
+def lora_layer(x, weight, bias, down, up, alpha):
+    y = x @ weight.detach().T
+    if bias is not None:
+        y = y + bias.detach()
+    return y + (x @ down.T) @ up.T * (alpha / len(down))
+
+
+# %% right: Scales x's way into the thin path.
+def lora_layer(x, weight, bias, down, up, alpha):
+    scale = alpha / up.shape[1]
+    thin = torch.matmul(torch.matmul(scale * x, down.mT), up.mT)
+    frozen = torch.matmul(x, weight.detach().mT)
+    return frozen + thin if bias is None else frozen + bias.detach() + thin
+
+
+# %% right: Lays all vectors one below the other.
+def lora_layer(x, weight, bias, down, up, alpha):
+    flat = x.reshape(-1, x.shape[-1])
+    thin = flat.mm(down.t()).mm(up.t()).mul(alpha / down.size(0))
+    y = flat.mm(weight.detach().t()) + thin
+    if bias is not None:
+        y = y + bias.detach().unsqueeze(0)
+    return y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+# %% right: Scales what the thin layer's middle holds.
+def lora_layer(x, weight, bias, down, up, alpha):
+    middle = nn.functional.linear(x, down) * alpha / down.shape[0]
+    constant = bias.detach() if bias is not None else None
+    return nn.functional.linear(middle, up).add(nn.functional.linear(x, weight.detach(), constant))
+
+
+# %% right: Names the axes.
+def lora_layer(x, weight, bias, down, up, alpha):
+    rank = down.shape[0]
+    middle = torch.einsum("...i,ri->...r", x, down)
+    thin = torch.einsum("...r,or->...o", middle, up)
+    y = F.linear(x, weight.detach()) + thin * (alpha / rank)
+    return y if bias is None else y + bias.detach()
+
+
+# %% right: Takes a bias of 0 where there is none.
+def lora_layer(x, weight, bias, down, up, alpha):
+    bias = weight.new_zeros(weight.shape[0]) if bias is None else bias
+    frozen = F.linear(x, weight.detach(), bias.detach())
+    return torch.add(frozen, F.linear(F.linear(x, down), up), alpha=alpha / up.shape[-1])
+
+
 # %% right: linear
 # three F.linear, the frozen ones detached.
 

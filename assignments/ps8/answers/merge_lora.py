@@ -1,3 +1,56 @@
+# %% right: Computes without gradients.
+def merge_lora(weight, adapters):
+    with torch.no_grad():
+        fine = torch.promote_types(weight.dtype, torch.float32)
+        total = weight.to(fine, copy=True)
+        for down, up, alpha in adapters:
+            total += alpha / len(down) * up @ down
+        return total.to(weight.dtype)
+
+
+# %% right: Computes in float64, whatever is given.
+def merge_lora(weight, adapters):
+    total = weight.detach().double()
+    for down, up, alpha in adapters:
+        total = total + (alpha / up.shape[1]) * up.detach().double() @ down.detach().double()
+    return total.to(weight.dtype).clone()
+
+
+# %% right: Puts all adapters into one of a higher rank.
+def merge_lora(weight, adapters):
+    if not adapters:
+        return weight.detach().clone()
+    downs = torch.cat([down.detach() for down, _, _ in adapters])
+    ups = torch.cat([up.detach() * alpha / up.shape[1] for _, up, alpha in adapters], dim=1)
+    return (weight.detach().to(ups.dtype) + ups @ downs).to(weight.dtype)
+
+
+# %% right: Adds the changes up first.
+def merge_lora(weight, adapters):
+    changes = [(a / len(d)) * torch.einsum("or,ri->oi", u.data, d.data) for d, u, a in adapters]
+    if not changes:
+        return torch.empty_like(weight).copy_(weight).detach()
+    change = torch.stack(changes).sum(dim=0)
+    return (weight.data.to(change.dtype) + change).to(weight.dtype)
+
+
+# %% right: Switches gradients off for the whole function.
+@torch.no_grad()
+def merge_lora(weight, adapters):
+    merged = weight.clone().to(torch.float64 if weight.dtype == torch.float64 else torch.float32)
+    for down, up, alpha in adapters:
+        merged.add_(torch.matmul(up, down), alpha=alpha / down.size(0))
+    return merged.type(weight.dtype)
+
+
+# %% right: Lets torch add and multiply in one step.
+def merge_lora(weight, adapters):
+    total = weight.detach().to(torch.promote_types(torch.float32, weight.dtype))
+    for down, up, alpha in adapters:
+        total = torch.addmm(total, up.detach(), down.detach(), alpha=alpha / down.shape[0])
+    return total.to(weight.dtype, copy=True)
+
+
 # %% right: loop
 # a fine copy, adds each product, rounds at the end.
 

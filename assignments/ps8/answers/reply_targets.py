@@ -1,3 +1,56 @@
+# %% right: Turns the ids round; what comes from the beginning is always hidden.
+def reply_targets(ids, prompt_lengths, lengths):
+    place = torch.arange(1, ids.shape[1] + 1)
+    is_reply = (place >= prompt_lengths.unsqueeze(1)) & (place < lengths.unsqueeze(1))
+    return ids.roll(-1, dims=1).masked_fill(~is_reply, IGNORE)
+
+
+# %% right: Hides what is no reply where it stands, and shifts afterwards.
+def reply_targets(ids, prompt_lengths, lengths):
+    place = torch.arange(ids.size(1)).expand_as(ids)
+    outside = (place < prompt_lengths.view(-1, 1)) | (place >= lengths.view(-1, 1))
+    return F.pad(ids.masked_fill(outside, IGNORE)[:, 1:], (0, 1), value=IGNORE)
+
+
+# %% right: Begins with nothing but IGNORE, and copies the replies.
+def reply_targets(ids, prompt_lengths, lengths):
+    targets = torch.full(ids.shape, IGNORE, dtype=torch.int64)
+    place = torch.arange(ids.shape[1] - 1)[None, :]
+    is_reply = (place + 1 >= prompt_lengths[:, None]) & (place + 1 < lengths[:, None])
+    targets[:, :-1][is_reply] = ids[:, 1:][is_reply]
+    return targets
+
+
+# %% right: Finds the places by `nonzero`.
+def reply_targets(ids, prompt_lengths, lengths):
+    place = torch.arange(ids.shape[1])
+    is_reply = (place >= prompt_lengths[:, None]) & (place < lengths[:, None])
+    rows, columns = is_reply.nonzero(as_tuple=True)
+    targets = torch.zeros_like(ids) + IGNORE
+    targets[rows, columns - 1] = ids[rows, columns]
+    return targets
+
+
+# %% right: Looks each next id up.
+def reply_targets(ids, prompt_lengths, lengths):
+    n = ids.shape[1]
+    following = (torch.arange(n) + 1).clamp(max=n - 1).expand(len(ids), n)
+    found = torch.gather(ids, 1, following)
+    distance = torch.arange(1, n + 1).expand(len(ids), n) - prompt_lengths[:, None]
+    n_reply = (lengths - prompt_lengths)[:, None]
+    return torch.where((distance >= 0) & (distance < n_reply), found, torch.tensor(IGNORE))
+
+
+# %% right: Marks where replies begin and end, and adds the marks up.
+def reply_targets(ids, prompt_lengths, lengths):
+    marks = torch.zeros(ids.shape[0], ids.shape[1] + 1, dtype=torch.int64)
+    marks.scatter_add_(1, prompt_lengths[:, None], torch.ones_like(prompt_lengths)[:, None])
+    marks.scatter_add_(1, lengths[:, None], -torch.ones_like(lengths)[:, None])
+    is_reply = marks.cumsum(dim=1)[:, 1:] > 0
+    following = torch.cat((ids[:, 1:], ids[:, :1]), dim=1)
+    return following.masked_fill(is_reply.logical_not(), IGNORE)
+
+
 # %% right: where
 # shifts with a column of IGNORE, then where.
 

@@ -1,3 +1,63 @@
+# %% right: Chooses positions first, and adds each to its row.
+def score_replies(logits, targets):
+    rows, places = (targets != IGNORE).nonzero(as_tuple=True)
+    wanted = targets[rows, places]
+    values = -F.cross_entropy(logits[rows, places], wanted, reduction="none")
+    log_probs = logits.new_zeros(len(logits)).index_add(0, rows, values)
+    return log_probs, -values.sum() / max(len(wanted), 1)
+
+
+# %% right: Lets torch's function ignore what is to be ignored, after cleaning.
+def score_replies(logits, targets):
+    is_out = targets == IGNORE
+    clean = torch.where(is_out[..., None], torch.zeros_like(logits), logits)
+    losses = F.cross_entropy(clean.transpose(1, 2), targets, ignore_index=IGNORE, reduction="none")
+    return -losses.sum(dim=1), losses.sum() / (~is_out).sum().clamp(min=1)
+
+
+# %% right: Puts the chosen values back into a table.
+def score_replies(logits, targets):
+    chosen = targets.ne(IGNORE)
+    picked, wanted = logits[chosen], targets[chosen]
+    values = picked.gather(1, wanted[:, None]).squeeze(1) - picked.logsumexp(dim=1)
+    table = logits.new_zeros(targets.shape).masked_scatter(chosen, values)
+    return table.sum(dim=1), -values.sum() / max(int(chosen.sum()), 1)
+
+
+# %% right: Multiplies with a one-hot table.
+def score_replies(logits, targets):
+    has_target = (targets != IGNORE).unsqueeze(-1)
+    clean = logits.where(has_target, 0.0)
+    hot = F.one_hot(targets.clamp(min=0), logits.shape[-1]) * has_target
+    values = torch.einsum("btv,btv->bt", F.log_softmax(clean, dim=-1), hot.to(logits.dtype))
+    n = hot.sum().clamp(min=1)
+    return values.sum(1), -values.sum() / n
+
+
+# %% right: Lays all positions in one row.
+def score_replies(logits, targets):
+    B, T, V = logits.shape
+    flat = targets.reshape(-1)
+    at = torch.nonzero(flat != IGNORE).reshape(-1)
+    kept = logits.reshape(B * T, V)[at]
+    losses = F.nll_loss(F.log_softmax(kept, dim=1), flat[at], reduction="none")
+    owner = torch.div(at, T, rounding_mode="floor")
+    log_probs = torch.zeros(B, dtype=logits.dtype).scatter_add(0, owner, -losses)
+    return log_probs, losses.sum() / max(losses.numel(), 1)
+
+
+# %% right: Writes the softmax out, with the largest logit subtracted.
+def score_replies(logits, targets):
+    out = targets == IGNORE
+    safe = logits.masked_fill(out[:, :, None], 1.0)
+    safe = safe - safe.detach().amax(dim=2, keepdim=True)
+    rows = torch.arange(len(targets))[:, None]
+    places = torch.arange(targets.shape[1])[None, :]
+    values = safe[rows, places, targets.masked_fill(out, 0)] - safe.exp().sum(dim=2).log()
+    values = values.masked_fill(out, 0)
+    return values.sum(dim=1), values.sum() / -(~out).sum().clamp_min(1)
+
+
 # %% right: pick
 # picks the positions first; index_add.
 

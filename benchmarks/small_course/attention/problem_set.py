@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.checks import Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.compare import agree
 
 
@@ -69,7 +69,6 @@ PROBLEM_SET = ProblemSet(
                 Mistake("no shift", "Subtract the largest score first.", _no_shift),
                 Mistake("wrong axis", "Sum over the last axis.", _wrong_axis),
             ),
-            alternatives=(Alternative("torch", _softmax),),
         ),
         Check(
             item="attention_causal",
@@ -81,7 +80,6 @@ PROBLEM_SET = ProblemSet(
                 Mistake("masked after", "Mask before the softmax, or rows lose.", _masked_after),
                 Mistake("no mask", "Nothing hides the future.", _no_mask),
             ),
-            alternatives=(Alternative("torch", _causal),),
         ),
     ),
 )

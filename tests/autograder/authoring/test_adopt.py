@@ -137,7 +137,7 @@ def test_adopted_set_is_checked_released_and_graded(own, tmp_path, without_sandb
     assert [problem.split(";")[0] for problem in report["problems"]] == [
         f"{item}: 0 {lacks}"
         for item in ("squares", "mean_tests")
-        for lacks in ("mistakes", "alternatives")
+        for lacks in ("mistakes", "right answers")
     ]
     released = run("release", "hw1", "--out", tmp_path / "out")
     assert released.exit_code == 0, released.output

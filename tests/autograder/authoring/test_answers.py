@@ -39,8 +39,8 @@ def test_each_marked_cell_is_an_answer_that_runs_by_itself(write):
     found = write(TWO)
     assert found["mean"] == ()
     right, wrong = found["total"]
-    assert right == KnownAnswer("right", "the library adds", "total = sum\n")
-    assert (wrong.kind, wrong.name) == ("wrong", "an empty list has no sum")
+    assert right == KnownAnswer(True, "the library adds", "total = sum\n")
+    assert (wrong.is_right, wrong.name) == (False, "an empty list has no sum")
     assert wrong.source.startswith("# It asks") and wrong.run_in({})["total"]([1, 2]) == 3
     assert "math" not in right.run_in({})
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from autograder import files
 from autograder.authoring.course import Course
 from autograder.authoring.new_set import new_set
-from autograder.authoring.release import build, leaks, lint
+from autograder.authoring.release import ReleasedSet, build, leaks, lint
 from autograder.cli.main import main
 from autograder.records import GraderError
 from autograder.validation.check_set import check_set
@@ -34,7 +34,10 @@ def test_new_set_is_found_and_can_be_released(course):
 
 
 def test_new_set_judges_well(course):
-    report = check_set(course.problem_set("ps9"), build(course.source("ps9")))
+    released = ReleasedSet(course, "ps9")
+    report = check_set(
+        released.problem_set, released.notebooks, answers=released.answers, with_unseen=True
+    )
     assert report.problems == ()
     assert report.survivors == []
     assert set(report.points) == {"ps9_count_words", "ps9_most_frequent"}

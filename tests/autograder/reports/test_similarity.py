@@ -1,4 +1,4 @@
-"""Copies in disguise against honest answers; the honest ones are the sets' own alternatives."""
+"""Copies in disguise against honest answers; the honest ones are the sets' own right answers."""
 
 import inspect
 import random
@@ -188,21 +188,18 @@ def _text(implementation):
 def real_set(request):
     """A set, what is released of it, its right answers by item, and the package's functions."""
     problem_set = COURSE.problem_set(request.param)
-    built = ReleasedSet(COURSE, request.param).notebooks
+    real = ReleasedSet(COURSE, request.param)
+    built = real.notebooks
     solutions = {cell.id: cell.source for cell in built.solution.cells}
     released = "\n".join(c.source for c in built.student.cells if c.cell_type == "code")
     known = {
         check.item: [
             solutions[f"{check.item}_answer"],
-            *(_text(other.implementation) for other in check.alternatives),
+            *(other.source for other in real.answers[check.target] if other.is_right),
         ]
         for check in problem_set.checks
     }
-    files = [
-        p
-        for package in reference_packages(ReleasedSet(COURSE, request.param))
-        for p in package.rglob("*.py")
-    ]
+    files = [p for package in reference_packages(real) for p in package.rglob("*.py")]
     functions = package_functions(path.read_text() for path in files)
     return problem_set, released, known, functions
 

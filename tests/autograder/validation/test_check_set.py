@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 
 from autograder.authoring.answers import KnownAnswer
-from autograder.authoring.checks import Alternative, Case, Check, Mistake, Part, ProblemSet
+from autograder.authoring.checks import Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.release import build
 from autograder.grading import judge
 from autograder.grading.judge import part_seed
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
-from autograder.validation import unseen_answers
+from autograder.validation import trials, unseen_answers
 from autograder.validation.check_report import plain_report, print_overview, print_report
 from autograder.validation.check_set import check_set
 
@@ -102,10 +102,8 @@ WRONG = _mistakes(
     lambda numbers: 1 / 0,
 )
 RIGHT = tuple(
-    Alternative(f"alternative {i}", answer)
-    for i, answer in enumerate(
-        [sum, lambda numbers: sum(list(numbers)), lambda numbers: sum(x for x in numbers)] * 2
-    )
+    KnownAnswer(True, f"right {i}", f"def total(numbers):\n    return {answer}\n")
+    for i, answer in enumerate(["sum(numbers)", "sum(list(numbers))", "sum(x for x in numbers)"])
 )
 CHECK = Check(
     item="toy_total",
@@ -117,14 +115,16 @@ CHECK = Check(
         Part("nothing", "Nothing sums to 0.", draw_nothing, ask_twice),
     ),
     mistakes=WRONG,
-    alternatives=RIGHT,
     seconds=2.0,
 )
 
 
-def _report(path, *, with_mutants=False, **changes):
+def _report(path, *, with_mutants=False, right=RIGHT, **changes):
     problem_set = ProblemSet("toy", "Toy set", (replace(CHECK, **changes),))
-    return check_set(problem_set, build(path), with_mutants=with_mutants, seeds=(0, 1))
+    answers = {"total": right}
+    return check_set(
+        problem_set, build(path), answers=answers, with_mutants=with_mutants, seeds=(0, 1)
+    )
 
 
 def test_good_checks_have_no_problems(source):
@@ -146,9 +146,9 @@ def test_a_solution_that_loses_points_is_a_problem(source):
     assert any("solution" in p and "loses points: values" in p for p in report.problems)
 
 
-def test_a_refused_alternative_is_a_problem(source):
-    never_empty = Alternative("picky", lambda numbers: sum(numbers) if numbers else 1 / 0)
-    report = _report(source(), alternatives=(*RIGHT, never_empty))
+def test_a_refused_right_answer_is_a_problem(source):
+    never_empty = KnownAnswer(True, "picky", "total = lambda n: sum(n) if n else 1 / 0")
+    report = _report(source(), right=(*RIGHT, never_empty))
     assert [p for p in report.problems if "'picky'" in p and "nothing" in p]
 
 
@@ -200,15 +200,15 @@ def test_a_probe_that_reads_a_global_is_a_problem(source):
         (
             SOLUTION,
             (
-                "toy_total: 1 mistakes; a solution of 5 statements needs at least 5",
-                "toy_total: 0 alternatives; a solution of 5 statements needs at least 2",
+                "toy_total: 1 mistake; a solution of 5 statements needs at least 5",
+                "toy_total: 0 right answers; a solution of 5 statements needs at least 2",
             ),
         ),
         (
             "return sum(numbers)",
             (
-                "toy_total: 1 mistakes; a solution of 1 statement needs at least 2",
-                "toy_total: 0 alternatives; a solution of 1 statement needs at least 1",
+                "toy_total: 1 mistake; a solution of 1 statement needs at least 2",
+                "toy_total: 0 right answers; a solution of 1 statement needs at least 1",
             ),
         ),
     ],
@@ -216,7 +216,7 @@ def test_a_probe_that_reads_a_global_is_a_problem(source):
 def test_a_thin_catalogue_is_a_problem_the_more_the_longer_the_solution(
     source, solution, complaints
 ):
-    report = _report(source(solution=solution), mistakes=WRONG[:1], alternatives=())
+    report = _report(source(solution=solution), mistakes=WRONG[:1], right=())
     assert report.problems == complaints
 
 
@@ -268,7 +268,7 @@ def test_a_mistake_that_never_ends_must_be_declared(source, monkeypatch):
         "toy_total: mistake 'ends': is declared endless, but it ends in every case",
     )
 
-    monkeypatch.setattr(checking, "LONGEST_CPU_SECONDS", 1)
+    monkeypatch.setattr(trials, "LONGEST_CPU_SECONDS", 1)
     report = _report(source(), mistakes=(replace(declared, endless=False), *WRONG))
     assert report.problems == (
         "toy_total: mistake 'endless': stopped after 1 s of CPU: declare it endless or fix it",
@@ -336,9 +336,9 @@ def test_overview_has_a_row_for_each_set_and_one_for_all(source):
 def test_unseen_answers_are_counted_and_their_problems_listed(source, monkeypatch):
     monkeypatch.setattr(unseen_answers, "MOST", 3)
     answers = [
-        KnownAnswer("right", "sum", "total = sum"),
-        KnownAnswer("wrong", "mean", "def total(n): return sum(n) / max(1, len(n)) + 1"),
-        KnownAnswer("wrong", "of four", "def total(n): return sum(n) + (len(n) == 4)"),
+        *RIGHT,
+        KnownAnswer(False, "mean", "def total(n): return sum(n) / max(1, len(n)) + 1"),
+        KnownAnswer(False, "of four", "def total(n): return sum(n) + (len(n) == 4)"),
     ]
     problem_set = ProblemSet("toy", "Toy set", (CHECK,))
     report = check_set(
@@ -349,17 +349,17 @@ def test_unseen_answers_are_counted_and_their_problems_listed(source, monkeypatc
         answers={"total": answers},
         seeds=(0,),
     )
-    assert report.problems == ("toy_total: wrong, from outside 'of four': is not caught",)
+    assert report.problems == ("toy_total: wrong answer 'of four': is not caught",)
     console = Console(width=150, record=True, file=io.StringIO())
     print_report(report, console)
     lines = console.export_text().splitlines()
     ((place, row),) = (
         (n, line) for n, line in enumerate(lines) if "1 of 2" in line and "all" in line
     )
-    assert "3 of 3" in row and "1 of 1" in row and "50.0%" in lines[place + 1]
+    assert "3 of 3" in row and "50.0%" in lines[place + 1]
     plain = plain_report(report)
-    assert plain["unseen"][-1]["name"] == "of four"
-    assert plain["unseen_judged_well"]["wrong, from outside"] == (1, 2)
+    assert "of four" in [one["name"] for one in plain["unseen"]]
+    assert plain["unseen_judged_well"]["wrong answers caught"] == (1, 2)
 
 
 def test_a_mistake_that_keeps_points_by_luck_is_a_problem(source):

@@ -1,0 +1,6 @@
+# %% right: torch
+import torch
+
+
+def softmax(scores):
+    return torch.softmax(scores, dim=-1)

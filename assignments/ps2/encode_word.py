@@ -116,7 +116,7 @@ def draw_word_edges(rng: Generator) -> list[Case]:
     words = [text.encode() for text in texts]
     return [
         Case(f"{len(words)} words, some very short", {"words": words, **inputs}),
-        Case("no merges", {"words": words[:2], **trained([], 0, WHOLE)}),
+        Case("no merges", {"words": words[:2], **trained(["a"], 0, WHOLE)}),
         Case("a special token spelled like another", _spelled_alike(letter + other)),
     ]
 

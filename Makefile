@@ -124,7 +124,7 @@ test-sets:  ## Its part about the problem sets, mutants included: after a change
 test-book:  ## Its part about the book in a browser and `make course`: after a change in book/
 $(PARTS:%=test-%): setup
 	@.ci/system-packages chromium chromium-driver postgresql runc
-	@$(BIN)/python -m pytest -m "not gpu and not exhaustive and $(@:test-%=%)" $(WORKERS) --durations=40
+	@$(BIN)/python -m pytest --part $(@:test-%=%) -m "not gpu and not exhaustive" $(WORKERS) --durations=40
 
 coverage: $(STAMP)  ## Which lines no test of the package or the grader runs (a good deal slower)
 	@$(BIN)/python -m pytest -m "not gpu and not browser" $(WORKERS) \

@@ -45,17 +45,28 @@ settings.load_profile("course")
 PARTS = {"book": "book", "test_commands.py": "book", "autograder": "grader", "assignments": "sets"}
 
 
-def part_of(item: pytest.Item) -> str:
-    """The part of the suite that a test belongs to."""
+def part_of(path: Path) -> str:
+    """The part of the suite that the tests in a file belong to."""
     # Not relative_to: the tests of a course elsewhere may be asked for, too.
-    names = item.path.parts[len(ROOT.parts) :]
+    names = path.parts[len(ROOT.parts) :]
     return next((part for name, part in PARTS.items() if name in names), "package")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `make test-<part>` load the files of its part only."""
+    parser.addoption("--part", choices=["package", *sorted({*PARTS.values()})], help="of the suite")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of the parts that are not asked for."""
+    part = config.getoption("--part")
+    return True if part and collection_path.is_file() and part_of(collection_path) != part else None
 
 
 def uses_site(item: pytest.Item) -> bool:
     """Whether a test builds the book or opens it."""
     names = getattr(item, "fixturenames", ())
-    return part_of(item) == "book" and (
+    return part_of(item.path) == "book" and (
         item.path.name == "test_commands.py"
         or not {"site", "specimen", "browser"}.isdisjoint(names)
     )
@@ -66,7 +77,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     On several workers a file stays together, and so does all that needs the book.
     """
-    item.add_marker(part_of(item))
+    item.add_marker(part_of(item.path))
     for mark in item.iter_markers("exhaustive_but"):
         if mark.args[0] not in item.callspec.id.split("-"):
             item.add_marker("exhaustive")
@@ -79,7 +90,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest groups, the book's and the sets': the short ones fill up the end."""
-    items.sort(key=lambda item: (not uses_site(item), part_of(item) != "sets"))
+    items.sort(key=lambda item: (not uses_site(item), part_of(item.path) != "sets"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -213,7 +213,7 @@ class Tree:
         assert not missing, self.told
         places = [self.top / CLASS, self.top / LEGACY]
         classes = [place for place in places if holds_class(place)]
-        assert len(classes) == bool(self.grades) or not self.grades, (classes, self.told)
+        assert len(classes) == 1 or not self.grades, (classes, self.told)
         for student, points in self.grades.items():
             record = Journal(classes[0], "toy").read(student)
             assert record is not None and record.grade.points == points, self.told

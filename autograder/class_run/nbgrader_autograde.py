@@ -29,6 +29,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.own_solution import with_working_tests
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Grader, Task
+from autograder.intake.layouts import MARKUP, student_name
 from autograder.records import Grade, GraderError, State, Submission
 from autograder.store.formgrader_notebook import formgrader_notebook
 
@@ -55,6 +56,17 @@ class SandboxedExporter(NotebookExporter):
 
         # Nothing else of nbgrader's surrounds a whole run.
         self._converter.convert_notebooks = in_sandbox
+        begin = self._converter.init_assignment
+
+        def begin_if_named(assignment: str, student: str) -> None:
+            if not MARKUP.isdisjoint(student):  # before it is in the gradebook
+                raise NbGraderException(
+                    f"{student_name(student)}: formgrader would take this name for markup; rename "
+                    "the folder of the submission"
+                )
+            begin(assignment, student)
+
+        self._converter.init_assignment = begin_if_named
 
     @property
     def _converter(self) -> Any:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from autograder.files import Table, read_table
 from autograder.intake.collection import Collected, Delivery
-from autograder.intake.identity import is_same_name, same_id
+from autograder.intake.identity import is_same_name, name_and_number, same_id
+from autograder.intake.layouts import student_name
 from autograder.intake.times import read_time
 from autograder.records import GraderError
 
@@ -131,8 +132,8 @@ def _names(row: tuple[str, str, datetime], student: str) -> bool:
     """Whether a row is this student's: by the whole name, or by Moodle's number and the name."""
     name, number, _ = row
     if not number:
-        return same_id(name) == same_id(student)
-    archived, _, own = student.rpartition("_")
+        return same_id(student) in (same_id(name), same_id(student_name(name)))
+    archived, own = name_and_number(student)
     return own == number and (is_same_name(archived, name) or not name)
 
 

@@ -9,6 +9,17 @@ def same_id(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip().casefold()
 
 
+def without_digest(student: str) -> str:
+    """Drop the digest that keeps a name apart of which something was replaced."""
+    return re.sub(r"~[0-9a-f]{8}\Z", "", student)
+
+
+def name_and_number(student: str) -> tuple[str, str]:
+    """Split a learning platform's `name_number`, whatever was replaced in it."""
+    name, _, number = without_digest(student).rpartition("_")
+    return name, number
+
+
 def is_same_name(archived: str, name: str) -> bool:
     """Whether a name from an archive can be that of a roster; archives drop signs and spaces.
 

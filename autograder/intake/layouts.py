@@ -24,11 +24,13 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from autograder.intake.archives import Delivered
+from autograder.intake.identity import name_and_number, without_digest
 from autograder.intake.times import read_clock, read_time, unreadable
 from autograder.records import GraderError
 
 _MAX_NAME_BYTES = 120
-_BREAKING = {"Cc", "Zl", "Zp"}  # what could end a row or command a terminal
+_BREAKING = {"Cc", "Cs", "Zl", "Zp"}  # what could end a row or command a terminal
+MARKUP = frozenset("<>&\"\\`")  # nbgrader's pages put names into HTML and scripts as they are
 _TIME = (
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?"
     r"(?: ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))?"
@@ -173,7 +175,7 @@ def _note_shared_numbers(students: dict[str, Handed]) -> None:
     """Say whose numbers are the same: somebody may have put another's number into a name."""
     named: dict[str, list[str]] = {}
     for student in students:
-        named.setdefault(student.rpartition("_")[2], []).append(student)
+        named.setdefault(name_and_number(student)[1], []).append(student)
     for number, names in named.items():
         for student in names if len(names) > 1 else ():
             others = ", ".join(name for name in names if name != student)
@@ -183,18 +185,23 @@ def _note_shared_numbers(students: dict[str, Handed]) -> None:
 def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
-    Bytes that are no text, line breaks and other control characters, names too long for a file, and
-    those that lead to another folder (".." is left of "...ipynb") are replaced; a digest of the
-    name as it came then keeps two students apart.
+    Bytes that are no text, line breaks and other control characters, what is markup in a page, a
+    script or Markdown, names too long for a file, and those that lead to another folder (".." is
+    left of "...ipynb") are replaced; a digest of the name as it came then keeps two students apart.
     """
     readable = unicodedata.normalize("NFC", name)
-    as_it_came = readable.encode("utf-8", "surrogateescape")
+    try:
+        as_it_came = readable.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which JSON can spell
+        as_it_came = readable.encode("utf-8", "surrogatepass")
     shown = "".join(
-        "\ufffd" if unicodedata.category(char) in _BREAKING else char
+        "\ufffd" if char in MARKUP or unicodedata.category(char) in _BREAKING else char
         for char in as_it_came.decode("utf-8", "replace")
     )
     leads_away = not shown.strip(".") or "/" in shown
-    if shown == readable and len(as_it_came) <= _MAX_NAME_BYTES and not leads_away:
+    seems_made_here = without_digest(shown) != shown  # another's, perhaps
+    is_short = len(as_it_came) <= _MAX_NAME_BYTES
+    if shown == readable and is_short and not leads_away and not seems_made_here:
         return readable
     digest = hashlib.sha256(as_it_came).hexdigest()[:8]
     short = shown.replace("/", "\ufffd").encode()[: _MAX_NAME_BYTES - 9].decode(errors="ignore")

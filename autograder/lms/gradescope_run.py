@@ -128,9 +128,12 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _student(metadata: Path) -> str:
     """Name who handed in: everybody's address in a group; "student" where Gradescope tells none."""
+    from autograder.intake.layouts import student_name
+
     try:
         users = json.loads(metadata.read_text())["users"]
-        return "+".join(sorted(str(user["email"]).casefold() for user in users)) or "student"
+        addresses = sorted(str(user["email"]).casefold() for user in users)
+        return student_name("+".join(addresses)) if addresses else "student"
     except (OSError, ValueError, KeyError, TypeError):
         return "student"
 

@@ -7,7 +7,7 @@ student name each other, and everybody else, on either side, is reported with th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.intake.identity import is_same_name, same_id
+from autograder.intake.identity import is_same_name, name_and_number, same_id
 from autograder.records import FinalScore
 
 _MOST_NAMES = 20
@@ -80,7 +80,7 @@ def _rows_of(score: FinalScore, people: Sequence[Person], file: str) -> tuple[li
     if found:
         several = " and ".join(person.name for person in found)
         return found, f"{several} in {file} both have that identifier"
-    name, _, number = score.student.rpartition("_")
+    name, number = name_and_number(score.student)
     numbered = [person for person in people if number and person.number == number]
     found = [person for person in numbered if is_same_name(name, person.name)]
     if numbered and not found:

@@ -1,6 +1,17 @@
 """What students hand in stays text on every page, and files beside a notebook stay unread."""
 
 import html.parser
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
 
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
@@ -74,6 +85,74 @@ def test_reader_of_pages_sees_what_is_injected():
     for payload in PAYLOADS.values():
         harmless = "{{" in payload or "\uff1c" in payload or "$$" in payload
         assert bool(Owned(f'<p class="{payload}">{payload}</p>').found) or harmless
+
+
+ACTS = "document.title='owned';window.owned=1"
+IN_NAMES = {
+    "element": f"<img src=x onerror={ACTS}>",
+    "script": f'x";{ACTS};"',
+    "escape": f"x\\u0022;{ACTS};\\u0022",
+    "entity": f"&lt;img src=x onerror={ACTS}&gt;",
+    "attribute": f'x" onmouseover={ACTS} autofocus onfocus={ACTS} x="',
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.browser
+def test_no_field_that_a_student_chooses_acts_in_formgrader(
+    toys, toy_course, hand_in, tmp_path, without_sandbox, unused_port, browser
+):
+    """A page of nbgrader's that acts has the rights of the instructor's Jupyter server."""
+    act = IN_NAMES["element"]
+    for number, name in enumerate(IN_NAMES.values()):
+        for layout in ("exchange", "plain"):
+            code = f"{toys.double}\nprint({act!r})\n# {act}"
+            handed = hand_in(f"{layout}{number}", double=code, mean="raise ValueError(" + repr(act))
+            essay = hand_in(f"{layout}{number}", double=code, mean=f"# {act}", essay=act)
+            assert handed == essay
+            place = tmp_path / layout / name
+            if layout == "exchange":
+                place = tmp_path / layout / f"{name}+toy+2026-02-03 16:00:00.000000 UTC"
+            place.mkdir(parents=True)
+            (handed / f"{layout}{number}.ipynb").rename(place / f"{name}.ipynb")
+    for layout in ("exchange", "plain"):
+        out = tmp_path / "out"
+        grade_class(ReleasedSet(toy_course, "toy"), tmp_path / layout, Settings(out))
+    command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "formgrader"]
+    command += [f"--out={out}", "--no-browser", f"--port={unused_port}"]
+    log = tmp_path / "log"
+    with open(log, "w") as file:
+        jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+    try:
+        while not (token := re.search(r"\?token=\w+", log.read_text())):
+            assert jupyter.poll() is None, log.read_text()
+            time.sleep(0.2)
+        address = f"http://127.0.0.1:{unused_port}/formgrader"
+        ask = f"{address}/api/%s{token[0]}"
+        students = json.load(urllib.request.urlopen(ask % "students"))
+        done = json.load(urllib.request.urlopen(ask % "submissions/toy"))
+        shown = json.load(urllib.request.urlopen(ask % "submitted_notebooks/toy/toy"))
+        assert len(students) == 2 * len(IN_NAMES) - len(set(IN_NAMES)) == len(done) == len(shown)
+        places = ["gradebook", "gradebook/toy", "gradebook/toy/toy", "manage_students"]
+        places += ["manage_submissions/toy", "manage_assignments"]
+        for one in students:
+            quoted = urllib.parse.quote(one["id"])
+            places += [f"manage_students/{quoted}", f"manage_students/{quoted}/toy"]
+        places += [f"submissions/{one['id']}" for one in shown]
+        for place in places:
+            browser.get(f"{address}/{place}{token[0]}")
+            assert "formgrader" in browser.page_source, place
+            time.sleep(0.5)  # what pages ask for, they show when it has come
+            for element in browser.find_elements("css selector", "a, td, [title]"):
+                browser.execute_script(
+                    "arguments[0].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))",
+                    element,
+                )
+            assert browser.execute_script("return window.owned") is None, place
+            assert browser.title != "owned", place
+    finally:
+        os.killpg(jupyter.pid, signal.SIGKILL)  # asked to end, it asks back
+        jupyter.wait()
 
 
 BESIDE = {

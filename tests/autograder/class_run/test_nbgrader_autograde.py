@@ -215,3 +215,14 @@ def test_steps_without_an_execution_to_replace_are_refused(tmp_path, without_san
     course = prepare(tmp_path, "c.Autograde.autograde_preprocessors = []\n")
     nb.hand_in(course, "ada")
     assert "has no Execute, which the sandbox replaces" in press(course, "ada")["log"]
+
+
+def test_name_that_is_markup_never_enters_the_gradebook(tmp_path, without_sandbox):
+    course = prepare(tmp_path)
+    nb.hand_in(course, "<img src=x onerror=owned()>")
+    nb.hand_in(course, "ada")
+    done = formgrader(course).autograde("hw1", "*")
+    assert "rename the folder" in done["log"] and not done["success"]
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        assert [student.id for student in book.students] == ["ada"]
+    assert rows(course, "ada")["squares"][0] == 4

@@ -11,6 +11,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import Watcher, grade_class
 from autograder.class_run.settings import Settings
 from autograder.intake.collection import Collected, Delivery
+from autograder.intake.layouts import student_name
 from autograder.intake.given_times import read_given_times
 from autograder.intake.layouts import Layout
 from autograder.records import GraderError
@@ -40,6 +41,12 @@ def test_small_csv_gives_times_in_the_course_s_zone(tmp_path):
     times, remarks = put(tmp_path, text, "ada", "bo", "cy", "dee")
     assert times == {"ada": MOMENT, "bo": MOMENT, "cy": None, "dee": None}
     assert remarks == ("times.csv gives times of 1 who are not here: zoe",)
+
+
+def test_time_is_found_under_a_name_that_was_cleaned(tmp_path):
+    text = "student,submitted\nAda & Bo,2026-10-12T23:58\n"
+    cleaned = student_name("Ada & Bo")
+    assert put(tmp_path, text, cleaned) == ({cleaned: MOMENT}, ())
 
 
 def test_moodle_s_worksheet_gives_times_by_number_and_name(tmp_path):

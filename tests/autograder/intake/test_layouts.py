@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.intake.archives import contents
+from autograder.intake.archives import Delivered, contents
 from autograder.intake.collection import collect, read_notebook
-from autograder.intake.layouts import Layout, recognise, student_name
+from autograder.intake.layouts import MARKUP, Layout, by_student, recognise, student_name
 from autograder.records import GraderError
 
 # As github.com/instructure/canvas-lms, lib/content_zipper.rb, puts them together: the sortable name
@@ -360,6 +360,40 @@ def test_name_that_would_break_a_row_is_shown_without_its_break(character):
     name = student_name(f"ada{character}lovelace_5")
     assert name.startswith("ada\ufffdlovelace_5~") and name != student_name("ada\ufffdlovelace_5")
     assert len(name.splitlines()) == 1
+
+
+HOSTILE = (
+    "<img src=x onerror=owned()>",
+    'x";owned();"',
+    "\\u0022;owned()",
+    "&lt;img src=x onerror=owned()&gt;",
+    "`owned()`",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("as_delivered", [*"{}.ipynb {}/ps1/ps1.ipynb {}_5_6_ps1.ipynb".split()])
+def test_no_name_of_a_folder_or_file_is_markup(name, as_delivered):
+    parts = tuple(as_delivered.format(name).split("/"))
+    for layout in (Layout.PLAIN, Layout.NBGRADER, Layout.CANVAS, Layout.MOODLE, Layout.EXCHANGE):
+        students, _ = by_student([Delivered(parts, Path(*parts))], layout, "ps1")
+        assert not any(MARKUP & set(student) for student in students) and len(students) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_that_a_platform_or_the_exchange_passes_on_is_markup(name):
+    for parts, layout in (
+        ((_submitted(name), "ps1.ipynb"), Layout.EXCHANGE),
+        ((f"{name}_5_assignsubmission_file", "ps1.ipynb"), Layout.MOODLE),
+    ):
+        (student,) = by_student([Delivered(parts, Path(*parts))], layout, "ps1")[0]
+        assert not MARKUP & set(student)
+
+
+def test_name_like_one_that_was_cleaned_is_nobody_else_s():
+    cleaned = student_name("A & B_7")
+    assert cleaned.startswith("A \ufffd B_7~") and student_name(cleaned) != cleaned
+    assert student_name("Bo O'Neil_7") == "Bo O'Neil_7"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "...", "../../ada", "/etc/ada"])

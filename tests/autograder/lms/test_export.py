@@ -13,6 +13,7 @@ from autograder.authoring.outline import Item, Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import Table, read_table, write_table
 from autograder.lms.export import ExportRequest, comment_html
+from autograder.intake.layouts import student_name
 from autograder.lms.formats.canvas import canvas
 from autograder.lms.formats.moodle import moodle, moodle_worksheet
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
@@ -213,6 +214,12 @@ def test_moodle_names_people_by_the_chosen_column_of_a_roster(identifier, expect
     assert _rows(made.text) == [{identifier: expected, "Problem set 1": "87.5"}]
     assert made.notes[0] == "nobody (87.5 of 100 points) was not entered: not in roster.csv"
     assert made.notes[1].startswith("2 in roster.csv without a grade here: Ada Lovelace; Grace")
+
+
+def test_name_in_which_markup_was_replaced_is_still_found_in_the_roster():
+    roster = WORKSHEET.replace("Alan Turing", "Turing & Co")
+    made = moodle(_request([_score(student_name("Turing & Co_502"))], roster))
+    assert [row["Problem set 1"] for row in _rows(made.text)] == ["87.5"]
 
 
 def test_moodle_without_a_roster_takes_names_as_they_are_and_addresses_from_the_gradebook():

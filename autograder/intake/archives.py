@@ -6,6 +6,7 @@ reason why it is not read, so that the student it belongs to is not lost.
 """
 
 import contextlib
+import functools
 import io
 import os
 import stat
@@ -58,6 +59,8 @@ class Delivered:
         is_folder: it is a folder, or a link to one.
         arrived_at: when the file system last took note of it, in seconds since 1970. Its owner
             cannot set that back, as they can every other time. None inside a zip file.
+        owner: the account that a student's folder belongs to; None for files, and where that cannot
+            be told, as in a zip file.
     """
 
     parts: tuple[str, ...]
@@ -66,6 +69,7 @@ class Delivered:
     refusal: str = ""
     reader: Callable[[int], bytes] = field(default=_unreadable, repr=False, compare=False)
     arrived_at: float | None = field(default=None, compare=False)
+    owner: str | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -157,9 +161,11 @@ def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -
     refusal = _bad_name(parts)
     if entry.is_symlink():
         refusal = f"{entry.name} is a symbolic link; it is not followed"
-    arrived_at = None
+    arrived_at = owner = None
     with contextlib.suppress(OSError):  # it is gone since it was listed: reading it will say so
-        arrived_at = entry.stat(follow_symlinks=False).st_ctime
+        about = entry.stat(follow_symlinks=False)
+        arrived_at = about.st_ctime
+        owner = _account(about.st_uid) if len(parts) <= 2 and entry.is_dir() else None
     return Delivered(
         parts,
         root.joinpath(*parts),
@@ -167,7 +173,18 @@ def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -
         refusal=refusal,
         reader=lambda max_bytes: read_untrusted(root, parts, max_bytes),
         arrived_at=arrived_at,
+        owner=owner,
     )
+
+
+@functools.cache
+def _account(number: int) -> str | None:
+    """Name an account; None where the machine knows none of that number, and on Windows."""
+    with contextlib.suppress(ImportError, KeyError):
+        import pwd
+
+        return pwd.getpwuid(number).pw_name
+    return None
 
 
 # ------------------------------------------------------------------ zip files

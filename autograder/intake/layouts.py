@@ -30,7 +30,8 @@ from autograder.records import GraderError
 
 _MAX_NAME_BYTES = 120
 _BREAKING = {"Cc", "Cs", "Zl", "Zp"}  # what could end a row or command a terminal
-MARKUP = frozenset("<>&\"\\`")  # nbgrader's pages put names into HTML and scripts as they are
+# What nbgrader's pages, which put names into HTML and scripts as they are, would act upon.
+MARKUP = frozenset('<>&"\\`')
 _TIME = (
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?"
     r"(?: ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))?"
@@ -232,12 +233,25 @@ def _add_plain(
 
 
 # ------------------------------------------------------------------ nbgrader's exchange
+def _strangers(found: Iterable[Delivered]) -> dict[str, str]:
+    """Return the folders of an exchange that belong to another account than their name says.
+
+    nbgrader compares the same two, and warns. Where no folder belongs to whom it names, this is a
+    copy, or all students share one account: then owners say nothing, and none is returned.
+    """
+    owners = {one.parts[0]: one.owner for one in found if len(one.parts) == 1 and one.owner}
+    named = {name: match["student"] for name in owners if (match := _EXCHANGE.fullmatch(name))}
+    others = {name: owners[name] for name, student in named.items() if owners[name] != student}
+    return others if len(others) < len(named) else {}
+
+
 def _from_exchange(
-    found: Iterable[Delivered], problem_set: str, zones: Sequence[tzinfo]
+    found: Sequence[Delivered], problem_set: str, zones: Sequence[tzinfo]
 ) -> tuple[dict[str, Handed], tuple[str, ...]]:
-    submissions: dict[str, dict[tuple[datetime, str], Handed]] = {}
+    submissions: dict[str, dict[tuple[bool, datetime, str], Handed]] = {}
     students: dict[str, Handed] = {}
     other_sets: set[str] = set()
+    strangers = _strangers(found)
     for entry in found:
         match = _EXCHANGE.fullmatch(entry.parts[0])
         clock = read_clock(match["time"]) if match else None
@@ -249,7 +263,9 @@ def _from_exchange(
             time = read_time(match["time"], zones)
             mine = submissions.setdefault(student_name(match["student"]), {})
             # Of a zone that is not known, what the clock showed is the best order there is.
-            handed = mine.setdefault((time or clock.replace(tzinfo=UTC), entry.parts[0]), Handed())
+            moment = time or clock.replace(tzinfo=UTC)
+            is_own = entry.parts[0] not in strangers
+            handed = mine.setdefault((is_own, moment, entry.parts[0]), Handed())
             handed.submitted_at = time
             handed.time_source = "nbgrader's exchange" if time else ""
             handed.time_note = "" if time else unreadable("its folder's name", match["time"])
@@ -258,8 +274,18 @@ def _from_exchange(
     if not submissions and other_sets:
         known = ", ".join(sorted(other_sets))
         raise GraderError(f"no submission of {problem_set} in this exchange; it has: {known}")
-    students |= {student: mine[max(mine)] for student, mine in submissions.items()}
-    earlier = [len(mine) - 1 for mine in submissions.values() if len(mine) > 1]
+    earlier = []
+    for student, mine in submissions.items():
+        chosen = max(mine)
+        students[student] = mine[chosen]
+        students[student].reasons += [
+            f"the folder {name} belongs to the account {strangers[name]}, not to this student; it "
+            + ("was graded, for there is no other" if name == chosen[-1] else "was not graded")
+            for is_own, _, name in sorted(mine)
+            if not is_own
+        ]
+        if n_before := sum(key[0] is chosen[0] for key in mine) - 1:
+            earlier.append(n_before)
     if not earlier:
         return students, ()
     again = f"{len(earlier)} student{'s' * (len(earlier) > 1)} handed in again"

@@ -11,9 +11,8 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import Watcher, grade_class
 from autograder.class_run.settings import Settings
 from autograder.intake.collection import Collected, Delivery
-from autograder.intake.layouts import student_name
 from autograder.intake.given_times import read_given_times
-from autograder.intake.layouts import Layout
+from autograder.intake.layouts import Layout, student_name
 from autograder.records import GraderError
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -230,6 +230,56 @@ def test_exchange_s_own_file_system_says_when_a_file_arrived(delivered):
     assert eve.submitted_at == yesterday  # a claim; lateness compares the two
 
 
+def _in_exchange(*owned):
+    """Collect submissions from folders of these names and owners."""
+    found = []
+    for name, owner in owned:
+        found.append(Delivered((name,), Path(name), is_folder=True, owner=owner))
+        found.append(Delivered((name, "ps1.ipynb"), Path(name, "ps1.ipynb")))
+    students, remarks = by_student(found, Layout.EXCHANGE, "ps1")
+    chosen = {student: one.files[0][1].parts[0] for student, one in students.items()}
+    return chosen, {student: one.reasons for student, one in students.items()}, remarks
+
+
+def test_exchange_folder_of_another_account_replaces_nobody_s_work():
+    own, bo = _submitted("alice", "09:00:00.0"), _submitted("bo")
+    forged, alone = _submitted("alice", "23:00:00.0"), _submitted("cy")
+    chosen, reasons, remarks = _in_exchange(
+        (own, "alice"), (forged, "mallory"), (bo, "bo"), (alone, "mallory")
+    )
+    assert chosen == {"alice": own, "bo": bo, "cy": alone}
+    belongs = "belongs to the account mallory, not to this student; it was"
+    assert reasons == {
+        "alice": [f"the folder {forged} {belongs} not graded"],
+        "bo": [],
+        "cy": [f"the folder {alone} {belongs} graded, for there is no other"],
+    }
+    assert remarks == ()  # alice has not handed in again
+
+
+def test_exchange_that_was_copied_says_nothing_by_its_owners():
+    first, last = _submitted("alice", "09:00:00.0"), _submitted("alice", "23:00:00.0")
+    chosen, reasons, remarks = _in_exchange((first, "root"), (last, "root"))
+    assert (chosen, reasons) == ({"alice": last}, {"alice": []})
+    assert remarks == ("1 student handed in again; 1 earlier submission was not graded",)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no accounts by number")
+def test_owner_of_a_folder_is_read_from_the_file_system(tmp_path):
+    import pwd
+
+    me = pwd.getpwuid(os.getuid()).pw_name
+    for student in (me, "alice"):
+        _make(tmp_path / "inbound", f"{_submitted(student)}/ps1.ipynb")
+    found = {one.student: one.reasons for one in collect(tmp_path, "ps1")}
+    assert found[me] == () and f"belongs to the account {me}," in found["alice"][0]
+
+
+def test_exchange_name_of_dots_leads_nowhere(delivered):
+    (found,) = delivered(f"{_submitted('..')}/ps1.ipynb", layout=Layout.EXCHANGE)
+    assert found.student.startswith("..~")
+
+
 @pytest.mark.slow
 def test_exchange_and_collected_folder_match_what_nbgrader_writes(tmp_path, monkeypatch):
     """nbgrader's own submit, twice, and its own collect: the same file and time by either way."""
@@ -372,7 +422,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("as_delivered", [*"{}.ipynb {}/ps1/ps1.ipynb {}_5_6_ps1.ipynb".split()])
+@pytest.mark.parametrize("as_delivered", [*["{}.ipynb", "{}/ps1/ps1.ipynb", "{}_5_6_ps1.ipynb"]])
 def test_no_name_of_a_folder_or_file_is_markup(name, as_delivered):
     parts = tuple(as_delivered.format(name).split("/"))
     for layout in (Layout.PLAIN, Layout.NBGRADER, Layout.CANVAS, Layout.MOODLE, Layout.EXCHANGE):

@@ -12,8 +12,8 @@ from nbgrader import api
 from autograder.authoring.outline import Item, Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import Table, read_table, write_table
-from autograder.lms.export import ExportRequest, comment_html
 from autograder.intake.layouts import student_name
+from autograder.lms.export import ExportRequest, comment_html
 from autograder.lms.formats.canvas import canvas
 from autograder.lms.formats.moodle import moodle, moodle_worksheet
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv

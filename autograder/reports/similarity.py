@@ -1,9 +1,9 @@
 """Find answers that resemble each other, or the package's source, more than chance explains.
 
-An answer becomes a sequence of tokens without comments, layout, the content of strings and the
-names that its author chose; of every few neighbouring runs of K tokens one hash is kept (winnowing:
-Schleimer, Wilkerson and Aiken 2003). Renaming and reformatting leave all hashes as they were,
-moving functions or statements around leaves most.
+An answer becomes a sequence of tokens without comments, layout, annotations, refused arguments, the
+content of strings and the names that its author chose; of every few neighbouring runs of K tokens
+one hash is kept (winnowing: Schleimer, Wilkerson and Aiken 2003). Renaming and reformatting leave
+all hashes as they were, moving functions or statements around leaves most.
 
 How much a shared hash says depends on how many others have it: log(n / m) nats where m of n
 independent answers do. The course's own right answers count among these, and what stands in the
@@ -14,6 +14,7 @@ a class of two. What comes out is a reason to look, and no verdict.
 import ast
 import builtins
 import functools
+import itertools
 import keyword
 import math
 import re
@@ -107,7 +108,7 @@ class Material:
     Attributes:
         answers: each student's; of a set, all items have the same students.
         solution: the course's own answer, which may well be like the package.
-        alternatives: right answers that were written independently of it.
+        alternatives: right answers that were written independently of both.
     """
 
     item: str
@@ -145,31 +146,46 @@ def like_package(
 ) -> tuple[Likeness, ...]:
     """Find students whose answers hold functions of the package, or parts of them.
 
-    What the course's solution shares with the package counts for nothing, what its alternatives
-    share counts for little: that is what everybody writes. The class itself is not asked what is
-    usual, as all of it may have copied.
+    What right answers that were written without it share with the package counts for little, and a
+    function that one of them repeats as a whole is not looked for: that is what everybody writes.
+    Neither the course's solution nor the class is asked what is usual: the first was written by who
+    knows the package, and of the second all may have copied.
     """
     background = fingerprint_code(released).hashes
     prints = {name: fingerprint_code(code) for name, code in functions.items()}
     prints = {name: found for name, found in prints.items() if len(found.hashes) >= _LEAST_HASHES}
+    least = _beyond_chance(len(prints))
     found: defaultdict[str, list[Match]] = defaultdict(list)
     for material in items:
-        for match in _copies(material, background, prints):
-            found[match.left].append(match)
-    least = _beyond_chance(len(prints))
+        item = _AgainstPackage(material, background, prints, least)
+        for student, code in material.answers.items():
+            match = item.best_match(student, code)
+            if match is not None:
+                found[student].append(match)
     likenesses = [_likeness(student, "", matches) for student, matches in found.items()]
     likenesses = [likeness for likeness in likenesses if likeness.evidence >= least]
     return tuple(sorted(likenesses, key=lambda likeness: -likeness.evidence))
 
 
-def package_functions(sources: Iterable[str]) -> dict[str, str]:
-    """Return the source of every function and method in some files, by name."""
+def package_functions(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the source of every function and method in some files, by its full name.
+
+    Args:
+        sources: of each file, by the name of its module.
+    """
     found = {}
-    for source in sources:
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef):
-                found[node.name] = ast.get_source_segment(source, node) or ""
+    for module, source in sources.items():
+        for name, node in _functions(ast.parse(source), module):
+            found[name] = ast.get_source_segment(source, node) or ""
     return found
+
+
+def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for inner in ast.iter_child_nodes(node):
+        full = f"{name}.{getattr(inner, 'name', '')}".rstrip(".")
+        if isinstance(inner, ast.FunctionDef):
+            yield full, inner
+        yield from _functions(inner, full)
 
 
 @functools.lru_cache(maxsize=100_000)
@@ -191,8 +207,13 @@ def fingerprint_code(code: str) -> Print:
 def _normal_tokens(code: str) -> Iterator[tuple[str, int]]:
     """Yield each token that computes something, and its line, counted from 0."""
     line, depth, starts, after_dot = 0, 0, True, False
+    left_out = bytearray(len(code))
+    for start, end in _spans_without_effect(code):
+        left_out[start:end] = b"1" * (end - start)
     for match in _TOKEN.finditer(code):
         kind, text = match.lastgroup, match[0]
+        if left_out[match.start()]:
+            kind = "skip"
         if kind == "line":
             starts = starts or depth == 0
         elif kind == "string":
@@ -206,8 +227,40 @@ def _normal_tokens(code: str) -> Iterator[tuple[str, int]]:
             depth = max(0, depth + (text in "([{") - (text in ")]}"))
             yield text, line
             starts = False
-        after_dot = text == "."
+        after_dot = text == "." and kind != "skip"
         line += text.count("\n")
+
+
+def _spans_without_effect(code: str) -> Iterator[tuple[int, int]]:
+    """Yield what somebody who copies may leave out: annotations, `self.`, refusals, assertions."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a student may write anything
+        return
+    lines = [line + "\n" for line in code.split("\n")]
+    starts = [0, *itertools.accumulate(map(len, lines))]
+
+    def place(line: int, n_bytes: int) -> int:
+        return starts[line - 1] + len(lines[line - 1].encode()[:n_bytes].decode())
+
+    def begin(node: Any) -> int:
+        return place(node.lineno, node.col_offset)
+
+    def end(node: Any) -> int:
+        return place(node.end_lineno, node.end_col_offset)
+
+    for node in ast.walk(tree):
+        match node:
+            case ast.arg(arg=name, annotation=ast.expr() as annotation):
+                yield begin(node) + len(name), end(annotation)
+            case ast.AnnAssign(target=target, annotation=annotation):
+                yield end(target), end(annotation)
+            case ast.FunctionDef(returns=ast.expr() as annotation):
+                yield code.rindex("->", 0, begin(annotation)), end(annotation)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                yield begin(node), end(node) - len(name)
+            case ast.If(body=[ast.Raise()], orelse=[]) | ast.Assert():
+                yield begin(node), end(node)
 
 
 def _ends_line(code: str, at: int) -> bool:
@@ -273,27 +326,46 @@ class _Class:
         return math.fsum(self._weights[value] for value in hashes)
 
 
-def _copies(
-    material: Material, background: frozenset[int], functions: Mapping[str, Print]
-) -> Iterator[Match]:
-    common = Counter(v for code in material.alternatives for v in fingerprint_code(code).hashes)
-    background |= fingerprint_code(material.solution).hashes
+class _AgainstPackage:
+    """The functions of the package that answers to one item are compared with.
 
-    def total(hashes: Iterable[int]) -> float:
-        return math.fsum(_weight(len(material.alternatives) + 1, common[v]) for v in hashes)
+    Args:
+        least: evidence from which on a right answer repeats a function as a whole.
+    """
 
-    rest = {name: found.hashes - background for name, found in functions.items()}
-    weights = {name: total(hashes) for name, hashes in rest.items()}
-    for student, code in material.answers.items():
-        mine = fingerprint_code(code).hashes - background
-        own, best = total(mine), None
-        for name, function in rest.items():
+    def __init__(
+        self,
+        material: Material,
+        background: frozenset[int],
+        functions: Mapping[str, Print],
+        least: float,
+    ) -> None:
+        self._item, self._background = material.item, background
+        known = [fingerprint_code(code).hashes - background for code in material.alternatives]
+        self._n_known, self._counts = len(known), Counter(v for found in known for v in found)
+        self._functions = {name: found.hashes - background for name, found in functions.items()}
+        for name in {name for found in known for name, e, _ in self._alike(found) if e >= least}:
+            del self._functions[name]
+
+    def best_match(self, student: str, code: str) -> Match | None:
+        """Return the function that an answer shares most with, or None if it shares too little."""
+        mine = fingerprint_code(code).hashes - self._background
+        name, evidence, least = max(self._alike(mine), key=lambda f: f[1], default=("", 0.0, 0.0))
+        if not name:
+            return None
+        share = min(1.0, evidence / least)
+        return Match(self._item, student, name, share, evidence, mine & self._functions[name])
+
+    def _alike(self, mine: frozenset[int]) -> Iterator[tuple[str, float, float]]:
+        """Yield each function that shares enough: its name, the evidence, and of how much it is."""
+        own = self._total(mine)
+        for name, function in self._functions.items():
             shared = mine & function
             if len(shared) < _LEAST_HASHES / 2:
                 continue
-            evidence, least = total(shared), min(own, weights[name])
-            if evidence >= max(_LEAST_ITEM, _SHARE * least, best.evidence if best else 0.0):
-                share = min(1.0, evidence / least)
-                best = Match(material.item, student, name, share, evidence, shared)
-        if best is not None:
-            yield best
+            evidence, least = self._total(shared), min(own, self._total(function))
+            if evidence >= max(_LEAST_ITEM, _SHARE * least):
+                yield name, evidence, least
+
+    def _total(self, hashes: Iterable[int]) -> float:
+        return math.fsum(_weight(self._n_known + 1, self._counts[value]) for value in hashes)

@@ -66,18 +66,18 @@ def examine(released: ReleasedSet, out: Path) -> Report:
     """
     name, notebooks = released.name, released.notebooks
     answers = _answers(Journal(out, name), released)
+    independent = independent_answers(released)
     materials = [
         Material(
             check.item,
             {student: found.get(check.item, "") for student, found in answers.items()},
             _source(notebooks.solution, f"{check.item}_answer"),
-            [other.source for other in released.answers.get(check.target, ()) if other.is_right],
+            independent[check.item],
         )
         for check in released.problem_set.checks
     ]
     common = "\n".join(c.source for c in notebooks.student.cells if c.cell_type == "code")
-    files = [path for package in reference_packages(released) for path in package.rglob("*.py")]
-    functions = package_functions(path.read_text(encoding="utf-8") for path in sorted(files))
+    functions = reference_functions(released)
     report = Report(
         len(answers),
         similar_students(materials, common),
@@ -86,6 +86,24 @@ def examine(released: ReleasedSet, out: Path) -> Report:
     )
     write_atomically(report.page, _page(released.outline, report, answers, functions).encode())
     return report
+
+
+def independent_answers(released: ReleasedSet) -> dict[str, list[str]]:
+    """Return, by item, the right answers to try: people who did not copy wrote them."""
+    return {
+        check.item: [a.source for a in released.answers.get(check.target, ()) if a.is_right]
+        for check in released.problem_set.checks
+    }
+
+
+def reference_functions(released: ReleasedSet) -> dict[str, str]:
+    """Return the source of every function of the packages from which a set's checks import."""
+    sources = {}
+    for package in reference_packages(released):
+        for path in sorted(package.rglob("*.py")):
+            module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
+            sources[module.removesuffix(".__init__")] = path.read_text(encoding="utf-8")
+    return package_functions(sources)
 
 
 def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, str]]:

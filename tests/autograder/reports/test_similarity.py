@@ -26,11 +26,14 @@ from autograder.reports.similarity import (
     Material,
     fingerprint_code,
     like_package,
-    package_functions,
     similar_students,
 )
-from autograder.reports.similarity_report import Report, examine
-from autograder.store.input_digests import reference_packages
+from autograder.reports.similarity_report import (
+    Report,
+    examine,
+    independent_answers,
+    reference_functions,
+)
 
 COURSE = Course(Path(__file__).parents[3] / "assignments")
 
@@ -187,33 +190,25 @@ def _text(implementation):
 @pytest.fixture(scope="module", params=["ps1", "ps2"])
 def real_set(request):
     """A set, what is released of it, its right answers by item, and the package's functions."""
-    problem_set = COURSE.problem_set(request.param)
-    real = ReleasedSet(COURSE, request.param)
-    built = real.notebooks
-    solutions = {cell.id: cell.source for cell in built.solution.cells}
-    released = "\n".join(c.source for c in built.student.cells if c.cell_type == "code")
-    known = {
-        check.item: [
-            solutions[f"{check.item}_answer"],
-            *(other.source for other in real.answers[check.target] if other.is_right),
-        ]
-        for check in problem_set.checks
-    }
-    files = [p for package in reference_packages(real) for p in package.rglob("*.py")]
-    functions = package_functions(path.read_text() for path in files)
+    released_set = ReleasedSet(COURSE, request.param)
+    problem_set = released_set.problem_set
+    cells = released_set.notebooks.student.cells
+    released = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    known = independent_answers(released_set)
+    functions = reference_functions(released_set)
     return problem_set, released, known, functions
 
 
 def _materials(known, answers):
     return [
-        Material(item, {s: found[item] for s, found in answers.items()}, texts[0], texts[1:])
+        Material(item, {s: found[item] for s, found in answers.items()}, alternatives=texts)
         for item, texts in known.items()
     ]
 
 
 def _honest(known):
-    """The solution, and three that were written to differ: who writes plainly comes close to it."""
-    return {f"honest {i}": {item: texts[i] for item, texts in known.items()} for i in range(4)}
+    """Three that were written to differ: who writes plainly comes close to the solution."""
+    return {f"honest {i}": {item: texts[i] for item, texts in known.items()} for i in range(3)}
 
 
 def test_independent_right_answers_are_neither_pairs_nor_copies(real_set):
@@ -241,12 +236,13 @@ def test_copied_answers_are_found_among_honest_ones(real_set):
 
 def test_source_of_the_package_is_recognised(real_set):
     problem_set, released, known, functions = real_set
-    pasted = {c.item: _renamed(functions.get(c.target, "")) for c in problem_set.checks}
+    by_name = {name.rpartition(".")[2]: code for name, code in functions.items()}
+    pasted = {c.item: _renamed(by_name.get(c.target, "")) for c in problem_set.checks}
     answers = _honest(known) | {"pasted": pasted}
     (found,) = like_package(_materials(known, answers), released, functions)
     assert (found.left, found.right) == ("pasted", "")
     targets = {check.item: check.target for check in problem_set.checks}
-    assert all(match.right == targets[match.item] for match in found.matches)
+    assert all(match.right.endswith(f".{targets[match.item]}") for match in found.matches)
     assert len(found.matches) >= 5
 
 
@@ -281,8 +277,8 @@ def report(toys, toy_course, hand_in, tmp_path, without_sandbox):
     path.write_text(
         f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport toy_pkg\n{path.read_text()}"
     )
-    hand_in("ada", double=f"{REORDERED}\n{toys.double}", mean=toys.mean)
-    hand_in("<img src=x>", double=f"{REORDERED}\n{toys.double}  # <script>", mean=toys.mean)
+    hand_in("ada", double=f"{RENAMED}\n{toys.double}", mean=toys.mean)
+    hand_in("<img src=x>", double=f"{RENAMED}\n{toys.double}  # <script>", mean=toys.mean)
     hand_in("cy", double=toys.double, mean=toys.mean)
     folder = hand_in("dee", b"{")
     grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(tmp_path / "out"))

@@ -49,15 +49,21 @@ def release(
 ) -> None:
     """Make the student notebook, the solution and nbgrader's source.
 
-    Students get OUT/release/SET/; OUT/solution/ is for you, OUT/source/ for nbgrader's own tools.
+    Students get OUT/release/SET/: the notebook, and AGENTS.md, which asks an assistant to tutor.
+    OUT/solution/ is for you, with mistakes.html, the mistakes that the checks know and their hints;
+    OUT/source/ is for nbgrader's own tools.
     A set is written only if its source and its checks agree and no solution line or hidden test
     would leak; else every disagreement is named. Where somebody has worked in the student notebook,
     it goes into `work/` first (see `autograder work`), and a line says so.
     """
+    from autograder.authoring.edition import FOLDER, RULES
     from autograder.authoring.release import ReleasedSet, lint, write
+    from autograder.files import write_if_new
+    from autograder.reports.instructor_pages import mistakes_page
 
     course, found = find_course_with_checks(folder), {}
     out = out or shown(course.top / LEGACY)
+    rules = course.folder / FOLDER / RULES
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         complaints = lint(released.notebooks, released.problem_set)
@@ -67,6 +73,11 @@ def release(
             earlier = copy_of(name, out / "release")
             note(filter(None, [take_over(name, earlier, shown(course.top / WORK))]))
         paths = {} if complaints else write(released.notebooks, out)
+        if paths:
+            page = mistakes_page(released.problem_set)
+            write_if_new(paths["solution"].with_name("mistakes.html"), page.encode())
+            if rules.is_file():
+                write_if_new(paths["release"].with_name(RULES), rules.read_bytes())
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:
         click.echo(json.dumps(found, indent=1))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from autograder.authoring.checks import ProblemSet
 from autograder.authoring.outline import Item, Outline
 from autograder.records import Grade, HandGrade, State, Timing
 from autograder.reports.html import render
@@ -48,6 +49,11 @@ def class_page(
         isolations=sorted({grade.isolation for grade in grades if grade.isolation}),
         waiting=_n_waiting(outline, by_hand),
     )
+
+
+def mistakes_page(problem_set: ProblemSet) -> str:
+    """Return every mistake that the checks of a set know, with the hint that a student reads."""
+    return render("mistakes.html", problem_set=problem_set)
 
 
 def changes_page(outline: Outline, changes: Sequence[Mapping[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from docutils import nodes
 
 from autograder.authoring.course import find_course
 from autograder.authoring.late_policy import read_policy
@@ -54,26 +54,47 @@ def test_fingerprint_covers_data_and_ignores_compiled_files(extension, package):
     assert extension("cache").fingerprint(package) != before
 
 
-def test_catalogue_shows_every_mistake_and_its_hint(extension):
+def test_chapter_leads_to_the_released_notebook_of_its_set(extension, tmp_path):
+    sets = extension("problem_sets")
+    html = sets.links("ps1", "../", settings_of(extension, tmp_path, WEB))
+    assert '<a href="../problem_sets/ps1.ipynb" download="ps1.ipynb">ps1.ipynb</a>' in html
+    assert "gh-pages/problem_sets/ps1.ipynb" in html and "problem_sets%2Fps1.ipynb" in html
+    alone = sets.links("ps1", "", settings_of(extension, tmp_path, {}))
+    assert alone == '<a href="problem_sets/ps1.ipynb" download="ps1.ipynb">ps1.ipynb</a>'
+    with pytest.raises(ValueError, match="'one' is no problem set"):
+        sets.title("one")
+
+
+def test_book_gets_the_notebooks_of_all_sets_as_students_do(extension, tmp_path):
+    app = SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html"))
+    sets = extension("problem_sets")
     course = find_course(ROOT / "assignments")
-    mistakes = extension("mistakes")
-    for name in course.sets():
-        for check in course.problem_set(name).checks:
-            rows = [row.astext() for row in mistakes.table(check).findall(nodes.row)]
-            assert len(rows) == 1 + len(check.mistakes)
-            for row, mistake in zip(rows[1:], check.mistakes, strict=True):
-                assert row == f"{mistake.name}\n\n{mistake.hint}"
-            assert check.target in mistakes.title(check).astext()
+    sets.write_notebooks(app, None)
+    written = {path.stem: json.loads(path.read_text()) for path in tmp_path.rglob("*.ipynb")}
+    assert tuple(sorted(written)) == course.sets()
+    text = json.dumps(written)
+    assert "YOUR CODE HERE" in text and "BEGIN SOLUTION" not in text and "nbgrader_cell" not in text
 
 
-def test_guide_shows_the_catalogue_of_every_set_and_is_read_again_when_there_is_a_new_one(
-    extension,
-):
-    guide = (ROOT / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
-    assert "```{mistakes}\n```" in guide
-    sets = find_course(ROOT / "assignments").sets()
-    env = SimpleNamespace(sets_with_mistakes={"new": sets, "old": sets[:-1]})
-    assert extension("mistakes").outdated(None, env) == ["old"]
+def test_every_set_is_offered_by_a_chapter_and_no_page_leads_to_the_folder_with_the_answers():
+    chapters = [path.read_text("utf-8") for path in (ROOT / "book" / "chapters").glob("*.md")]
+    offered = {name for text in chapters for name in re.findall(r"{problem-set}`(\w+)`", text)}
+    assert offered == set(find_course(ROOT / "assignments").sets())
+    for text in chapters:
+        assert not re.search(r"\bassignments\b|\]\([./]*tests/", text)
+        assert not re.search(r"\*\*Problem set \d", text)  # the role says it, with its links
+
+
+def test_downloaded_page_needs_nothing_of_the_book(extension, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
+        "```{code-cell}\nfrom myst_nb import glue\n\nglue('n', 3, display=False)\n```\n"
+    )
+    cells = extension("notebooks").clean_notebook(page).cells
+    (cell,) = (cell for cell in cells if "glue(" in cell.source)
+    assert "myst_nb" not in cell.source
+    exec(cell.source, {})
 
 
 def test_reference_pages_follow_the_modules(extension, package, tmp_path):
@@ -152,6 +173,7 @@ def test_quiz_rejects_what_would_leave_a_reader_alone(extension, change, message
         ("```{glue:figure} ppl\n:name: fig\nPerplexity falls.\n```", "*Perplexity falls.*"),
         ("````{note}\n```{math}\nx\n```\n````", "> **Note.**\n>\n> $$\n> x\n> $$"),
         ("```python\n# (label)=\n{term}`x`\n```", "```python\n# (label)=\n{term}`x`\n```"),
+        ("{problem-set}`ps1` asks", "**Problem set 1** (the notebook `ps1.ipynb`) asks"),
         (
             "````{solution} ex\n:class: dropdown\n\nOne bit.\n````",
             "<details><summary>Solution</summary>\n\nOne bit.\n\n</details>",

@@ -118,3 +118,12 @@ def test_every_page_with_code_offers_a_notebook_that_can_be_read(site):
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 assert not re.search(r"^[`:]{3,}\{|\{[\w:.-]+\}`", cell.source, re.MULTILINE), path
+
+
+def test_set_that_a_page_offers_is_beside_it_as_students_get_it(specimen):
+    page = BeautifulSoup(specimen.read_text(encoding="utf-8"), "lxml")
+    (link,) = page.select('main a[download="ps1.ipynb"]')
+    assert link.parent.get_text().startswith("Problem set 1 (ps1.ipynb) asks you")
+    notebook = nbformat.read(specimen.parent / link["href"], as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "YOUR CODE HERE" in text and "nbgrader_cell" not in text

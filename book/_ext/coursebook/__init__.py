@@ -5,10 +5,10 @@ cache       executed cells are kept as long as the code they ran on is the same
 api         one reference page per module of course_pkg, found by looking
 docstrings  docstrings are plain text with `code`, read without surprises
 quiz        the `{quiz}` directive
-mistakes    the `{mistakes}` directive: what the checks of a problem set know
 chapters    the table of the chapters and the glossary, from the front matter of each
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
+problem_sets  the `{problem-set}` role, and the sets' notebooks to download
 settings    where the book and its source are on the web, as the course states it
 page_fixes  repairs to the finished pages that the theme gives no option for
 execution   what `book/build.py` does first: cells of several pages run side by side
@@ -24,9 +24,9 @@ from . import (
     chapters,
     code_links,
     docstrings,
-    mistakes,
     notebooks,
     page_fixes,
+    problem_sets,
     quiz,
     settings,
 )
@@ -34,7 +34,7 @@ from . import (
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
-    own = (quiz, mistakes, chapters)
+    own = (quiz, problem_sets, chapters)
     for part in (settings, assets, cache, api, docstrings, *own, code_links, notebooks, page_fixes):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -37,6 +37,10 @@ if importlib.util.find_spec("course_pkg") is None:
             else "Put the package's file language_models_by_hand-...-any.whl, which `make wheel` "
             "in the course's folder makes, beside this notebook and run this cell again."
         )"""
+GLUE = "from myst_nb import glue"
+NO_GLUE = """\
+def glue(name, value, display=False):  # in the book, it puts the value into the text
+    pass"""
 ABOUT = """\
 *From the book* Language Models by Hand. *Text and figures: CC BY 4.0. Code: Apache 2.0.*"""
 
@@ -72,6 +76,7 @@ def clean_notebook(source: Path, address: str = "", page: str = "") -> nbformat.
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = reduce_to_markdown(cell.source, page)
+        cell.source = cell.source.replace(GLUE, NO_GLUE)
         if cell.source.strip():
             cells.append(cell)
     for number, cell in enumerate(cells):

@@ -79,6 +79,8 @@ def role_to_text(match: re.Match[str]) -> str:
     target = TARGET.match(body)
     if name == "math":
         return f"${body}$"
+    if name == "problem-set":
+        return f"**Problem set {body.removeprefix('ps')}** (the notebook `{body}.ipynb`)"
     if name.startswith("cite"):
         return f"[{body}]"
     if name == "eq":

@@ -54,23 +54,24 @@ class WebSettings:
         if self.jupyterhub and not self.notebooks_branch:
             raise ValueError("book.notebooks_branch is empty; book.jupyterhub needs it")
 
-    def notebook_links(self, name: str) -> dict[str, str]:
-        """Return the label and the address of each service that opens a page's notebook.
+    def notebook_links(self, name: str, folder: str = "notebooks") -> dict[str, str]:
+        """Return the label and the address of each service that opens a notebook of the book.
 
         Args:
             name: of the notebook, without its ending.
+            folder: where it lies in the built book.
         """
         links = {}
-        place = f"notebooks/{name}.ipynb"
+        place = f"{folder}/{name}.ipynb"
         if self.notebooks_branch and self.repository.startswith(GITHUB):
             path = f"{self.repository.removeprefix(GITHUB)}/blob/{quote(self.notebooks_branch)}"
             links["Open in Colab"] = f"https://colab.research.google.com/github/{path}/{place}"
         if self.jupyterhub:
-            folder = self.repository.rpartition("/")[2].removesuffix(".git")
+            clone = self.repository.rpartition("/")[2].removesuffix(".git")
             query = {
                 "repo": self.repository,
                 "branch": self.notebooks_branch,
-                "urlpath": f"lab/tree/{folder}/{place}",
+                "urlpath": f"lab/tree/{clone}/{place}",
             }
             pull = f"{self.jupyterhub}/hub/user-redirect/git-pull?{urlencode(query)}"
             links["Open in JupyterHub"] = pull

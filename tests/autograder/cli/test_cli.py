@@ -110,6 +110,30 @@ def test_release_writes_the_three_versions(run, tmp_path):
         assert str(path) in result.stdout
 
 
+def test_release_writes_the_known_mistakes_for_the_instructor_and_rules_for_assistants(
+    run, toy_course, tmp_path, read_page
+):
+    (toy_course.folder / "edition").mkdir()
+    (toy_course.folder / "edition" / "AGENTS.md").write_text("Tutor, do not solve.")
+    run("release", "toy", "--out", tmp_path / "out")
+    page = read_page((tmp_path / "out" / "solution" / "toy" / "mistakes.html").read_text())
+    for check in toy_course.problem_set("toy").checks:
+        assert check.target in page.words
+        for mistake in check.mistakes:
+            assert mistake.name in page.words and mistake.hint in page.words
+    released = tmp_path / "out" / "release" / "toy"
+    assert sorted(path.name for path in released.iterdir()) == ["AGENTS.md", "toy.ipynb"]
+
+
+def test_edition_says_what_it_made_and_what_it_searched_for(run, tmp_path):
+    plain = json.loads(run("edition", "--out", tmp_path / "lm", "--json").stdout)
+    assert plain["files"] == 1 and plain["searched_for"] > 100 and plain["public_anyway"] == []
+    assert Path(plain["archive"]) == tmp_path / "lm.zip"
+    (tmp_path / "lm" / "notes.txt").write_text("mine")
+    refused = run("edition", "--out", tmp_path / "lm", expect=ERROR).stderr
+    assert "notes.txt; move it away" in refused
+
+
 def test_release_and_check_speak_json(run, tmp_path):
     paths = json.loads(run("release", "toy", "--out", tmp_path / "out", "--json").stdout)["toy"]
     assert set(paths) == {"source", "release", "solution"}

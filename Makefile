@@ -41,7 +41,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
 SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))
-.PHONY: course book processors pdf epub release wheel sample-class
+.PHONY: course book processors pdf epub release student-edition wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
 	@echo
@@ -66,6 +66,10 @@ pdf epub:
 
 release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all
+
+student-edition: $(STAMP)  ## All that students need, as a folder and a zip file, and nothing secret
+	@$(MAKE) --no-print-directory book
+	@$(BIN)/python -m autograder edition
 
 wheel: $(STAMP)  ## The package as one file, to be put beside hosted notebooks; a smaller one for the sets
 	@rm -rf _build/setuptools _build/wheel  # what an earlier build has left would be packed, too

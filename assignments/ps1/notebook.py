@@ -19,6 +19,7 @@
 # - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
 # - **Time:** about three hours and twenty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

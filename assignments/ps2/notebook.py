@@ -19,6 +19,7 @@
 # - **You need** the chapter on tokenization, and Python's `dict`, `list` and `bytes`.
 # - **Time:** about three hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

@@ -19,6 +19,7 @@
 # - **You need** the chapters on the fixed-window model and on recurrent networks, and a little of PyTorch: indexing, `@`, broadcasting, `backward`.
 # - **Time:** about three hours and three quarters. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

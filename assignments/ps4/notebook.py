@@ -19,6 +19,7 @@
 # - **You need** the chapters on sequence to sequence and on self-attention, and from PyTorch: `@` with leading axes, broadcasting, `transpose`, `reshape`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

@@ -19,6 +19,7 @@
 # - **You need** the chapters on self-attention, positions and the transformer, and some PyTorch: `@`, broadcasting, `mean(dim=-1, keepdim=True)`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

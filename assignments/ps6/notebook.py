@@ -19,6 +19,7 @@
 # - **You need** the chapters on training transformers and on GPT, and some PyTorch: indexing with tensors, `cumsum`, `sort`, `gather`, `torch.where`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

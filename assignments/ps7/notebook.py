@@ -19,6 +19,7 @@
 # - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks 4, 5, 8 and 9 are plain Python on lists.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

@@ -19,6 +19,7 @@
 # - **You need** the chapters on GPT, BERT and fine-tuning, and from PyTorch: indexing with tensors, boolean masks, `requires_grad`, `detach`. Task 3 works on an `nn.Module`.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
+# - **Assistants:** {assistants}
 #
 # How a task works:
 #

@@ -24,6 +24,11 @@ from autograder.records import CheckFault, GraderError
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
 SETTINGS = "course.toml"
 NBGRADER_SETTINGS = "nbgrader_config.py"
+_ASSISTANTS = (
+    "Let one explain, question and check, but not write: the code and the words of each answer are "
+    "your own."
+)
+_PLAIN_PATH = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _SET_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -72,6 +77,40 @@ class Course:
         if not isinstance(address, str) or not address.isprintable():
             self._refuse("package.address", address, "it must be a line of text")
         return address.strip()
+
+    def assistants(self, name: str) -> str:
+        """What students may have an assistant do in a set, in one sentence.
+
+        Raises:
+            GraderError: if `course.toml` cannot be read, or states no line of text.
+        """
+        settings = self._settings("assistants")
+        key = name if name in settings else "rule"
+        rule = settings.get(key, _ASSISTANTS)
+        if not isinstance(rule, str) or not rule.strip() or not rule.isprintable():
+            self._refuse(f"assistants.{key}", rule, "it must be a sentence on one line")
+        return rule.strip()
+
+    def edition(self) -> dict[Path, str]:
+        """What students get beside the notebooks: each file or folder, and its place there.
+
+        Raises:
+            GraderError: if `course.toml` cannot be read, or a path leads out of the course or into
+                the folder of its sets.
+        """
+        chosen = self._settings("edition")
+        found = {}
+        for source, target in chosen.items():
+            path = (self.top / source).resolve()
+            inside = path.is_relative_to(self.top.resolve()) and path != self.top.resolve()
+            if not inside or path.is_relative_to(self.folder.resolve()):
+                rule = f"it must lie in {self.top}, outside {self.folder.name}"
+                self._refuse(f"edition.{source}", source, rule)
+            if not isinstance(target, str) or not _PLAIN_PATH.fullmatch(target):
+                rule = "it must be a path within the edition, as book/pages"
+                self._refuse(f"edition.{source}", target, rule)
+            found[path] = target
+        return found
 
     def leaderboard(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """Sets whose leaderboard is switched on, and the names on it that an instructor chose.

@@ -82,10 +82,12 @@ class _Reader:
         self._late_days = 0
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
-        tables = {"package", "book", "leaderboard", "defaults", "sets"}
+        tables = {"assistants", "package", "book", "edition", "leaderboard", "defaults", "sets"}
         self._only(loaded, {"time_zone", "late_days"} | tables, "")
         self._table(loaded, "book", "")  # is read, and its keys checked, where the book is built
         self._only(self._table(loaded, "package", ""), {"address"}, "package.")
+        self._table(loaded, "edition", "")  # is checked where the edition is made
+        self._only(self._table(loaded, "assistants", ""), {"rule", *known}, "assistants.")
         self._only(self._table(loaded, "leaderboard", ""), {"sets", "names"}, "leaderboard.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
         self._late_days = loaded.get("late_days", 0)

@@ -71,6 +71,7 @@ _HIDDEN_TESTS = """
 ### BEGIN HIDDEN TESTS
 __import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{item}", globals())
 ### END HIDDEN TESTS"""
+_ASSISTANTS = "{assistants}"  # in a set's opening words
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _ROLES = {  # grade, solution, locked, task
@@ -175,15 +176,19 @@ class ReleasedSet:
 def read_source(path: Path) -> NotebookNode:
     """Read a py:percent file as an nbgrader source notebook whose cell ids never change.
 
-    The cell that installs the course's package is told from where, as `course.toml` states it.
+    The cell that installs the course's package is told from where, and the one that opens the
+    notebook says what assistants may do, as `course.toml` states it.
     """
-    address = Course(path.parents[1]).package_address()
+    course = Course(path.parents[1])
+    address, rule = course.package_address(), course.assistants(path.parent.name)
     notebook: NotebookNode = jupytext.read(path, fmt="py:percent")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel})  # type: ignore[no-untyped-call]
     for index, cell in enumerate(notebook.cells):
         if is_ungraded_work(cell):
             cell.source = cell.source.replace(_NO_ADDRESS, f"ADDRESS = {json.dumps(address)}")
+        elif cell.cell_type == "markdown":
+            cell.source = cell.source.replace(_ASSISTANTS, rule)
         fallback = f"cell-{index:03d}-{text_digest(cell.source)}"  # which `workspace` reads
         cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
     return notebook
@@ -288,9 +293,9 @@ def leaks(release: Release) -> tuple[str, ...]:
         if released is None:
             found.append(f"{cell.id}: the cell is missing from the student version")
             continue
-        open_lines, secret_lines = _split_secret(cell.source)
+        open_lines, hidden = _split_secret(cell.source)
         shown = [line.strip() for line in released.source.splitlines()]
-        for line in secret_lines:
+        for line in hidden:
             if len(line) > 1 and shown.count(line) > open_lines.count(line):
                 found.append(f"{cell.id}: the student version shows {line!r}")
         if released.get("outputs"):
@@ -299,6 +304,11 @@ def leaks(release: Release) -> tuple[str, ...]:
     found += [f"the student version contains {mark!r}" for mark in _MARKERS if mark in text]
     found += ["the student version names the grader"] * ("nbgrader_cell" in text)
     return tuple(found)
+
+
+def secret_lines(source: str) -> list[str]:
+    """Return the lines of a source cell that students never see: solutions and hidden tests."""
+    return _split_secret(source)[1]
 
 
 def _run(

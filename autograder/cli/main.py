@@ -6,6 +6,7 @@ import click
 
 from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
 from autograder.cli.course_commands import check, doctor, release
+from autograder.cli.edition_command import edition
 from autograder.cli.export_commands import export, gradescope
 from autograder.cli.feedback_command import feedback
 from autograder.cli.formgrader_command import formgrader
@@ -19,6 +20,7 @@ A course, from its first day to its last:
   autograder doctor                    is student code locked in on this machine?
   autograder check ps1                 does the set catch every known mistake?
   autograder release ps1               make the student notebook
+  autograder edition                   make all that students need, and nothing secret
   autograder grade ps1 --submissions downloads/ps1
   autograder explain ps1 ada ps1_perplexity
   autograder formgrader                written answers, graded by hand
@@ -67,7 +69,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 
 for command in (
-    *(doctor, new, adopt, check, release),
+    *(doctor, new, adopt, check, release, edition),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(feedback, export, gradescope, forecast),
     *(work, mine),

@@ -29,7 +29,7 @@ def test_disguise_leaves_what_is_computed_and_nothing_that_names_it():
         ast.parse("def x0(x1, *, x2=2.0):\n    x3 = x3 * x2\n    return torch.relu(x1) * x3")
     )
     left, right = fingerprint_code(METHOD).hashes, fingerprint_code(shown).hashes
-    assert left and left - right <= {next(iter(left - right), None)}  # all but the lone `self`
+    assert len(left - right) <= 2 < len(left)  # those that reach over the argument `self`
 
 
 def _hold(name):

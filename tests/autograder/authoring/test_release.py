@@ -12,6 +12,7 @@ from autograder.authoring import release
 from autograder.authoring.late_policy import read_policy
 from autograder.authoring.notebooks import as_text, grading
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.workspace import is_as_released
 from autograder.records import GraderError
 
 
@@ -184,3 +185,28 @@ def test_cell_that_installs_is_told_the_course_s_address(toy_course):
         settings.write_text(f"[package]\naddress = {wrong}\n")
         with pytest.raises(GraderError, match=r"package\.address is .*; it must be a line of text"):
             last_cell()
+
+
+def test_opening_words_say_what_assistants_may_do_as_the_course_has_it(toy_course):
+    path, settings = toy_course.source("toy"), toy_course.folder / "course.toml"
+    path.write_text(path.read_text() + "\n# %% [markdown]\n# - **Assistants:** {assistants}\n")
+
+    def last_cell():
+        return release.build(path).student.cells[-1]
+
+    default = last_cell()
+    assert default.source.startswith("- **Assistants:** Let one explain")
+    assert is_as_released(default)
+    settings.write_text('[assistants]\nrule = "Ask nobody."\n')
+    assert last_cell().source == "- **Assistants:** Ask nobody."
+    assert is_as_released(last_cell())  # the workspace must not take it for a student's own words
+    settings.write_text('[assistants]\nrule = "Ask nobody."\ntoy = "Ask all."\n')
+    assert last_cell().source == "- **Assistants:** Ask all."
+    assert read_policy(toy_course, "toy").due is None  # the same file, read for another purpose
+    for wrong in ("7", '"two\\nlines"', '" "'):
+        settings.write_text(f"[assistants]\nrule = {wrong}\n")
+        with pytest.raises(GraderError, match=r"assistants\.rule is .*; it must be a sentence"):
+            last_cell()
+    settings.write_text('[assistants]\nrul = "Ask nobody."\n')
+    with pytest.raises(GraderError, match=r"assistants\.rul"):
+        read_policy(toy_course, "toy")

@@ -1,0 +1,227 @@
+"""Make what students get: a folder, and the same as a zip file, with nothing that is secret.
+
+    the released notebooks        problem_sets/<set>/<set>.ipynb, and AGENTS.md beside each
+    the course's folder edition/  as it is: README, AGENTS.md, requirements
+    what course.toml lists        below [edition]: the package, the book, licences
+
+Before anything is written, every file is searched for what the course keeps to itself. A list of
+all files with their checksums is written with them. By it the next run knows what it may replace.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.authoring.course import Course
+from autograder.authoring.notebooks import as_text
+from autograder.authoring.release import ReleasedSet, lint
+from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
+from autograder.files import write_atomically
+from autograder.records import GraderError
+
+LIST = ".student-edition.json"
+"""The list of an edition's files, by which the next run knows them."""
+FOLDER = "edition"
+RULES = "AGENTS.md"
+
+_NO_DATE = (1980, 1, 1, 0, 0, 0)  # the same zip file from the same course
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Edition:
+    """All files of an edition, in memory.
+
+    Attributes:
+        files: what each holds, by its path with slashes.
+        public: lines of solutions or checks that stand in the package or the book as well.
+        missing: what `course.toml` lists and is not there.
+        secrets: what was looked for.
+    """
+
+    files: Mapping[str, bytes]
+    public: tuple[Finding, ...]
+    missing: tuple[Path, ...]
+    secrets: Secrets
+
+
+def make(course: Course) -> Edition:
+    """Gather the files of an edition and search them.
+
+    Raises:
+        GraderError: if a set cannot be released, or something secret would be given away; names it.
+    """
+    sets = [ReleasedSet(course, name) for name in course.sets()]
+    own = dict(_from_course(course, sets))
+    listed, missing = _listed(course)
+    for path in sorted(own.keys() & listed.keys()):
+        raise GraderError(f"[edition] in course.toml puts a file at {path}, which the course has")
+    secrets = Secrets(sets, {path.name: path.read_text("utf-8") for path in _texts(course)})
+    found = [one for path, data in own.items() for one in secrets.find(path, data)]
+    public: list[Finding] = []
+    for path, data in listed.items():
+        for one in secrets.find(path, data):
+            # A reference is taken from the package, which students have, and the book teaches it.
+            (public if one.kind in (SOLUTION, CHECK) else found).append(one)
+    if found:
+        raise GraderError(_given_away(found))
+    return Edition({**own, **listed}, tuple(public), tuple(missing), secrets)
+
+
+def write(edition: Edition, folder: Path) -> Path:
+    """Write an edition into a folder and a zip file beside it; return the zip file's path.
+
+    What stands there from an earlier run is replaced as a whole, so that a reader never sees half
+    of each.
+
+    Raises:
+        GraderError: if something stands there that no earlier run has written, or that was changed
+            since; names it, and nothing is written.
+    """
+    folder = Path(os.path.abspath(folder))
+    archive = folder.with_name(f"{folder.name}.zip")
+    try:
+        _refuse_what_others_wrote(folder, archive)
+        return _replace(edition, folder, archive)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraderError(f"{error.filename or folder} cannot be written: {reason}") from error
+
+
+# ------------------------------------------------------------------ what goes in
+def _from_course(course: Course, sets: Sequence[ReleasedSet]) -> Iterator[tuple[str, bytes]]:
+    yield from _files_below(course.folder / FOLDER)
+    rules = course.folder / FOLDER / RULES
+    for released in sets:
+        complaints = lint(released.notebooks, released.problem_set)
+        if complaints:
+            raise GraderError(f"{released.name} cannot be released: {'; '.join(complaints)}")
+        place = f"problem_sets/{released.name}"
+        yield f"{place}/{released.name}.ipynb", as_text(released.notebooks.student).encode()
+        if rules.is_file():
+            yield f"{place}/{RULES}", rules.read_bytes()
+
+
+def _listed(course: Course) -> tuple[dict[str, bytes], list[Path]]:
+    files: dict[str, bytes] = {}
+    missing = []
+    for source, target in course.edition().items():
+        if source.is_file():
+            files[target] = source.read_bytes()
+        elif source.is_dir():
+            files |= {f"{target}/{path}": data for path, data in _files_below(source)}
+        else:
+            missing.append(source)
+    return files, missing
+
+
+def _files_below(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what people wrote or a build made; no caches, nothing hidden, and no links."""
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        left_out = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
+        if path.is_file() and not path.is_symlink() and not left_out and path.suffix != ".pyc":
+            yield inner.as_posix(), path.read_bytes()
+
+
+def _texts(course: Course) -> list[Path]:
+    return sorted(course.folder.glob("*.md"))
+
+
+def _given_away(found: Sequence[Finding]) -> str:
+    lines = [f"{one.place}: {one.kind} of {one.origin}: {one.text}" for one in found]
+    more = len(lines) - _MOST_NAMED
+    rest = [f"and {more} more"] if more > 0 else []
+    head = f"nothing was written, as {len(lines)} pieces would give away what students must not see"
+    return "\n".join([f"{head}:", *lines[:_MOST_NAMED], *rest])
+
+
+# ------------------------------------------------------------------ how it gets there
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _refuse_what_others_wrote(folder: Path, archive: Path) -> None:
+    known = _known(folder)
+    there = [
+        path
+        for path in folder.rglob("*")
+        if (not path.is_dir() or path.is_symlink()) and path.parent.name != "__pycache__"
+    ]
+    foreign = [
+        path
+        for path in there
+        if path != folder / LIST and not _is_known(path, path.relative_to(folder).as_posix(), known)
+    ]
+    if archive.exists() and not _is_known(archive, archive.name, known):
+        foreign.append(archive)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        foreign.append(folder)
+    if foreign:
+        names = ", ".join(str(path) for path in foreign[:_MOST_NAMED])
+        raise GraderError(
+            f"nothing was written: the student edition did not write this, or it was changed "
+            f"since: {names}; move it away, or name another folder with --out"
+        )
+
+
+def _known(folder: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((folder / LIST).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _is_known(path: Path, name: str, known: Mapping[str, str]) -> bool:
+    if path.is_symlink() or not path.is_file() or name not in known:
+        return False
+    return known[name] == _digest(path.read_bytes())
+
+
+def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
+    packed = _packed(edition.files, folder.name)
+    checksums = {path: _digest(data) for path, data in edition.files.items()}
+    checksums[archive.name] = _digest(packed)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        for path, data in edition.files.items():
+            target = fresh / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        # The list of an earlier run goes on to know the archive that it has written.
+        old = {archive.name: _known(folder).get(archive.name, "")}
+        (fresh / LIST).write_text(json.dumps(checksums | old if archive.exists() else checksums))
+        fresh.chmod(0o755)
+        if folder.exists():
+            away = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+            folder.rename(away / folder.name)
+            fresh.rename(folder)
+            shutil.rmtree(away)
+        else:
+            fresh.rename(folder)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(fresh)
+    write_atomically(archive, packed)
+    write_atomically(folder / LIST, json.dumps(checksums, indent=0).encode())
+    return archive
+
+
+def _packed(files: Mapping[str, bytes], name: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{name}/{path}", _NO_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return out.getvalue()

@@ -1,0 +1,145 @@
+"""Find in files what a course keeps from its students: solutions, checks, hints, exam answers.
+
+Every text is taken as its words alone, so that markup, quotes, line breaks and escapes make no
+difference: the source of a page, the page, a notebook and an archive of them read the same. A
+secret is a run of words; what stands in a released notebook is none.
+"""
+
+import html
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from autograder.authoring.release import ReleasedSet, secret_lines
+
+SOLUTION, CHECK, MISTAKE, EXAM = "solution", "check", "mistake", "exam"
+
+# Words in a row that nobody else would write: more of prose, since the book has its phrases.
+_RUN = {SOLUTION: 8, CHECK: 8, MISTAKE: 12, EXAM: 12}
+_SHORTEST = 5  # words of a hint that is shorter than a run
+_LEAST_LETTERS = 24
+_LEAST_UNLIKE = 5
+_WORD = re.compile(r"[^\W_]+")
+_TAG = re.compile(r"<[^<>]*>")
+_ARCHIVES = (".zip", ".whl", ".epub")
+_DEEPEST = 4  # archives within each other
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A secret that stands in a file.
+
+    Attributes:
+        kind: "solution", "check", "mistake" or "exam".
+        origin: the item or file that it comes from.
+        place: the file, and within an archive the path there.
+        text: the words.
+    """
+
+    kind: str
+    origin: str
+    place: str
+    text: str
+
+
+class Secrets:
+    """What the sets of a course keep to themselves.
+
+    Args:
+        sets: as they are released.
+        texts: other texts that students must not have, by name: exam questions with answers.
+    """
+
+    def __init__(self, sets: Iterable[ReleasedSet], texts: Mapping[str, str]) -> None:
+        self._runs: dict[Words, tuple[str, str]] = {}
+        public: set[Words] = set()
+        for name, text in texts.items():
+            self._add(EXAM, name, text)
+        for released in sets:
+            self._add_set(released)
+            cells = released.notebooks.student.cells
+            words = words_of("\n".join(cell.source for cell in cells))
+            public.update(_runs(words, range(_SHORTEST, max(_RUN.values()) + 1)))
+        for run in public & self._runs.keys():
+            del self._runs[run]
+
+    def find(self, place: str, data: bytes) -> list[Finding]:
+        """Return the secrets in a file, each run of words once; archives are looked into."""
+        found: dict[Words, Finding] = {}
+        for inner, text in readable(place, data):
+            words = words_of(text)
+            for run in _runs(words, self._lengths):
+                if run in self._runs and run not in found:
+                    kind, origin = self._runs[run]
+                    found[run] = Finding(kind, origin, inner, " ".join(run))
+        return list(found.values())
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(sorted({len(run) for run in self._runs}))
+
+    def _add_set(self, released: ReleasedSet) -> None:
+        for path in released.course.check_files(released.name):
+            self._add(CHECK, path.name, path.read_text(encoding="utf-8"))
+        for check in released.problem_set.checks:
+            for mistake in check.mistakes:
+                self._add(MISTAKE, check.item, mistake.name)
+                self._add(MISTAKE, check.item, mistake.hint)
+        for cell in released.notebooks.source.cells:
+            self._add(SOLUTION, cell.id, "\n".join(secret_lines(cell.source)))
+
+    def _add(self, kind: str, origin: str, text: str) -> None:
+        words = words_of(text)
+        for run in _runs(words, [min(_RUN[kind], max(_SHORTEST, len(words)))]):
+            self._runs[run] = (kind, origin)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters."""
+    return _WORD.findall(text.casefold())
+
+
+def readable(place: str, data: bytes, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield each text in a file, with its place: what a reader of that kind of file would see."""
+    kind = PurePosixPath(place).suffix.lower()
+    if kind in _ARCHIVES and depth < _DEEPEST:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                yield from readable(f"{place}/{name}", archive.read(name), depth + 1)
+        return
+    text = data.decode("utf-8", errors="replace")
+    yield place, text
+    if kind in (".html", ".xhtml", ".svg", ".xml"):
+        yield place, html.unescape(_TAG.sub("", text))
+    elif kind in (".ipynb", ".json"):
+        try:
+            yield place, "\n".join(_strings(json.loads(text)))
+        except (ValueError, RecursionError):
+            return
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
+def _runs(words: list[str], lengths: Iterable[int]) -> Iterator[Words]:
+    """Yield each run of so many words that is more than a phrase of the language."""
+    for length in lengths:
+        for start in range(len(words) - length + 1):
+            run = tuple(words[start : start + length])
+            if sum(map(len, run)) >= _LEAST_LETTERS and len(set(run)) >= _LEAST_UNLIKE:
+                yield run

@@ -1,0 +1,163 @@
+"""The student edition of this course: complete, without a secret, and enough to work with."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.authoring.course import Course
+from autograder.authoring.edition import LIST, make, write
+from autograder.authoring.notebooks import is_answer
+from autograder.authoring.release import ReleasedSet, secret_lines
+from autograder.authoring.secrets import EXAM, MISTAKE
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = Course(ROOT / "assignments")
+# The package and the chapters are public by design; the book's pages are made of these.
+PUBLIC = ("course_pkg/", "book/", "chapters/")
+
+
+@pytest.fixture(scope="module")
+def made():
+    """All files of the edition, which were searched by then."""
+    return make(COURSE)
+
+
+@pytest.fixture(scope="module")
+def edition(made, tmp_path_factory):
+    """The folder as the command makes it, and the zip file."""
+    folder = tmp_path_factory.mktemp("student") / "lm"
+    return folder, write(made, folder)
+
+
+@pytest.fixture(scope="module")
+def lines(edition):
+    """Where each line of the edition stands; a notebook's strings are taken apart."""
+    found = {}
+    with zipfile.ZipFile(edition[1]) as packed:
+        for name in packed.namelist():
+            place = name.partition("/")[2]
+            text = packed.read(name).decode("utf-8", errors="replace")
+            if place.endswith(".ipynb"):
+                text = "\n".join(cell.source for cell in nbformat.reads(text, 4).cells)
+            for line in text.splitlines():
+                found.setdefault(" ".join(line.split()), []).append(place)
+    return found
+
+
+def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
+    folder, archive = edition
+    names = {path.name for path in folder.iterdir()} - {LIST, "chapters"}
+    assert names == {
+        *("README.md", "AGENTS.md", "LICENSE", "CITATION.cff", "pyproject.toml"),
+        *("requirements.txt", "constraints.txt", "course_pkg", "book", "problem_sets"),
+    }
+    with zipfile.ZipFile(archive) as packed:
+        packed_names = {name.partition("/")[2] for name in packed.namelist()}
+    walked = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    assert packed_names == walked - {LIST}
+    for name in COURSE.sets():
+        assert {f"problem_sets/{name}/{name}.ipynb", f"problem_sets/{name}/AGENTS.md"} <= walked
+    parts = {part for path in walked for part in Path(path).parts}
+    assert not parts & {"assignments", "tests", "autograder", ".git", "__pycache__", "answers"}
+
+
+def test_no_hint_mistake_exam_answer_or_check_stands_on_a_line_of_the_edition(lines):
+    prose = [
+        text
+        for name in COURSE.sets()
+        for check in COURSE.problem_set(name).checks
+        for mistake in check.mistakes
+        for text in (mistake.name, mistake.hint)
+    ]
+    assert len(prose) > 2000
+    for page in COURSE.folder.glob("*.md"):
+        prose += [line for line in page.read_text("utf-8").splitlines() if len(line) > 60]
+    assert [text for text in prose if " ".join(text.split()) in lines] == []
+
+
+def test_lines_of_solutions_stand_only_where_the_package_or_a_chapter_has_them(lines):
+    released, secret = set(), set()
+    for name in COURSE.sets():
+        notebooks = ReleasedSet(COURSE, name).notebooks
+        for cell in notebooks.student.cells:
+            released |= {line.strip() for line in cell.source.splitlines()}
+        for cell in notebooks.source.cells:
+            secret |= {line for line in secret_lines(cell.source) if len(line) > 30}
+    secret -= released
+    assert len(secret) > 200
+    places = {place for line in secret for place in lines.get(line, [])}
+    assert [place for place in places if not place.startswith(PUBLIC)] == []
+
+
+def test_grader_in_the_wheel_gives_no_hint_mistake_or_exam_answer_away(made):
+    files = [path for path in (ROOT / "autograder").rglob("*") if path.is_file()]
+    found = [
+        one
+        for path in files
+        if "__pycache__" not in path.parts
+        for one in made.secrets.find(path.name, path.read_bytes())
+        if one.kind in (MISTAKE, EXAM)
+    ]
+    assert found == []
+
+
+def test_every_set_has_three_questions_to_be_asked_in_person():
+    text = (COURSE.folder / "oral_questions.md").read_text("utf-8")
+    for name in COURSE.sets():
+        section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert len(re.findall(r"^\d\. \*\*", section, re.MULTILINE)) >= 3, name
+
+
+def test_package_of_the_edition_is_the_course_s_own():
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    theirs = tomllib.loads((COURSE.folder / "edition" / "pyproject.toml").read_text("utf-8"))
+    for key in ("name", "version", "requires-python", "license"):
+        assert theirs["project"][key] == ours["project"][key]
+    needed = ours["project"]["dependencies"] + ours["project"]["optional-dependencies"]["course"]
+    assert theirs["project"]["dependencies"] == needed
+    data = ours["tool"]["setuptools"]["package-data"]
+    assert theirs["tool"]["setuptools"]["package-data"] == {
+        package: files for package, files in data.items() if package.startswith("course_pkg")
+    }
+    assert theirs["build-system"] == ours["build-system"]
+
+
+def test_student_answers_a_task_in_the_edition_and_its_visible_tests_pass(edition, tmp_path):
+    with zipfile.ZipFile(edition[1]) as packed:
+        packed.extractall(tmp_path)
+    place = tmp_path / "lm" / "problem_sets" / "ps1"
+    solution = {c.id: c.source for c in ReleasedSet(COURSE, "ps1").notebooks.solution.cells}
+    notebook = nbformat.read(place / "ps1.ipynb", 4)
+    code = ["import course_pkg, pathlib", f"assert {str(tmp_path)!r} in course_pkg.__file__"]
+    for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
+        is_first = cell.id.startswith("ps1_count_ngrams")
+        if not cell.metadata.get("nbgrader") or cell.id == "ps1_imports" or is_first:
+            code.append(solution[cell.id] if is_answer(cell) else cell.source)
+        if cell.id == "ps1_count_ngrams":
+            break
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "lm"), "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", "\n".join(code)]
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+    assert "All visible tests passed." in done.stdout, done.stderr
+
+
+def test_readme_and_rules_name_what_is_there(edition):
+    folder, _ = edition
+    readme = (folder / "README.md").read_text("utf-8")
+    for place in ("problem_sets/", "course_pkg/", "AGENTS.md", "book/sources/"):
+        assert f"`{place}`" in readme and (folder / place).exists()
+    rules = (folder / "AGENTS.md").read_text("utf-8")
+    assert "YOUR CODE HERE" in rules and "YOUR ANSWER HERE" in rules
+    for name in COURSE.sets():
+        text = (folder / "problem_sets" / name / f"{name}.ipynb").read_text("utf-8")
+        first = json.loads(text)["cells"][0]["source"]
+        assert COURSE.assistants(name) in "".join(first)
+        assert "YOUR CODE HERE" in text

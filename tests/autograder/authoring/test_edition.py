@@ -1,0 +1,169 @@
+"""The student edition: what is in it, what is not, and that it replaces only what it wrote."""
+
+import io
+import json
+import zipfile
+
+import nbformat
+import pytest
+
+from autograder.authoring.edition import LIST, make, write
+from autograder.authoring.release import ReleasedSet
+from autograder.records import GraderError
+from tests.autograder.conftest import make_toy_course
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A toy course with an edition: its own README, a package, and questions with answers."""
+    toy_course = make_toy_course(tmp_path / "tree" / "assignments")
+    folder = toy_course.folder
+    (folder / "edition").mkdir()
+    (folder / "edition" / "README.md").write_text("# Begin here\n")
+    (folder / "edition" / "AGENTS.md").write_text("# Tutor, do not solve\n")
+    (folder / "exam_questions.md").write_text(
+        "**1.1** Why?\n\n*Answer.* Because a recurrence of this kind contracts\nevery vector "
+        "towards the fixed point that it has in common with all others.\n"
+    )
+    (toy_course.top / "pkg" / "__pycache__").mkdir(parents=True)
+    (toy_course.top / "pkg" / "__init__.py").write_text('"""The package."""\n')
+    (toy_course.top / "pkg" / "__pycache__" / "x.pyc").write_bytes(b"\0")
+    (toy_course.top / "pkg" / ".hidden").write_text("x")
+    (folder / "course.toml").write_text('[edition]\n"pkg" = "pkg"\n"built" = "book/pages"\n')
+    return toy_course
+
+
+def test_edition_holds_notebooks_package_and_words_of_its_own_and_nothing_else(course, tmp_path):
+    made = make(course)
+    assert sorted(made.files) == [
+        "AGENTS.md",
+        "README.md",
+        "pkg/__init__.py",
+        "problem_sets/toy/AGENTS.md",
+        "problem_sets/toy/toy.ipynb",
+    ]
+    assert made.missing == (course.top / "built",)
+    archive = write(made, tmp_path / "out" / "lm")
+    with zipfile.ZipFile(archive) as packed:
+        assert sorted(packed.namelist()) == sorted(f"lm/{path}" for path in made.files)
+        notebook = nbformat.reads(packed.read("lm/problem_sets/toy/toy.ipynb").decode(), 4)
+    assert notebook == ReleasedSet(course, "toy").notebooks.student
+    data = archive.read_bytes()
+    assert write(make(course), tmp_path / "out" / "lm").read_bytes() == data  # the same, again
+
+
+def secret_texts(course):
+    checks = ReleasedSet(course, "toy").problem_set.checks
+    mistake = max((m for check in checks for m in check.mistakes), key=lambda m: len(m.hint))
+    return {
+        "mistake": mistake.hint,
+        "exam": "a recurrence of this kind contracts every vector towards the fixed point that it",
+    }
+
+
+def as_page(text):
+    return "<p>" + text.replace(" ", "</span> <span>").replace("'", "&#x27;") + "</p>"
+
+
+def as_notebook(text):
+    cell = nbformat.v4.new_code_cell(text.replace(" ", "\n"))
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+
+
+def as_archive(text):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        packed.writestr("package/module.py", f'"""{text}"""\n')
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["mistake", "exam"])
+@pytest.mark.parametrize(
+    ("name", "hide"),
+    [
+        ("page.html", as_page),
+        ("notebook.ipynb", as_notebook),
+        ("package.whl", as_archive),
+        ("searchindex.js", lambda text: json.dumps({"titles": [text.upper()]})),
+        ("module.py", lambda text: "# " + text.replace(" ", "\n# ")),
+    ],
+)
+def test_secret_is_found_in_whatever_it_hides_in(course, tmp_path, kind, name, hide):
+    hidden = hide(secret_texts(course)[kind])
+    path = course.top / "pkg" / name
+    path.write_bytes(hidden if isinstance(hidden, bytes) else hidden.encode())
+    with pytest.raises(GraderError, match=rf"nothing was written.*\npkg/{name}.*: {kind} of"):
+        make(course)
+
+
+def test_solution_in_the_readme_is_refused_and_in_the_package_is_counted(course):
+    source = course.source("toy")
+    source.write_text(
+        source.read_text().replace(
+            "### BEGIN SOLUTION\n",
+            "### BEGIN SOLUTION\n    remainder, quotient, divisor = divmod(numerator, "
+            "denominator), None, greatest_common(numerator)\n",
+            1,
+        )
+    )
+    line = "remainder, quotient, divisor = divmod(numerator, denominator), None, greatest_common"
+    (course.top / "pkg" / "__init__.py").write_text(f"{line}(numerator)\n")
+    assert {one.kind for one in make(course).public} == {"solution"}
+    (course.folder / "edition" / "README.md").write_text(f"Write {line}(numerator).\n")
+    with pytest.raises(GraderError, match=r"README\.md: solution of toy_\w+_answer"):
+        make(course)
+
+
+@pytest.mark.parametrize("path", ["assignments", "assignments/toy", "../secret", "."])
+def test_edition_takes_nothing_from_the_folder_of_the_sets_or_from_outside(course, path):
+    (course.folder / "course.toml").write_text(f'[edition]\n"{path}" = "x"\n')
+    with pytest.raises(GraderError, match="it must lie in"):
+        make(course)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "problem_sets/toy/toy.ipynb").write_text("my answers"),
+        lambda folder: (folder / "problem_sets/toy/mine.py").write_text("my own"),
+        lambda folder: folder.with_name("lm.zip").write_bytes(b"another archive"),
+        lambda folder: (folder / LIST).unlink(),
+        lambda folder: (folder / "link").symlink_to("/"),
+    ],
+)
+def test_edition_replaces_only_what_it_wrote(course, tmp_path, change):
+    made, folder = make(course), tmp_path / "out" / "lm"
+    write(made, folder)
+    change(folder)
+    before = snapshot(tmp_path / "out")
+    with pytest.raises(GraderError, match="nothing was written"):
+        write(made, folder)
+    assert snapshot(tmp_path / "out") == before
+
+
+def test_edition_takes_what_is_gone_away_and_survives_a_kill_between_its_parts(
+    course, tmp_path, monkeypatch
+):
+    folder = tmp_path / "out" / "lm"
+    (course.top / "pkg" / "old.py").write_text("OLD = 1\n")
+    write(make(course), folder)
+    (course.top / "pkg" / "old.py").unlink()
+    (course.top / "pkg" / "new.py").write_text("NEW = 1\n")
+    with monkeypatch.context() as patch:
+        patch.setattr("autograder.authoring.edition.write_atomically", killed)
+        with pytest.raises(KeyboardInterrupt):
+            write(make(course), folder)
+    write(make(course), folder)  # goes on: what stands there is its own
+    assert (folder / "pkg" / "new.py").is_file() and not (folder / "pkg" / "old.py").exists()
+    assert [path.name for path in folder.parent.glob(".lm-*")] == []
+
+
+def killed(*_):
+    raise KeyboardInterrupt
+
+
+def snapshot(folder):
+    return {
+        path: path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in folder.rglob("*")
+    }

@@ -41,7 +41,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
 SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))
-.PHONY: course book processors pdf epub release student-edition wheel sample-class
+.PHONY: course book processors pdf epub pictures release student-edition wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
 	@echo
@@ -63,6 +63,10 @@ epub: book  ## The whole book as one EPUB, for an e-reader
 pdf epub:
 	@.ci/system-packages chromium chromium-driver
 	@$(BIN)/python book/editions.py $@
+
+pictures: $(STAMP)  ## The pictures of README, from the built book and the graded sample class
+	@.ci/system-packages chromium chromium-driver
+	@$(BIN)/python book/pictures.py
 
 release: $(STAMP)  ## Make the student version of every problem set
 	@$(BIN)/python -m autograder release --all

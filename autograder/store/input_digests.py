@@ -12,18 +12,24 @@ import contextlib
 import functools
 import hashlib
 import importlib.metadata
-import inspect
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.course import NBGRADER_SETTINGS
 from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]
+_PLAIN = (bool, int, float, complex, str, bytes, range, type(None), type(...))
+_OF_EVERY_CLASS = {
+    *("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__"),
+    *("__firstlineno__", "__static_attributes__"),
+}
 # Files of the grader that take part in a grade; the others find submissions or show results.
 _DECIDING = ("records.py", "inside/*", "sandbox/*", "authoring/*", "intake/repair.py", "grading/*")
 
@@ -110,57 +116,113 @@ class _CodeDigest:
 
     def __init__(self, own: Sequence[Path]) -> None:
         self._own = own
-        self._seen: set[int] = set()
+        # What was walked already, by identity, and kept: the number of an object that is gone is
+        # soon another's. Tuples, texts and code are walked each time, for whether equal ones are
+        # the same object depends on how the interpreter came by them.
+        self._seen: dict[int, tuple[int, Any]] = {}
+        self._entered: list[ModuleType] = []
         self._words: list[str] = []
 
     def of(self, check: Check, part: Part) -> str:
-        worth = part.weight, part.price
-        self._words = [repr((check.points, check.target, check.seconds, worth))]
+        worth = part.weight, part.price, part.earns_alone
+        self._words.append(repr((check.points, check.target, check.seconds, worth)))
         for value in (part.inputs, part.probe, part.judge, check.reference):
             self._add(value)
         return hashlib.sha256("\0".join(self._words).encode()).hexdigest()[:16]
 
     def _add(self, value: Any) -> None:
-        value = inspect.unwrap(value) if callable(value) else value
-        if isinstance(value, (bool, int, float, str, bytes, type(None))):
+        if isinstance(value, _PLAIN):
             self._words.append(repr(value))
-            return
-        if id(value) in self._seen:
-            return
-        self._seen.add(id(value))
+        elif isinstance(value, tuple):
+            self._add_all("tuple", value)
+        elif isinstance(value, CodeType):
+            self._words += [value.co_code.hex(), value.co_exceptiontable.hex(), *value.co_names]
+            self._add(value.co_consts)
+        elif id(value) in self._seen:
+            self._words.append(f"again {self._seen[id(value)][0]}")
+        else:
+            self._seen[id(value)] = len(self._seen), value
+            self._add_new(value)
+
+    def _add_all(self, kind: str, values: Collection[Any]) -> None:
+        self._words.append(f"{kind} of {len(values)}")
+        for value in values:
+            self._add(value)
+
+    def _add_new(self, value: Any) -> None:
         if isinstance(value, FunctionType) and self._is_own(value.__code__.co_filename):
             self._add_function(value)
         elif isinstance(value, type) and self._is_own(_file_of(value)):
-            for _, member in sorted(vars(value).items()):
-                self._add(getattr(member, "__func__", member))
+            self._add_class(value)
         elif isinstance(value, functools.partial):
-            self._add([value.func, value.args, value.keywords])
-        elif isinstance(value, dict):
-            self._add([pair for pair in value.items()])
-        elif isinstance(value, (list, tuple)):
-            for element in value:
-                self._add(element)
-        elif isinstance(value, CodeType):
-            self._words += [value.co_code.hex(), *value.co_names]
-            self._add(value.co_consts)
+            self._add_all("partial", (value.func, value.args, value.keywords))
+        elif isinstance(value, MethodType):
+            self._add_all("method", (value.__func__, value.__self__))
+        elif isinstance(value, (staticmethod, classmethod)):
+            self._add_all(type(value).__name__, (value.__func__,))
+        elif isinstance(value, property):
+            self._add_all("property", (value.fget, value.fset, value.fdel))
+        elif isinstance(value, functools.cached_property):
+            self._add_all("property", (value.func,))
+        elif isinstance(value, Mapping):
+            self._add_all("mapping", [*value.items()])
+        elif isinstance(value, list):
+            self._add_all("list", value)
         elif isinstance(value, (set, frozenset)):
-            self._words += sorted(map(repr, value))
+            alone = ["\0".join(_CodeDigest(self._own)._words_of(element)) for element in value]
+            self._add_all("set", sorted(alone))
         else:
-            self._words.append(getattr(value, "__qualname__", type(value).__qualname__))
+            self._add_other(value)
+        if hasattr(value, "__wrapped__"):  # by a decorator, which is code of its own
+            self._add(value.__wrapped__)
+
+    def _words_of(self, value: Any) -> list[str]:
+        self._add(value)
+        return self._words
 
     def _add_function(self, function: FunctionType) -> None:
         self._words.append(function.__name__)
         self._add(function.__code__)
-        self._add([function.__defaults__, function.__kwdefaults__])
+        self._add((function.__defaults__, function.__kwdefaults__))
         for cell in function.__closure__ or ():
-            self._add(cell.cell_contents)
+            with contextlib.suppress(ValueError):  # it is empty
+                self._add(cell.cell_contents)
         names = sorted(_names(function.__code__))
         for name in names:
-            found = function.__globals__.get(name)
-            if isinstance(found, ModuleType) and self._is_own(_file_of(found)):
-                self._add([getattr(found, member, None) for member in names])
-            elif found is not None:
-                self._add(found)
+            if name in function.__globals__ and not name.startswith("__"):  # as __file__ does
+                self._add_global(function.__globals__[name], names)
+
+    def _add_global(self, found: Any, names: Sequence[str]) -> None:
+        if not isinstance(found, ModuleType):
+            self._add(found)
+        elif self._is_own(_file_of(found)) and found not in self._entered:
+            self._entered.append(found)  # modules may hold each other
+            for member in names:
+                self._add_global(getattr(found, member, None), names)
+            self._entered.pop()
+
+    def _add_class(self, kind: type) -> None:
+        self._words.append(kind.__qualname__)
+        self._add(kind.__bases__)
+        for name, member in sorted(vars(kind).items()):
+            if name not in _OF_EVERY_CLASS:
+                self._words.append(name)
+                self._add(member)
+
+    def _add_other(self, value: Any) -> None:
+        """Add an object by its class and what it holds, or by how it describes itself."""
+        kind = type(value)
+        self._words.append(getattr(value, "__qualname__", kind.__qualname__))
+        if hasattr(value, "__array__") and not isinstance(value, type):
+            array = np.asarray(value.detach() if hasattr(value, "detach") else value)
+            self._words += [str(array.dtype), str(array.shape), array.tobytes().hex()]
+        elif self._is_own(_file_of(kind)):
+            self._add(kind)
+            self._add(dict(sorted(getattr(value, "__dict__", {}).items())))
+        elif not callable(value) and not isinstance(value, (ModuleType, PurePath)):
+            described = repr(value)  # of those two, it says where they lie
+            if " at 0x" not in described:  # which is so in this process alone
+                self._words.append(described)
 
     def _is_own(self, file: str) -> bool:
         path = Path(file)

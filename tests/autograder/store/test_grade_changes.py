@@ -1,4 +1,7 @@
 import json
+import shutil
+from pathlib import Path
+from types import FunctionType
 
 import pytest
 from nbgrader import api
@@ -8,7 +11,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.store.grade_changes import describe_item_change
-from autograder.store.input_digests import part_digests
+from autograder.store.input_digests import _CodeDigest, part_digests
 from autograder.store.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("without_sandbox")
@@ -197,10 +200,135 @@ def test_part_digests_change_exactly_where_code_changes(
     assert [name for name in before if before[name] != after[name]] == parts
 
 
-def test_part_digests_are_the_same_in_another_process(toy_course):
+# Whatever a check may compute with, in the order in which a later test changes it.
+COMPUTES_WITH = """
+import dataclasses, functools
+import numpy as np
+
+LIMITS = {"low": [101, (102, 103)]}
+CHOSEN = {("104", 105), ("106", 107)}
+TABLE = np.arange(2000) + 108
+LETTERS = None
+
+class Base:
+    base = 109
+
+@dataclasses.dataclass
+class Settings(Base):
+    size: int = 110
+
+    @property
+    def double(self):
+        return self.size * 111
+
+    @staticmethod
+    def plain(x, by=112):
+        return x
+
+    @functools.cached_property
+    def kept(self):
+        return 113
+
+SETTINGS = Settings(114)
+
+def called(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args) + 115
+    return wrapper
+
+@called
+def decorated(x, y=116):
+    return x
+
+@functools.cache
+def cached(x=117):
+    return lambda z=118: z + 119
+
+def guarded(x, *, key=120):
+    try:
+        return [x for x in range(121)]
+    finally:
+        x = {122: "123"}
+
+added = functools.partial(decorated, 124)
+
+def _used(numbers, first=((125,), [126]), second=[[127], [128]]):
+    SETTINGS.double, SETTINGS.kept, SETTINGS.plain(1), added(), cached(), guarded(1)
+    return LIMITS, CHOSEN, TABLE, LETTERS, first, second
+
+"""
+CONSTANTS = [str(number) for number in range(101, 129)]
+
+
+@pytest.fixture
+def computes_with(changed_course):
+    def make(*replacement):
+        text = COMPUTES_WITH
+        for old, new in [replacement] if replacement else []:
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        replaced = ("return [2 * number", "_used(numbers); return [2 * number")
+        return ReleasedSet(changed_course(("def _double", f"{text}def _double"), replaced), "toy")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "old, new", [*((number, f"9{number}") for number in CONSTANTS), ("LETTERS = None", "LETTERS=1")]
+)
+def test_part_digest_changes_with_each_default_and_constant(computes_with, old, new):
+    before, after = part_digests(computes_with()), part_digests(computes_with(old, new))
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"toy_double: values", "toy_double: empty"}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [f"ps{number}" for number in range(1, 9)])
+def test_every_default_and_constant_of_a_set_of_ours_is_in_its_digests(name):
+    course = Course(Path(__file__).parents[3] / "assignments")
+    own = (course.folder.parent, Path(part_digests.__code__.co_filename).parents[1])
+    tried, missed, seen = 0, [], set()
+    for check in ReleasedSet(course, name).problem_set.checks:
+        for part in check.parts:
+            walk = _CodeDigest(own)
+            digest = walk.of(check, part)
+            assert _CodeDigest(own).of(check, part) == digest
+            reached = [value for _, value in walk._seen.values() if isinstance(value, FunctionType)]
+            for function in reached:
+                if function in seen or not walk._is_own(function.__code__.co_filename):
+                    continue
+                seen.add(function)
+                for undo in _changes(function):
+                    tried += 1
+                    if _CodeDigest(own).of(check, part) == digest:
+                        missed.append(function)
+                    undo()
+    assert missed == [] and tried > 50
+
+
+def _changes(function):
+    """Change each default and each number or text in turn; yield how it is changed back."""
+    defaults, code = function.__defaults__ or (), function.__code__
+    for place in range(len(defaults)):
+        function.__defaults__ = (*defaults[:place], "another", *defaults[place + 1 :])
+        yield lambda: setattr(function, "__defaults__", defaults)
+    for place, value in enumerate(code.co_consts):
+        if isinstance(value, (int, float, str)):
+            consts = (*code.co_consts[:place], ["another"], *code.co_consts[place + 1 :])
+            function.__code__ = code.replace(co_consts=tuple(map(_frozen, consts)))
+            yield lambda: setattr(function, "__code__", code)
+
+
+def _frozen(value):
+    return tuple(value) if isinstance(value, list) else value
+
+
+def test_part_digests_are_the_same_in_another_process(computes_with):
     import subprocess
     import sys
 
+    released = computes_with()
     code = (
         "import json, sys; from pathlib import Path\n"
         "from autograder.authoring.course import Course\n"
@@ -208,10 +336,11 @@ def test_part_digests_are_the_same_in_another_process(toy_course):
         "from autograder.store.input_digests import part_digests\n"
         "print(json.dumps(part_digests(ReleasedSet(Course(Path(sys.argv[1])), 'toy'))))"
     )
+    folder = shutil.copytree(released.course.folder, released.course.folder.parent / "moved")
     done = subprocess.run(
-        [sys.executable, "-c", code, str(toy_course.folder)], capture_output=True, check=True
+        [sys.executable, "-c", code, str(folder)], capture_output=True, check=True
     )
-    assert json.loads(done.stdout) == part_digests(ReleasedSet(toy_course, "toy"))
+    assert json.loads(done.stdout) == part_digests(released)
 
 
 def test_check_may_use_a_module_that_is_built_into_the_interpreter(toy_course):

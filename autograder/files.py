@@ -8,21 +8,34 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from autograder.records import GraderError
 
+with contextlib.suppress(ImportError):  # not on Windows, where no class is graded
+    import fcntl
+
 _MAX_BYTES = 64 << 20
+_SCRATCH = ".writing-"
+_NEW_SECONDS = 5.0
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, or a crash at any moment, sees the old one or the new one."""
+    """Write a file so that a reader, or a crash at any moment, sees the old one or the new one.
+
+    What a process that was killed has left in the folder is deleted.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    _delete_scratch(str(path.parent.absolute()), os.getpid())
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=_SCRATCH)
     try:
         with os.fdopen(handle, "wb") as file:
+            with contextlib.suppress(OSError, NameError):  # a file system without locks, Windows
+                fcntl.flock(file, fcntl.LOCK_EX)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -54,6 +67,23 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         raise GraderError(f"{folder} cannot be written: {error.strerror}") from error
+
+
+@cache
+def _delete_scratch(folder: str, process: int) -> None:
+    """Delete half-written files of processes that are gone, once for each folder and process."""
+    with os.scandir(folder) as entries:
+        left = [entry.path for entry in entries if entry.name.startswith(_SCRATCH)]
+    for path in left:
+        with contextlib.suppress(OSError, NameError, AttributeError):
+            if time.time() - os.lstat(path).st_mtime < _NEW_SECONDS:
+                continue  # it may not have been locked yet
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(path)
+            finally:
+                os.close(handle)
 
 
 def write_if_new(path: Path, data: bytes) -> None:
@@ -93,26 +123,31 @@ def read_untrusted(root: Path, parts: Sequence[str], max_bytes: int) -> bytes:
     Raises:
         GraderError: if it is not a plain file, or larger than `max_bytes`; says which.
     """
-    path = Path(*parts)
+    name = os.fsencode(parts[-1]).decode("utf-8", "replace")
     try:
         handle = open_beneath(root, parts, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise GraderError(f"{path.name} is a symbolic link; it is not followed") from None
+            raise GraderError(f"{name} is a symbolic link; it is not followed") from None
         if error.errno == errno.ENOTDIR:
             reason = "a folder on the way to it is a symbolic link, which is not followed, or gone"
-            raise GraderError(f"{path.name} cannot be read: {reason}") from None
-        raise GraderError(f"{path.name} cannot be read: {error.strerror}") from None
+            raise GraderError(f"{name} cannot be read: {reason}") from None
+        raise GraderError(f"{name} cannot be read: {error.strerror}") from None
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        raise GraderError(f"{path.name} is not a plain file")
+        raise GraderError(f"{name} is not a plain file")
     with os.fdopen(handle, "rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         size = max(status.st_size, len(data))
-        raise GraderError(f"{path.name} has {size} bytes; at most {max_bytes} are read")
+        raise GraderError(f"{name} has {size} bytes; at most {max_bytes} are read")
     return data
+
+
+def as_utf8(text: str) -> bytes:
+    """Encode text that others wrote; half a surrogate pair, as JSON may hold one, becomes "?"."""
+    return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from autograder.authoring.checks import Challenge, Check
 from autograder.authoring.notebooks import as_text, defines, is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.settings import Settings
-from autograder.files import write_atomically
+from autograder.files import as_utf8, write_atomically
 from autograder.grading.grader import Grader
 from autograder.grading.judge import part_seed, submission_seed
 from autograder.inside.process_limits import Limits
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import GraderError, State, SubmissionRefused
+from autograder.records import GraderError, State
 from autograder.reports.html import render
 from autograder.store.journal import Journal
 
@@ -135,7 +135,7 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
     unranked = tuple(entry for entry in entries if entry.score is None)
     board = Board(challenge, _in_order(challenge, entries), unranked, page)
     with _writing(page):
-        write_atomically(page, render_board(board, released.outline.heading).encode())
+        write_atomically(page, as_utf8(render_board(board, released.outline.heading)))
     return board
 
 
@@ -196,7 +196,7 @@ def _answer(
     try:
         kept = journal.submission(student, record.grade.sha256)
         repaired = repair(kept.notebook, released)
-    except SubmissionRefused:
+    except GraderError:  # refused, or its copy is gone
         return None
     as_released = {_text(cell.source) for cell in released.notebooks.student.cells}
     cells = [cell for cell in _challenge_cells(repaired, target) if _text(cell) not in as_released]

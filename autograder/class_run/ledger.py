@@ -3,8 +3,10 @@
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
+from autograder.class_run.containment import describe, is_everybodys
 from autograder.class_run.late_days import LateDays
 from autograder.class_run.plan import Received
+from autograder.grading.grader import faulty
 from autograder.records import Grade
 from autograder.store.grade_changes import Change, change_between
 from autograder.store.journal import Journal, Record
@@ -25,7 +27,19 @@ class Ledger:
         self.recounted: dict[str, list[Change]] = {}
 
     def enter(self, arrival: Received, grade: Grade) -> Grade:
-        """Record a grade, with the times and the penalty that hold today."""
+        """Record a grade, with the times and the penalty that hold today.
+
+        Where that fails, the next run tries again.
+        """
+        try:
+            return self._record(arrival, grade)
+        except Exception as error:
+            if is_everybodys(error):
+                raise
+            self.grades.append(faulty(arrival.task, f"it was not recorded: {describe(error)}"))
+            return self.grades[-1]
+
+    def _record(self, arrival: Received, grade: Grade) -> Grade:
         if arrival.held:
             self.grades.append(grade)
             return grade

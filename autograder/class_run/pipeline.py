@@ -31,6 +31,7 @@ from types import MappingProxyType
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.cluster import grade_on_cluster
+from autograder.class_run.containment import describe, with_fault
 from autograder.class_run.late_days import LateDays
 from autograder.class_run.ledger import Ledger
 from autograder.class_run.plan import (
@@ -43,7 +44,7 @@ from autograder.class_run.plan import (
 from autograder.class_run.settings import Settings
 from autograder.class_run.student_pages import StudentPages
 from autograder.class_run.workers import Job, grade_all
-from autograder.files import write_atomically
+from autograder.files import as_utf8, write_atomically
 from autograder.grading.grader import Graded
 from autograder.intake.collection import Delivery, collect
 from autograder.records import Grade, GraderError, Origin, State
@@ -142,7 +143,7 @@ def grade_class(
     return ClassResult(
         problem_set=released.name,
         outline=released.outline,
-        grades=tuple(sorted(ledger.grades, key=lambda grade: grade.student)),
+        grades=tuple(outputs.grades),
         by_hand=outputs.by_hand,
         reused=sum(arrival.takes_over(settings.resume) for arrival in received),
         changes=tuple(sorted(ledger.changes, key=lambda change: change.student)),
@@ -221,7 +222,7 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     overview = instructor_pages.overview_page(
         [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
     )
-    write_atomically(page, overview.encode())
+    write_atomically(page, as_utf8(overview))
     return page if len(sets) > 1 else classes[0].page
 
 
@@ -268,21 +269,49 @@ def _write_outputs(
 
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
             for answer in graded:
-                grades.append(answer.grade)
-                yield answer.grade, pages.write(answer)
+                grade, blank = pages.write_or_say(answer)
+                grades.append(grade)
+                yield grade, blank
 
         keeps_times = not released.course.has_checks  # nbgrader may have written them
-        book.record(released.name, written(), keeps_times, earlier_penalties)
+        lost = book.record(released.name, written(), keeps_times, earlier_penalties)
         by_hand, known = book.hand_grades(released.name), book.students()
-    grades.sort(key=lambda grade: grade.student)
+    pages.raise_if_all_failed()
+    grades = [
+        with_fault(grade, f"it is not in the gradebook: {lost[grade.student]}")
+        if grade.student in lost
+        else grade
+        for grade in sorted(grades, key=lambda grade: grade.student)
+    ]
     # Apart from the students' pages, whose folder may be published as it is.
     page = settings.out / "dashboard" / released.name / "index.html"
     changes = Journal(settings.out, released.name).changes()
-    dashboard = instructor_pages.class_page(released.outline, grades, by_hand, len(changes))
-    write_atomically(page, dashboard.encode())
+    dashboard, grades = _class_page(released.outline, grades, by_hand, len(changes))
+    write_atomically(page, as_utf8(dashboard))
     history = instructor_pages.changes_page(released.outline, changes)
-    write_atomically(page.with_name("changes.html"), history.encode())
+    write_atomically(page.with_name("changes.html"), as_utf8(history))
     return _Outputs(released.outline, grades, by_hand, page, known)
+
+
+def _class_page(
+    outline: Outline, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int
+) -> tuple[str, list[Grade]]:
+    """Return the instructor's page and its grades; one that would break it says only that."""
+    try:
+        return instructor_pages.class_page(outline, grades, by_hand, n_changes), list(grades)
+    except Exception:
+        shown = [_shown_alone(outline, grade, by_hand) for grade in grades]
+    return instructor_pages.class_page(outline, shown, by_hand, n_changes), shown
+
+
+def _shown_alone(outline: Outline, grade: Grade, by_hand: HandGrades) -> Grade:
+    try:
+        instructor_pages.class_page(outline, [grade], by_hand, 0)
+    except Exception as error:
+        what = f"the class's page cannot show this grade: {describe(error)}"
+        bare = Grade(grade.student, grade.problem_set, State.GRADER_FAULT, grade.sha256, grade.seed)
+        return with_fault(bare, what)
+    return grade
 
 
 def _write_recounted(released: ReleasedSet, settings: Settings, ledger: Ledger) -> Iterator[str]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.release import ReleasedSet
+from autograder.class_run.containment import describe, is_everybodys
 from autograder.class_run.late_days import LateDays
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.settings import Settings
@@ -88,6 +89,10 @@ def look_at(
                 data = read_notebook(found)
             except SubmissionRefused as error:
                 refusal = str(error)
+            except Exception as error:
+                if is_everybodys(error):
+                    raise
+                refusal = f"its file could not be read: {describe(error)}"
         digest = hashlib.sha256(data).hexdigest() if not refusal else ""
         seed = submission_seed(journal.salt(), found.student, released.name)
         reasons = found.reasons if found.path is not None else ()
@@ -101,9 +106,13 @@ def look_at(
         )
         own = {"submission": digest or refusal, "questions": str(seed)}
         earlier = journal.read(found.student)
-        if settings.times is None:
-            found = _with_recorded_time(found, earlier, digest)
-        timing = timing_of(found, released.policy, released.outline.points, now)
+        try:
+            if settings.times is None:
+                found = _with_recorded_time(found, earlier, digest)
+            timing = timing_of(found, released.policy, released.outline.points, now)
+        except Exception as error:
+            why = f"when it was handed in could not be worked out: {describe(error)}"
+            timing = Timing(note=f"{why}; no points were taken off")
         yield Received(task, timing, {**own, **decides, **parts}, earlier, _origin(found), is_held)
 
 

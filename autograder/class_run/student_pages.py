@@ -7,7 +7,8 @@ from pathlib import Path
 
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.release import ReleasedSet
-from autograder.files import write_if_new
+from autograder.class_run.containment import describe, is_everybodys, with_fault
+from autograder.files import as_utf8, write_if_new
 from autograder.grading.grader import Graded
 from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook, repair
@@ -38,6 +39,30 @@ class StudentPages:
         self._by_hand = by_hand
         self._origins = origins
         self._salt = Journal(out, released.name).salt()
+        self._n_written, self._failure = 0, OSError()
+
+    def write_or_say(self, graded: Graded) -> tuple[Grade, frozenset[str]]:
+        """Write what `write` does; where that fails, return a grade that says so."""
+        try:
+            blank = self.write(graded)
+        except Exception as error:
+            if is_everybodys(error):
+                raise
+            if isinstance(error, OSError):
+                self._failure = error
+            what = f"the page for the student could not be written: {describe(error)}"
+            return with_fault(graded.grade, what), frozenset()
+        self._n_written += 1
+        return graded.grade, blank
+
+    def raise_if_all_failed(self) -> None:
+        """Raise what the disk has said, if it has let nobody's pages be written.
+
+        Raises:
+            OSError: then.
+        """
+        if self._failure.errno and not self._n_written:
+            raise self._failure
 
     def write(self, graded: Graded) -> frozenset[str]:
         """Write feedback and formgrader's notebook; return which items were left blank."""
@@ -50,13 +75,13 @@ class StudentPages:
         given = self._by_hand.get(grade.student, {})
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
         folder = course.output("feedback", self._out) / place
-        write_if_new(folder / f"{name}.html", html.encode())
+        write_if_new(folder / f"{name}.html", as_utf8(html))
         self._write_beside(folder, grade)
         if repaired is None:
             return frozenset()
         notebook = as_text(formgrader_notebook(repaired.notebook, grade))
         folder = course.output("autograded", self._out) / place
-        write_if_new(folder / f"{name}.ipynb", notebook.encode())
+        write_if_new(folder / f"{name}.ipynb", as_utf8(notebook))
         self._write_beside(folder, grade)
         return repaired.blank
 

@@ -17,7 +17,7 @@ from autograder.cli.options import (
     report_errors,
     results_of,
 )
-from autograder.lms.export import ExportRequest, export_formats, with_late_days
+from autograder.lms.export import ExportRequest, export_formats, with_late_days, write_export
 from autograder.lms.gradescope_package import VISIBILITIES
 from autograder.records import GraderError
 
@@ -104,7 +104,7 @@ def export(
     graded = [score for score in scores if score.is_graded]
     ungraded = [score for score in scores if not score.is_graded]
     request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)
-    made = _FORMATS[form].write(request)
+    made = write_export(_FORMATS[form], request)
     notes = (
         *made.notes,
         *(f"{one.student} has no grade: nothing could be read" for one in ungraded),

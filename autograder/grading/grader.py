@@ -154,7 +154,7 @@ class Grader:
         answered = [item for item in targets if item not in repaired.blank]
         shown = visible_requests(self._visible, targets, answered)
         checks = self._released.problem_set.checks
-        run, verdicts = self.judge(repaired, task.seed, checks, shown, answered)
+        run, verdicts = self.judge(repaired, task.seed, checks, shown)
         imports = _imported_answers(run, targets, self._references)
         reasons = (*task.reasons, *repaired.reasons, *run.problems, *imports)
         state = State.GRADED_WITH_PROBLEMS if reasons else State.GRADED
@@ -163,7 +163,7 @@ class Grader:
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
         lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}
-        found = differences(run.observations, answered)
+        found = differences(run.observations, shown)
         return replace(
             _ungraded(task, state, reasons),
             verdicts=verdicts,
@@ -178,14 +178,12 @@ class Grader:
         seed: int,
         checks: Sequence[Check],
         shown: Sequence[ProbeRequest] = (),
-        answered: Sequence[str] = (),
         counts_cpu: bool = False,
     ) -> tuple[Run, tuple[Verdict, ...]]:
         """Run a repaired notebook inside the sandbox and judge some of its items.
 
         Args:
             shown: what to ask before anything hidden comes near the student's code.
-            answered: the items of which `shown` asks.
             counts_cpu: also find out what CPU time the answers take.
         """
         judge = self._judge
@@ -195,7 +193,7 @@ class Grader:
         seen: dict[str, list[Observation]] = {}
         for observation in run.observations:
             seen.setdefault(observation.item, []).append(observation)
-        names = raised(run.observations, answered)
+        names = raised(run.observations, shown)
         return run, tuple(
             judge.verdict(check, seed, seen.get(check.item, []), names.get(check.item, ""))
             for check in checks

@@ -100,7 +100,7 @@ def visible_requests(
             place,
             targets[item],
             _PROBE,
-            {"test": tests[item], "target": targets[item], **limits},
+            {"item": item, "test": tests[item], "target": targets[item], **limits},
             _SECONDS,
         )
         for place, item in enumerate(items)
@@ -108,12 +108,13 @@ def visible_requests(
     )
 
 
-def raised(observations: Iterable[Observation], items: Sequence[str]) -> dict[str, str]:
+def raised(observations: Iterable[Observation], asked: Iterable[ProbeRequest]) -> dict[str, str]:
     """Return the name of the exception with which the visible test of an item ends, if it does.
 
     Args:
-        items: those that were asked, in the same order.
+        asked: what `visible_requests` returned.
     """
+    items = _items(asked)
     return {
         items[seen.case]: exception_name(seen.value)
         for seen in observations
@@ -121,28 +122,31 @@ def raised(observations: Iterable[Observation], items: Sequence[str]) -> dict[st
     }
 
 
+def _items(asked: Iterable[ProbeRequest]) -> dict[int, str]:
+    return {request.case: request.inputs["item"] for request in asked}
+
+
 def differences(
-    observations: Iterable[Observation], items: Sequence[str]
+    observations: Iterable[Observation], asked: Iterable[ProbeRequest]
 ) -> tuple[Difference, ...]:
     """Read what came out of the sandbox; whatever has another form is left out.
 
     Args:
-        items: those that were asked, in the same order.
+        asked: what `visible_requests` returned.
 
     Returns:
         At most one difference for each item.
     """
-    found = []
+    found, items = [], _items(asked)
     for seen in observations:
         if seen.item != VISIBLE or type(seen.value) is not tuple:
             continue
         if len(seen.value) != 3 or type(seen.value[0]) is not str:
             continue
-        asked, given, right = seen.value
+        claim, given, right = seen.value
         shown, expected = _plain(given), _plain(right)
         if shown is not None and expected is not None:
-            asked = asked[:_MOST_CHARACTERS]
-            found.append(Difference(items[seen.case], asked, shown, expected))
+            found.append(Difference(items[seen.case], claim[:_MOST_CHARACTERS], shown, expected))
     return tuple(found)
 
 

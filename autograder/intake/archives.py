@@ -7,6 +7,7 @@ reason why it is not read, so that the student it belongs to is not lost.
 
 import contextlib
 import functools
+import hashlib
 import io
 import os
 import stat
@@ -53,8 +54,8 @@ class Delivered:
     """One file or folder of a delivery.
 
     Attributes:
-        parts: the names that lead to it, none of them empty, "." or "..".
-        path: where it lies, for people; in a zip file, the archive's path and its own after it.
+        parts: the names that lead to it, as text; none of them empty, "." or "..".
+        path: where it lies; in a zip file, the archive's path and its own after it.
         refusal: why it is not read; empty if it may be tried.
         is_folder: it is a folder, or a link to one.
         arrived_at: when the file system last took note of it, in seconds since 1970. Its owner
@@ -112,6 +113,20 @@ def _is_hidden(parts: Sequence[str]) -> bool:
     )
 
 
+def as_text(name: str) -> str:
+    """Return a file's name as text: bytes of it that are no UTF-8 are replaced.
+
+    A digest of the name as it is then stands before its ending, to keep two files apart.
+    """
+    as_it_is = os.fsencode(name)
+    shown = as_it_is.decode("utf-8", "replace")
+    if os.fsencode(shown) == as_it_is:
+        return name
+    stem, ending = os.path.splitext(name)
+    digest = hashlib.sha256(os.fsencode(stem)).hexdigest()[:8]
+    return os.fsencode(f"{stem}~{digest}{ending}").decode("utf-8", "replace")
+
+
 def _bad_name(parts: Sequence[str]) -> str:
     """Say what is wrong with the outermost name, which is a student's; empty if nothing is."""
     if parts[0].startswith("."):
@@ -128,28 +143,33 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
         try:
             entries = _entries(root, above)
         except OSError as error:
-            reason = f"{'/'.join(above) or root} cannot be listed: {error.strerror}"
+            shown = tuple(map(as_text, above))
+            reason = f"{'/'.join(shown) or root} cannot be listed: {error.strerror}"
             if not above:
                 raise GraderError(reason) from None
-            yield Delivered(above, root.joinpath(*above), is_folder=True, refusal=reason)
+            yield Delivered(shown, root.joinpath(*above), is_folder=True, refusal=reason)
             continue
         n_entries += len(entries)
         if n_entries > _MAX_ENTRIES:
             raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
-        for found in entries:
+        for name, found in entries:
             if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
-                waiting.append(found.parts)
+                waiting.append((*above, name))
             yield found
 
 
-def _entries(root: Path, above: tuple[str, ...]) -> list[Delivered]:
-    """List one folder by its descriptor: a name could lead elsewhere by now."""
+def _entries(root: Path, above: tuple[str, ...]) -> list[tuple[str, Delivered]]:
+    """List one folder by its descriptor: a name could lead elsewhere by now.
+
+    Returns:
+        With each entry its name as it is.
+    """
     folder = open_beneath(root, above, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
         return [
-            _in_directory(root, (*above, entry.name), entry)
+            (entry.name, _in_directory(root, (*above, entry.name), entry))
             for entry in entries
             if not _is_hidden((*above, entry.name))
         ]
@@ -158,16 +178,17 @@ def _entries(root: Path, above: tuple[str, ...]) -> list[Delivered]:
 
 
 def _in_directory(root: Path, parts: tuple[str, ...], entry: os.DirEntry[str]) -> Delivered:
-    refusal = _bad_name(parts)
+    shown = tuple(map(as_text, parts))
+    refusal = _bad_name(shown)
     if entry.is_symlink():
-        refusal = f"{entry.name} is a symbolic link; it is not followed"
+        refusal = f"{shown[-1]} is a symbolic link; it is not followed"
     arrived_at = owner = None
     with contextlib.suppress(OSError):  # it is gone since it was listed: reading it will say so
         about = entry.stat(follow_symlinks=False)
         arrived_at = about.st_ctime
         owner = _account(about.st_uid) if len(parts) <= 2 and entry.is_dir() else None
     return Delivered(
-        parts,
+        shown,
         root.joinpath(*parts),
         is_folder=entry.is_dir(),
         refusal=refusal,

@@ -5,6 +5,7 @@ line finds it there. Each makes one file from the gradebook's final scores, with
 points given by hand in them, and says whom it could not enter and why.
 """
 
+import contextlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -12,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from autograder.authoring.outline import Outline
 from autograder.files import Table
+from autograder.inside.probe import describe
 from autograder.records import FinalScore, GraderError, Timing
 from autograder.store.journal import Journal
-from autograder.untrusted import as_html
+from autograder.untrusted import as_html, as_line
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,35 @@ def export_formats() -> dict[str, Format]:
                 raise ValueError(f"two export formats are called {one.name!r}")
             found[one.name] = one
     return found
+
+
+def write_export(form: Format, request: ExportRequest) -> Export:
+    """Write grades; whoever's cannot be written is left out, and named in the notes.
+
+    Raises:
+        GraderError: as the format does.
+    """
+    try:
+        return form.write(request)
+    except GraderError:
+        raise
+    except Exception as error:
+        why = {score.student: _why_not(form, request, score) for score in request.scores}
+        kept = [score for score in request.scores if not why[score.student]]
+        if len(kept) == len(why):
+            raise GraderError(f"--format {form.name} failed: {describe(error)}") from error
+    made = form.write(replace(request, scores=kept))
+    left_out = [f"{one} is left out: {because}" for one, because in why.items() if because]
+    return replace(made, notes=(*made.notes, *left_out))
+
+
+def _why_not(form: Format, request: ExportRequest, score: FinalScore) -> str:
+    try:
+        with contextlib.suppress(GraderError):
+            form.write(replace(request, scores=[score], ungraded=()))
+    except Exception as error:
+        return as_line(describe(error))
+    return ""
 
 
 def required_roster(request: ExportRequest, format_name: str) -> Table:

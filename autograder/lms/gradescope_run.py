@@ -43,7 +43,7 @@ def main() -> int:
         settings = _settings(root)
         results = _graded(root, settings)
     except Exception:
-        traceback.print_exc(file=sys.stdout)
+        _say(traceback.format_exc())
         results = _fault()
     results["execution_time"] = round(time.monotonic() - started, 2)
     path = root / "results" / "results.json"
@@ -74,15 +74,24 @@ def rehearse() -> int:
         with Grader(released, Confinement()) as grader:
             grade = grader.grade(Task(Submission(who, name, notebook, ""), "", 0)).grade
     except SandboxUnavailable as error:
-        print(f"Student code cannot be isolated while this image is built: {error}")
+        _say(f"Student code cannot be isolated while this image is built: {error}")
         print("If that is so in the finished image too, no submission will be graded: try one.")
         return 0
     most = sum(check.points for check in released.problem_set.checks)
     print(f"Graded in this image, {who} earns {grade.points:g} of {most:g} points.")
     print(f"Isolation: {grade.isolation or 'nothing was run'}")
     reasons = [*grade.reasons, *(cell.error for cell in grade.cells if cell.error)]
-    print("\n".join(reasons))
+    _say("\n".join(reasons))
     return int(grade.points < most)
+
+
+def _say(text: str) -> None:
+    """Print text that students may have chosen parts of, so that a terminal obeys nothing of it.
+
+    As `untrusted.as_line` does, for each line; nothing is imported, as something may be missing.
+    """
+    for line in text.splitlines():
+        print("".join(char if char.isprintable() else "\ufffd" for char in line))
 
 
 def _root() -> Path:
@@ -121,7 +130,7 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
             with Grader(released, Confinement()) as grader:
                 grade = grader.grade(task).grade
     except SandboxUnavailable as error:
-        print(_NO_SANDBOX.format(error=error, name=name))
+        _say(_NO_SANDBOX.format(error=error, name=name))
         return _fault()
     return _results(grade, released.outline, settings["visibility"])
 
@@ -154,11 +163,9 @@ def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
     from autograder.store.formgrader_notebook import describe_verdict
 
     if grade.state is State.GRADER_FAULT and not grade.verdicts:
-        print("\n".join(grade.reasons))
+        _say("\n".join(grade.reasons))
         return _fault()
-    print(
-        f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}"
-    )
+    _say(f"{grade.student}: {grade.state.value}. Isolation: {grade.isolation or 'nothing was run'}")
     tests = []
     for verdict in grade.verdicts:
         tests.append(
@@ -173,7 +180,7 @@ def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
             }
         )
         for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
-            print(f"\n{verdict.item}:\n{note}")
+            _say(f"\n{verdict.item}:\n{note}")
     by_hand = sum(item.points for item in outline.items if item.by_hand)
     lines = [f"Noticed: {reason}" for reason in grade.reasons]
     if by_hand:

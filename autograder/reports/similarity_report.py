@@ -12,9 +12,9 @@ from nbformat import NotebookNode
 
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
-from autograder.files import write_atomically
+from autograder.files import as_utf8, write_atomically
 from autograder.intake.repair import repair
-from autograder.records import GraderError, SubmissionRefused
+from autograder.records import GraderError
 from autograder.reports.html import render
 from autograder.reports.similarity import (
     MOST_LISTED,
@@ -84,7 +84,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
         like_package(materials, common, functions),
         out / "dashboard" / name / "similarity.html",
     )
-    write_atomically(report.page, _page(released.outline, report, answers, functions).encode())
+    write_atomically(report.page, as_utf8(_page(released.outline, report, answers, functions)))
     return report
 
 
@@ -116,7 +116,7 @@ def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, 
         try:
             notebook = journal.submission(student, record.grade.sha256).notebook
             found[student] = repair(notebook, released).answers
-        except SubmissionRefused:
+        except GraderError:  # refused, or its copy is gone
             continue
     if not found:
         raise GraderError(f"no readable submission to {journal.problem_set} in {journal.folder}")

@@ -6,10 +6,8 @@ row, costs ten times as much. A score that a person gave is never touched: only 
 layout that nbgrader's formgrader reads, so hand grading works as instructors know it.
 """
 
-import contextlib
 import json
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -19,7 +17,7 @@ from typing import Any, Self
 from nbformat import NotebookNode
 from nbgrader import api, dbutil
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import contains_eager, selectinload
 
 from autograder.authoring.notebooks import assignment_and_notebook, grading
@@ -34,7 +32,8 @@ from autograder.records import (
     Verdict,
 )
 from autograder.store.formgrader_notebook import describe_verdict
-from autograder.store.gradebook_address import shown_address, sqlite_file
+from autograder.store.gradebook_address import sqlite_file
+from autograder.store.gradebook_errors import report_errors
 from autograder.untrusted import as_markdown
 
 _BATCH_SIZE = 100
@@ -55,7 +54,7 @@ class Gradebook:
         self._book: Any = None
 
     def __enter__(self) -> Self:
-        with _report_errors(self.url):
+        with report_errors(self.url):
             path = sqlite_file(self.url)
             if path is not None and not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +90,7 @@ class Gradebook:
             GraderError: if a cell is gone for which somebody has given points by hand.
         """
         assignment, notebook = assignment_and_notebook(name)
-        with _report_errors(self.url):
+        with report_errors(self.url):
             dates = {} if due is None else {"duedate": _naive(due)}
             self._book.update_or_create_assignment(assignment, **dates)
             kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
@@ -111,7 +110,7 @@ class Gradebook:
         marked: Iterable[tuple[Grade, frozenset[str]]],
         keeps_times: bool = False,
         earlier_penalties: Mapping[str, Collection[float]] = MappingProxyType({}),
-    ) -> None:
+    ) -> dict[str, str]:
         """Write the scores of submissions to a set, leaving those of people alone.
 
         Args:
@@ -120,15 +119,52 @@ class Gradebook:
             keeps_times: leave the times and penalties that stand there where a grade has none.
             earlier_penalties: what earlier runs took off, by student. Such a penalty is ours, and
                 goes with the due date.
+
+        Returns:
+            For each student whose scores the database did not take, why.
+
+        Raises:
+            GraderError: if it takes nobody's.
         """
+        n_written, refused = 0, dict[str, str]()
         self._book.db.commit()  # no transaction stays open while grades are still being made
         rest = iter(marked)
         while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
-            with _report_errors(self.url):
-                with self._book.db.no_autoflush:
-                    self._record_some(name, some, keeps_times, earlier_penalties)
-                self._book.db.commit()
-                self._book.db.expunge_all()  # or memory would grow with the class
+            try:
+                self._write(name, some, keeps_times, earlier_penalties)
+                n_written += len(some)
+            except Exception as error:
+                for student, one in some.items():
+                    self._undo(error)
+                    try:
+                        self._write(name, {student: one}, keeps_times, earlier_penalties)
+                        n_written += 1
+                    except Exception as own:
+                        refused[student], error = str(own), own
+                self._undo(error)
+                if not n_written:
+                    raise error
+        return refused
+
+    def _undo(self, error: Exception) -> None:
+        """Take back what was not committed; raise what would end every other transaction, too."""
+        self._book.db.rollback()
+        self._book.db.expunge_all()
+        if isinstance(error.__cause__, OperationalError | OSError):
+            raise error
+
+    def _write(
+        self,
+        name: str,
+        some: Mapping[str, tuple[Grade, frozenset[str]]],
+        keeps_times: bool,
+        earlier_penalties: Mapping[str, Collection[float]],
+    ) -> None:
+        with report_errors(self.url):
+            with self._book.db.no_autoflush:
+                self._record_some(name, some, keeps_times, earlier_penalties)
+            self._book.db.commit()
+            self._book.db.expunge_all()  # or memory would grow with the class
 
     def _record_some(
         self,
@@ -183,7 +219,7 @@ class Gradebook:
     def machine_points(self, problem_set: str) -> dict[str, float]:
         """Return what a machine, nbgrader's or this one, has given each student in all."""
         found: dict[str, float] = {}
-        with _report_errors(self.url):
+        with report_errors(self.url):
             for student, _, points in self._rows_of(problem_set, api.Grade, "auto_score"):
                 if points is not None:
                     found[student] = found.get(student, 0.0) + points
@@ -192,7 +228,7 @@ class Gradebook:
     def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
         """Return, for each student, what people gave for each cell they may or must grade."""
         found: dict[str, dict[str, HandGrade]] = {}
-        with _report_errors(self.url):
+        with report_errors(self.url):
             comments = {
                 (student, cell): text
                 for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment")
@@ -230,13 +266,13 @@ class Gradebook:
 
     def students(self) -> frozenset[str]:
         """Return everybody whom the gradebook knows, from any set."""
-        with _report_errors(self.url):
+        with report_errors(self.url):
             return frozenset(self._book.db.scalars(select(api.Student.id)))
 
     def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
         """Return what each submission counts, as formgrader does, with all its notebooks."""
         assignment, _ = assignment_and_notebook(problem_set)
-        with _report_errors(self.url):
+        with report_errors(self.url):
             found = self._book.assignment_submissions(assignment)
             scores = [_final_score(submission) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
@@ -402,32 +438,6 @@ def _final_score(submission: Any) -> FinalScore:
         last_name=student.last_name or "",
         first_name=student.first_name or "",
     )
-
-
-@contextlib.contextmanager
-def _report_errors(url: str) -> Iterator[None]:
-    try:
-        yield
-    except (SQLAlchemyError, api.InvalidEntry, OSError, ValueError) as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        advice = next((then for sign, then in _ADVICE.items() if re.search(sign, reason, re.I)), "")
-        raise GraderError(
-            f"the gradebook {shown_address(url)} cannot be used: {reason}{advice}"
-        ) from error
-
-
-# What to do, by what SQLite, PostgreSQL and the network say.
-_ADVICE = {
-    r"database is locked": ". Another program writes to it: end that, formgrader perhaps, and run "
-    "this again",
-    r"readonly|read-only|unable to open|permission denied": ". Make the file and its folder "
-    "writable for you, or name another gradebook with --db",
-    r"no such (table|column)|has no column|column .* does not exist": ". It is of an older "
-    "nbgrader: keep a copy, run `nbgrader db upgrade` in the course's folder, then this again",
-    r"disk is full|no space left|quota": ". Make room on that disk and run this again",
-    r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
-    "machine reach it? Check the address given with --db",
-}
 
 
 def _newest_schema() -> str | None:

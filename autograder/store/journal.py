@@ -36,6 +36,9 @@ from autograder.records import (
 with contextlib.suppress(ImportError):  # not on Windows, where nobody's class is graded
     import fcntl
 
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a record raises that is absent, cut off or of another form."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -92,7 +95,7 @@ class Journal:
             penalties = tuple(map(float, loaded["penalties"]))
             origin = _origin_from_plain(loaded.get("origin", {}))  # older ones have none
             return Record(loaded["key"], grade, loaded["made_from"], penalties, origin)
-        except (OSError, ValueError, KeyError, TypeError):
+        except _DAMAGED:
             return None  # absent, or of another version of the grader: graded anew
 
     def write(self, record: Record) -> None:
@@ -104,8 +107,8 @@ class Journal:
         """Students who have a record."""
         names = []
         for path in (self.folder / "records" / self.problem_set).glob("*.json"):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                names.append(json.loads(path.read_text())["grade"]["student"])
+            with contextlib.suppress(*_DAMAGED):
+                names.append(str(json.loads(path.read_text())["grade"]["student"]))
         return tuple(sorted(names))
 
     def note(self, change: Mapping[str, Any]) -> None:

@@ -1,9 +1,15 @@
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
+from autograder import files
 from autograder.files import read_untrusted, write_atomically, write_if_new
 from autograder.records import GraderError
+from tests.autograder.users import ROOT
 
 
 def test_write_atomically_replaces_the_file_whole(tmp_path):
@@ -22,6 +28,36 @@ def test_file_that_holds_the_same_is_not_written_again(tmp_path):
     assert path.stat().st_ino == first
     write_if_new(path, b"other")
     assert path.read_bytes() == b"other"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from autograder import files
+files.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+files.write_atomically(Path(sys.argv[1]), b"half")
+"""
+
+
+def test_half_written_file_of_a_killed_process_is_deleted_by_the_next(tmp_path):
+    path = tmp_path / "page.html"
+    write_atomically(path, b"whole")
+    done = subprocess.run([sys.executable, "-c", KILLED, path], env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == -signal.SIGKILL
+    (left,) = tmp_path.glob(".*")
+    os.utime(left, (time.time() - 3600,) * 2)
+    files._delete_scratch.cache_clear()  # this is another process, as it were
+    write_atomically(tmp_path / "other.html", b"new")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["other.html", "page.html"]
+
+
+def test_file_that_somebody_still_writes_is_left_alone(tmp_path):
+    scratch = tmp_path / ".writing-here"
+    with open(scratch, "wb") as file:
+        files.fcntl.flock(file, files.fcntl.LOCK_EX)
+        os.utime(scratch, (time.time() - 3600,) * 2)
+        write_atomically(tmp_path / "page.html", b"new")
+        assert scratch.exists()
 
 
 def test_write_atomically_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):

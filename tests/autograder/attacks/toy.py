@@ -58,8 +58,8 @@ def grade_with_visible_tests(sandbox, *cells, seed=7):
     shown = visible_requests(VISIBLE_TESTS, dict.fromkeys(items, "gram"), items)
     run = sandbox.run(cells, [*shown, *JUDGE.requests(CHECK, seed)])
     hidden = [seen for seen in run.observations if seen.item == CHECK.item]
-    verdict = JUDGE.verdict(CHECK, seed, hidden, raised(run.observations, items).get("one", ""))
+    verdict = JUDGE.verdict(CHECK, seed, hidden, raised(run.observations, shown).get("one", ""))
     words = [f"{cell.output} {cell.error}" for cell in run.cells]
     words += [part.message for part in verdict.parts]
-    words += [str(found) for found in differences(run.observations, items)]
+    words += [str(found) for found in differences(run.observations, shown)]
     return "\n".join(words), verdict.points

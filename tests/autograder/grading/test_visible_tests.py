@@ -15,12 +15,14 @@ from autograder.intake.repair import repair
 from autograder.records import Difference, Grade, Observation, State, Verdict
 from autograder.reports.student_feedback import student_page
 
+ASKED = visible_requests({"item": ""}, {"item": "f"}, ["item"])
+
 
 def _ask(test, implementation):
     """Run one visible test on an implementation, as the sandbox would."""
     (request,) = visible_requests({"item": test}, {"item": "f"}, ["item"])
     value = probe_or_failure(request, {"f": implementation})
-    return differences([Observation(request.item, request.part, 0, value)], ["item"])
+    return differences([Observation(request.item, request.part, 0, value)], [request])
 
 
 @pytest.mark.parametrize(
@@ -81,12 +83,12 @@ def test_matrices_are_shown_as_text_and_large_ones_cut_short():
     ],
 )
 def test_differences_reject_what_has_another_form(value):
-    assert differences([Observation(VISIBLE, VISIBLE, 0, value)], ["item"]) == ()
+    assert differences([Observation(VISIBLE, VISIBLE, 0, value)], ASKED) == ()
 
 
 def test_numbers_that_cannot_be_drawn_become_text():
     value = ("f(1)", np.array([1.0, np.nan]), np.array([[1.0]]))
-    (found,) = differences([Observation(VISIBLE, VISIBLE, 0, value)], ["item"])
+    (found,) = differences([Observation(VISIBLE, VISIBLE, 0, value)], ASKED)
     assert (found.found, found.expected) == ("[ 1. nan]", "[[1.]]")
 
 

@@ -153,6 +153,14 @@ def hand_in_there(container, tmp_path):
     return run
 
 
+def test_name_of_a_file_commands_no_terminal(hand_in_there, capsys):
+    name = "\x1b]0;owned\x07\x1b[2J.txt"
+    hand_in_there({name: b"", "toy.ipynb": b"{}"})
+    hand_in_there({"\x1b[2J.ipynb": b"[]"})
+    printed = capsys.readouterr().out
+    assert printed.replace("\n", "").isprintable()
+
+
 @pytest.fixture
 def set_up(gradescope, required_by, tmp_path):
     """Run `setup.sh` with what a fresh Ubuntu has, packages of Python from a folder of wheels."""

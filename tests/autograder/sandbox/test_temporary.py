@@ -7,7 +7,7 @@ import time
 import pytest
 
 from autograder.sandbox.temporary import delete_leftovers, temporary_folder
-from tests.autograder.users import ROOT
+from tests.autograder.users import ROOT, open_folder
 
 KILLED = """
 import os, signal
@@ -83,3 +83,28 @@ def test_what_is_new_or_no_folder_of_this_user_is_left_alone(place):
         age(path)
     delete_leftovers()
     assert set(place.iterdir()) == before
+
+
+SERVER_OF_PROCESSES = """
+import os, signal
+from autograder.class_run import fork_server
+fork_server._LOADED.clear()
+fork_server.prepare()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_nothing_of_pythons_own_stays_of_a_killed_run(monkeypatch):
+    with open_folder() as place:  # a short path, as sockets need
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        leave_nothing_of_pythons_own(place)
+
+
+def leave_nothing_of_pythons_own(place):
+    variables = {"PYTHONPATH": str(ROOT), "TMPDIR": str(place)}
+    subprocess.run([sys.executable, "-c", SERVER_OF_PROCESSES], env=os.environ | variables)
+    (left,) = place.iterdir()  # and no `pymp-...`
+    assert any(left.iterdir())
+    age(left)
+    delete_leftovers()
+    assert list(place.iterdir()) == []

@@ -1,0 +1,42 @@
+"""What a gradebook's database raises, in words that say what to do."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from nbgrader import api
+from sqlalchemy.exc import SQLAlchemyError
+
+from autograder.records import GraderError
+from autograder.store.gradebook_address import shown_address
+
+
+@contextlib.contextmanager
+def report_errors(url: str) -> Iterator[None]:
+    """Turn what a database raises into something that an instructor can fix.
+
+    Raises:
+        GraderError: then; its cause is what was raised.
+    """
+    try:
+        yield
+    except (SQLAlchemyError, api.InvalidEntry, OSError, ValueError) as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        advice = next((then for sign, then in _ADVICE.items() if re.search(sign, reason, re.I)), "")
+        raise GraderError(
+            f"the gradebook {shown_address(url)} cannot be used: {reason}{advice}"
+        ) from error
+
+
+# What to do, by what SQLite, PostgreSQL and the network say.
+_ADVICE = {
+    r"database is locked": ". Another program writes to it: end that, formgrader perhaps, and run "
+    "this again",
+    r"readonly|read-only|unable to open|permission denied": ". Make the file and its folder "
+    "writable for you, or name another gradebook with --db",
+    r"no such (table|column)|has no column|column .* does not exist": ". It is of an older "
+    "nbgrader: keep a copy, run `nbgrader db upgrade` in the course's folder, then this again",
+    r"disk is full|no space left|quota": ". Make room on that disk and run this again",
+    r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
+    "machine reach it? Check the address given with --db",
+}

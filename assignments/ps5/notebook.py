@@ -1081,7 +1081,7 @@ def train_to_reverse(model):
     # The same for both copies; also the share of letters that are right in the last ten batches.
     optimizer, losses, right = torch.optim.Adam(model.parameters(), lr=0.01), [], []
     for source, seen, targets, lengths in rows:
-        logits, loss = model(source, seen, targets, lengths)
+        logits, loss = model(source, seen, targets, source_lengths=lengths)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -998,7 +998,8 @@ def my_loss(model, seen, segments, targets):
 
 
 def their_loss(model, seen, segments, targets):
-    _, loss, pair_scores = model(seen, segments, seen != pad_id, targets)
+    is_text = seen != pad_id
+    _, loss, pair_scores = model(seen, segments=segments, mask=is_text, targets=targets)
     return loss, pair_scores
 
 

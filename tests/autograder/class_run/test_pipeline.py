@@ -240,7 +240,7 @@ def test_fault_of_the_grader_is_recorded_and_tried_again(
     folder = hand_in("bo", double=toys.double, mean=toys.mean)
     judge = Grader.judge
 
-    def fails_once(self, repaired, seed, checks, shown):
+    def fails_once(*asked):
         monkeypatch.setattr(Grader, "judge", judge)
         raise RuntimeError("out of luck")
 

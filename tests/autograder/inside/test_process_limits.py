@@ -54,6 +54,7 @@ def in_child(function):
 def refused(*names):
     """Filter as in tier B and make one call, by its number; its errno."""
     libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long  # an address may look negative in half as many bits
 
     def call():
         process_limits.drop_capabilities()

@@ -71,7 +71,8 @@ _OTHERS = {
     "grading_plain",
     "grading_faults",
 }
-_OTHERS |= {"grading_soak", "grading_soak_small", "five_steps"}  # a chapter shows the last
+_OTHERS |= {"grading_soak", "grading_soak_small", "pasted_answers"}  # the guide has the last
+_OTHERS |= {"five_steps"}  # a chapter shows it
 
 _HEAD = """\
 (measured)=

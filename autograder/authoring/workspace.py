@@ -423,12 +423,12 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Do what `autograder work --from FOLDER` does, where nothing but this is installed."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("released", type=Path, help="folder of released notebooks")
     parser.add_argument("work", type=Path, nargs="?", default=Path(WORK), help="yours  [work]")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         found = released_in(options.released)
         lines = [bring(name, read_released(found[name]), options.work).line for name in found]

@@ -83,9 +83,9 @@ def export(
 ) -> None:
     """Print grades as CSV: nbgrader's columns, or those that a learning platform takes.
 
-    Late penalties, late days and points given by hand are in them, as in formgrader. Cells that a
-    spreadsheet would take for formulas get an apostrophe. With --json, the same columns and rows
-    come in one document, and the notes stand in it.
+    Late penalties and points given by hand are in them, as in formgrader; late days stand in
+    the format csv and in Moodle's comments. Cells that a spreadsheet would take for formulas get an
+    apostrophe. With --json, the same columns and rows come in one document, with the notes.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.settings import Settings

@@ -32,7 +32,7 @@ Examples:
   moodle   OUT/given_back/ps1-moodle.zip: the pages, in folders named as in Moodle's own archive;
            the assignment needs the feedback type "Feedback files"
   mail     OUT/given_back/ps1-mail/: a folder of pages, and mail.csv for mail merge, with name,
-           address, points and the page to attach
+           address, points, late days and the page to attach
 
 nbgrader's exchange needs nothing packed: `nbgrader release_feedback ps1` finds the pages below OUT.
 """

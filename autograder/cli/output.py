@@ -148,7 +148,7 @@ def _late(timing: Timing) -> list[str]:
     if timing.is_late:
         late = f"{duration(timing.seconds_late)} late" if timing.seconds_late else "marked as late"
         spent = f", {late_days(timing.late_days)} spent" if timing.late_days else ""
-        words.append(f"{late}: -{timing.penalty:g} points{spent}")
+        words.append(f"{late}: {-timing.penalty or 0:g} points{spent}")
     if timing.note and timing.source:
         words.append(timing.note)
     if timing.marked_late:

@@ -134,7 +134,7 @@ def mine(
 
     For each task: its points, which properties your answer has and which it lacks, and a hint
     where your mistake is a known one. The hidden checks of the course are asked, on inputs that
-    you are not shown. Answers in words stay open, for people read those.
+    you are not shown. Answers in words stay open, because people read those.
 
     It is not the official grade: that is given on other inputs, with due dates, in the sandbox. You
     need none for code of your own, so this works wherever Python does. But what runs here runs

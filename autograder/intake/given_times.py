@@ -18,7 +18,7 @@ from autograder.files import Table, read_table
 from autograder.intake.collection import Collected, Delivery
 from autograder.intake.identity import is_same_name, name_and_number, same_id
 from autograder.intake.layouts import student_name
-from autograder.intake.times import read_time
+from autograder.intake.times import read_clock, read_time
 from autograder.records import GraderError
 
 _WORKSHEET = ("Identifier", "Last modified (submission)")
@@ -114,13 +114,24 @@ def read_given_times(path: Path, zone: tzinfo) -> GivenTimes:
         time = _read(text, zone)
         if time is None:
             raise GraderError(
-                f"{table.name}, row {index}: {text[:60]!r} is no time that can be told; write it "
-                "as 2026-10-12T23:58 (or, before you download a worksheet, set Moodle to English)"
+                f"{table.name}, row {index}: {_why_not(text, zone)} "
+                "(or, before you download a worksheet, set Moodle to English)"
             )
         number = re.search(r"\d+$", identifier) if is_worksheet else None
         name = _full_name(table, cells) if is_worksheet else identifier
         rows[same_id(identifier)] = (name, number[0] if number else "", time)
     return GivenTimes(table.name, tuple(rows.values()))
+
+
+def _why_not(text: str, zone: tzinfo) -> str:
+    """Say what is wrong with a time that cannot be read, and how to write it."""
+    shown = repr(text[:60])
+    if read_clock(text) is not None:
+        return (
+            f"{shown} is of a zone that is not the course's, time_zone = {str(zone)!r} in "
+            "course.toml; write an offset, as 2026-10-12T23:58+02:00"
+        )
+    return f"{shown} is no time that can be told; write it as 2026-10-12T23:58"
 
 
 def _full_name(table: Table, cells: tuple[str, ...]) -> str:

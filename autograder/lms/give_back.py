@@ -178,6 +178,8 @@ def _for_mail(
 ) -> Packed:
     scores = {one.grade.student: one.score or _no_score(one.grade) for one in feedback}
     addresses, notes = _addresses(list(scores.values()), roster)
+    left = {one.grade.student: one.grade.timing.late_days_left for one in feedback}
+    has_late_days = any(n is not None for n in left.values())
     rows: list[Sequence[object]] = []
     for one in feedback:
         student, score = one.grade.student, scores[one.grade.student]
@@ -185,8 +187,10 @@ def _for_mail(
         write_if_new(folder / page, one.page)
         points = points_text(score.points) if one.score and score.is_graded else ""
         most = points_text(outline.points)
-        rows.append((student, addresses.get(student, ""), outline.title, points, most, page))
-    header = ("student", "email", "problem_set", "points", "max_points", "attachment")
+        more = (one.grade.timing.late_days, left[student]) if has_late_days else ()
+        rows.append((student, addresses.get(student, ""), outline.title, points, most, page, *more))
+    header = ["student", "email", "problem_set", "points", "max_points", "attachment"]
+    header += ["late_days", "late_days_left"] if has_late_days else []
     write_atomically(folder / "mail.csv", write_table([header, *rows]).encode())
     without = [student for student in scores if not addresses.get(student)]
     if without:

@@ -58,6 +58,7 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     assert names == {
         *("README.md", "AGENTS.md", "LICENSE", "CITATION.cff", "pyproject.toml"),
         *("requirements.txt", "constraints.txt", "course_pkg", "book", "problem_sets"),
+        *("work.py", "autograder"),
     }
     with zipfile.ZipFile(archive) as packed:
         packed_names = {name.partition("/")[2] for name in packed.namelist()}
@@ -66,7 +67,12 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     for name in COURSE.sets():
         assert {f"problem_sets/{name}/{name}.ipynb", f"problem_sets/{name}/AGENTS.md"} <= walked
     parts = {part for path in walked for part in Path(path).parts}
-    assert not parts & {"assignments", "tests", "autograder", ".git", "__pycache__", "answers"}
+    assert not parts & {"assignments", "tests", ".git", "__pycache__", "answers", "work"}
+    grader = {path.removeprefix("autograder/") for path in walked if path.startswith("autograder/")}
+    assert grader == {
+        *("__init__.py", "files.py", "records.py", "authoring/__init__.py"),
+        *("authoring/notebooks.py", "authoring/workspace.py"),
+    }
 
 
 def test_no_hint_mistake_exam_answer_or_check_stands_on_a_line_of_the_edition(lines):
@@ -147,6 +153,30 @@ def test_student_answers_a_task_in_the_edition_and_its_visible_tests_pass(editio
     command = [sys.executable, "-c", "\n".join(code)]
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
     assert "All visible tests passed." in done.stdout, done.stderr
+
+
+def test_newer_edition_unpacked_over_an_older_one_keeps_what_a_student_wrote(edition, tmp_path):
+    """By the README's own commands, with Python's standard library alone."""
+    with zipfile.ZipFile(edition[1]) as packed:
+        packed.extractall(tmp_path)
+    place = tmp_path / "lm"
+    assert "python work.py" in (place / "README.md").read_text("utf-8")
+    command = [sys.executable, "-S", str(place / "work.py")]
+    run = lambda: subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: E731
+    assert "ps2: put into work/ps2/ps2.ipynb" in run().stdout.replace(os.sep, "/")
+    mine = place / "work" / "ps2" / "ps2.ipynb"
+    stub = "raise NotImplementedError()"
+    mine.write_text(mine.read_text("utf-8").replace(stub, "return 'my own'", 1), "utf-8")
+    written = mine.read_bytes()
+    with zipfile.ZipFile(edition[1]) as packed:
+        packed.extractall(tmp_path)
+    assert "as you left them" in run().stdout and mine.read_bytes() == written
+    newer = place / "problem_sets" / "ps2" / "ps2.ipynb"
+    newer.write_text(newer.read_text("utf-8").replace("Contract", "The contract", 1), "utf-8")
+    assert "ps2: a newer release came in, and 1 answer" in run().stdout
+    text = mine.read_text("utf-8")
+    assert "return 'my own'" in text and "The contract" in text
+    assert [kept.read_bytes() for kept in mine.parent.glob("ps2-*.ipynb")] == [written]
 
 
 def test_readme_and_rules_name_what_is_there(edition):

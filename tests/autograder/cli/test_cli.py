@@ -20,9 +20,10 @@ from nbgrader import api
 
 from autograder.authoring.notebooks import as_text
 from autograder.cli import main as cli
+from autograder.cli import output
 from autograder.cli.options import ERROR, FINDINGS, NO_SANDBOX
 from autograder.grading import grader
-from autograder.records import SandboxUnavailable
+from autograder.records import SandboxUnavailable, Timing
 from autograder.sandbox import doctor
 
 
@@ -57,6 +58,18 @@ def test_help_teaches_every_command(run, command):
     assert "Usage:" in taught and "\n    autograder " in taught
     if command != "formgrader":  # it opens a page, and prints nothing for scripts
         assert "--json" in taught and "one JSON document" in taught
+
+
+@pytest.mark.parametrize(
+    ("penalty", "words"),
+    [
+        (0.0, "30 minutes late: 0 points, 1 late day spent"),
+        (20.0, "30 minutes late: -20 points, 1"),
+    ],
+)
+def test_lateness_that_late_days_make_good_takes_nothing_off(penalty, words):
+    (said,) = output._late(Timing(seconds_late=1800, penalty=penalty, late_days=1))
+    assert said.startswith(words)
 
 
 def test_formgrader_asks_for_a_graded_class(run, tmp_path):

@@ -82,6 +82,10 @@ def test_noon_and_midnight_are_told_apart(tmp_path):
     [
         ("name,when\nada,now\n", r"has the columns name, when; it must have student and submitted"),
         ("student,submitted\nada,soon\n", r"times\.csv, row 2: 'soon' is no time that can be told"),
+        (
+            "student,submitted\nada,2026-10-12 23:58 XYZ\n",
+            r"row 2: '2026-10-12 23:58 XYZ' is of a zone that is not the course's, time_zone = '",
+        ),
         ("student,submitted\nada,2026-10-12\n", "row 2: '2026-10-12' is no time"),
         ('student,submitted\nada,"Montag, 12. Marraskuu 2026, 23:58"\n', "set Moodle to English"),
         ('student,submitted\nada,"12 October 2026, 13:58 PM"\n', "row 2: .* is no time"),

@@ -181,6 +181,14 @@ def test_mail_gets_a_page_and_a_row_for_everybody(give_back, tmp_path):
     ]
 
 
+def test_late_days_stand_beside_the_points(give_back, toy_course):
+    toml = "late_days = 2\n[sets.toy]\ndue = 2026-10-12 12:00:00\n"
+    (toy_course.folder / "course.toml").write_text(toml)
+    _, path = give_back("mail", "ada@example.edu.ipynb")
+    (row,) = csv.DictReader(io.StringIO((path / "mail.csv").read_text()))
+    assert (row["late_days"], row["late_days_left"]) == ("0", "2")
+
+
 def test_points_that_a_person_has_given_since_are_in_the_pages(give_back, tmp_path):
     _, path = give_back("mail", "ada@example.edu.ipynb", essay="Because.")
     assert "has not been graded yet" in (path / "pages" / "ada@example%2Eedu.html").read_text()

@@ -5,7 +5,7 @@ import pytest
 from benchmarks import ladder
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_each_rung_beats_the_one_before_and_none_beats_the_floor():
     floor, perplexities = ladder.run(n_steps=700)
     values = list(perplexities.values())

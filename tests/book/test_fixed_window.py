@@ -130,7 +130,7 @@ def definitions(cells: list[str]) -> list[str]:
     return [*chosen, "networks = {4: train(train_ids, window=4)}"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solutions_print_what_the_page_says():
     lines = printed_by_solutions(PAGE, definitions).splitlines()
     errors = [float(line.split()[1]) for line in lines[:4]]

@@ -100,7 +100,7 @@ def test_recorded_treebank_row_is_the_one_of_the_benchmark():
     assert math.isclose(row.perplexity, 141.2, abs_tol=0.05)  # published to one decimal
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_solutions_print_what_the_page_says():
     numbers = re.findall(r"-?\d+\.\d+(?:e-?\d+)?", printed_by_solutions(PAGE))
     printed = [float(number) for number in numbers]

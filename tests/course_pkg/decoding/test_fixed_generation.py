@@ -104,7 +104,7 @@ def test_fixed_generator_rejects_prompts_that_do_not_fit(rng, shape, message):
         FixedGenerator(gpt(rng), 2, CONTEXT)(torch.zeros(shape, dtype=torch.int64))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_compiled_gpt_equals_the_plain_one_in_value_gradient_and_text(device):
     if device == "cuda" and not torch.cuda.is_available():

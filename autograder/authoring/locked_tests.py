@@ -19,6 +19,8 @@ from autograder.authoring.checks import Case, Check, Inputs, Part
 from autograder.authoring.notebooks import grading, is_autograded
 
 _HIDDEN = ("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_HEAD = (ast.expr, ast.withitem)
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 
 
@@ -31,6 +33,7 @@ def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str,
     """
     import ast
     import asyncio
+    import contextlib
     import inspect
 
     def execute(tree: "Any", mode: str) -> "Any":
@@ -38,10 +41,13 @@ def run_tests(namespace: "dict[str, Any]", inputs: "Inputs") -> "tuple[int, str,
         value = eval(code, namespace)
         return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
 
+    for source, bound_later in inputs["shared"]:
+        if not bound_later or any(name not in namespace for name in bound_later):
+            with contextlib.suppress(BaseException):  # in a kernel, the next cell runs all the same
+                execute(ast.parse(source), "exec")
     line = -1
     value: Any = None
     try:
-        execute(ast.parse(inputs["shared"]), "exec")
         statements = ast.parse(inputs["tests"]).body
         for statement in statements:
             line = statement.lineno
@@ -70,7 +76,11 @@ def locked_tests(
     """
     checks, refused = [], {}
     before: list[ast.stmt] = []
-    for cell in filter(is_autograded, recorded.cells):
+    bound_since: list[tuple[int, set[str]]] = []
+    for cell in recorded.cells:
+        if not is_autograded(cell):
+            bound_since.append((len(before), _bound_by(cell)))
+            continue
         item = grading(cell)["grade_id"]
         try:
             tests = as_python(with_usual_marks(cell.source, marks))
@@ -78,14 +88,38 @@ def locked_tests(
             refused[item] = str(error)
             continue
         tree = ast.parse(tests)
-        shared = ast.unparse(ast.Module(needed(before, names_read(tree)), []))
+        shared = [
+            (ast.unparse(statement), sorted(_bound_later(statement, before, bound_since)))
+            for statement in needed(before, {"*"} | read_first(tree.body))
+        ]
         inputs = {"tests": tests, "shared": shared, "shows": ends_with_value(tests)}
         case = Case("the tests", inputs)
         part = Part("tests", "The tests of this task pass.", _always(case), run_tests)
         points = float(grading(cell)["points"])
         checks.append(Check(item, points, "", None, (part,), seconds=seconds))
-        before += [statement for statement in tree.body if isinstance(statement, DEFINITIONS)]
+        before += [statement for statement in tree.body if bound(statement)]
     return tuple(checks), refused
+
+
+def _bound_by(cell: NotebookNode) -> set[str]:
+    """Name what a cell binds that is no test cell, as it was released."""
+    try:
+        tree = ast.parse(as_python(cell.source)) if cell.cell_type == "code" else ast.Module([], [])
+    except ValueError:
+        return set()
+    return set().union(*map(bound, tree.body))
+
+
+def _bound_later(
+    statement: ast.stmt, before: Sequence[ast.stmt], bound_since: Sequence[tuple[int, set[str]]]
+) -> set[str]:
+    """Name what a test cell's statement binds, where cells after it, of no tests, bind all of it.
+
+    Those have run already; in a kernel they run after the statement, and theirs is what counts.
+    """
+    place = next(index for index, one in enumerate(before) if one is statement)
+    later = set().union(*(names for start, names in bound_since if start > place))
+    return bound(statement) if bound(statement) <= later else set()
 
 
 def ends_with_value(tests: str) -> bool:
@@ -160,16 +194,69 @@ def needed(before: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
 
 
 def bound(statement: ast.stmt) -> set[str]:
-    """Name what a definition defines; of `import *` that is "*"."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+    """Name what a statement defines where it stands; of `import *` that is "*"."""
+    return _bound(statement)
+
+
+def _bound(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, _SCOPES):
+        return set()
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    own = {node.name} if isinstance(node, ast.ExceptHandler) and node.name else set()
+    return own.union(*map(_bound, ast.iter_child_nodes(node)))
 
 
 def names_read(tree: ast.AST) -> set[str]:
     """Return the names that code reads; any may come from `import *`, which binds "*" here."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return {"*"} | {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    return {"*"} | _read(tree)
+
+
+def _read(node: ast.AST) -> set[str]:
+    """Return the names that are read from where the code stands; not what is a function's own."""
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    if isinstance(node, ast.AugAssign):
+        return _read(node.value) | {one.id for one in [node.target] if isinstance(one, ast.Name)}
+    read = set().union(*map(_read, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        body = node.body if isinstance(node.body, list) else []
+        inside = ast.walk(node)
+        shared = {name for one in inside if isinstance(one, ast.Global) for name in one.names}
+        own = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+        # What its decorators and defaults read, they read outside.
+        outside = set().union(*map(_read, (node.args, *getattr(node, "decorator_list", []))))
+        return read - (own.union(*map(_bound, body)) - shared) | outside
+    generators = getattr(node, "generators", [])  # of a comprehension
+    return read - set().union(*(_bound(one.target) for one in generators))
+
+
+def read_first(statements: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that statements read before they have bound them themselves."""
+    read: set[str] = set()
+    own: set[str] = set()
+    for statement in statements:
+        inner = _blocks(statement)
+        if inner:  # which may not run
+            head = [one for one in ast.iter_child_nodes(statement) if isinstance(one, _HEAD)]
+            targets = set().union(*map(_bound, head))
+            read |= set().union(*map(_read, head)) - own
+            read |= set().union(*map(read_first, inner)) - own - targets
+        else:
+            read |= _read(statement) - own
+            own |= bound(statement)
+    return read
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the blocks of a loop, a condition, a `with` or a `try`."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return []
+    handlers = getattr(statement, "handlers", [])
+    blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    cases = getattr(statement, "cases", [])
+    return [block for block in (*blocks, *(one.body for one in (*handlers, *cases))) if block]

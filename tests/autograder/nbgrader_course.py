@@ -53,6 +53,90 @@ CELLS = [
 ]  # fmt: skip
 
 
+def _stub(source: str, solved: str) -> str:
+    return f"{source}\n    ### BEGIN SOLUTION\n    {solved}\n    ### END SOLUTION"
+
+
+def solution(source: str) -> str:
+    """An answer as a student writes it who has found the solution."""
+    return "\n".join(line for line in source.split("\n") if "###" not in line)
+
+
+# Small courses as they are published: cells, files beside the notebook, and what each student earns
+# who has solved all, or all but one task.
+KINDS = {
+    "shared": (
+        [
+            ("total-answer", ANSWER, _stub("def total(xs):", "return sum(xs)")),
+            ("total", tests(1), "numbers = [1, 2]\nresult = total(numbers)\nassert result == 3"),
+            ("mean-answer", ANSWER, _stub("def mean(xs):", "return sum(xs) / len(xs)")),
+            ("mean", tests(2), "result = mean(numbers)\nassert result == 1.5"),
+            ("most-answer", ANSWER, _stub("def most(xs):", "return max(xs)")),
+            (
+                "most",
+                tests(4),
+                "for result in [[1, 2], [3]]:\n    assert most(result) == result[-1]",
+            ),
+        ],
+        {},
+        {"all": 7, "not total-answer": 6, "not mean-answer": 5, "not most-answer": 3},
+    ),
+    "imports and files": (
+        [
+            ("words-answer", ANSWER, _stub("def words(text):", "return text.split()")),
+            (
+                "words",
+                tests(1),
+                "from helper import read\nimport collections as c\ntext = read('text.txt')\n"
+                "counted = c.Counter(words(text))\nassert counted['a'] == 2",
+            ),
+            ("first-answer", ANSWER, _stub("def first(text):", "return text[0]")),
+            ("first", tests(2), "assert first(read('text.txt')) == 'a'\nassert c.deque([text])"),
+            ("count-answer", ANSWER, _stub("def count(xs):", "return len(xs)")),
+            ("count", tests(4), "counted = c.Counter('aab')\nassert count(counted) == 2"),
+        ],
+        {
+            "helper.py": "def read(path):\n    return open(path).read()\n",
+            "text.txt": "a b a",
+        },
+        {"all": 7, "not words-answer": 6, "not first-answer": 5, "not count-answer": 3},
+    ),
+    "seeds and plots": (
+        [
+            ("imports", LOCKED, "%matplotlib inline\nimport random\nimport numpy as np"),
+            (
+                "draw-answer",
+                ANSWER,
+                _stub("def draw(n):", "return [random.random() for _ in range(n)]"),
+            ),
+            (
+                "draw",
+                tests(1),
+                "random.seed(0)\nexpected = [random.random() for _ in range(3)]\nrandom.seed(0)\n"
+                "found = draw(3)\nassert found == expected",
+            ),
+            ("noise-answer", ANSWER, _stub("def noise(rng):", "return rng.normal(size=3)")),
+            (
+                "noise",
+                tests(2),
+                "%matplotlib inline\nrng = np.random.default_rng(0)\nfound = noise(rng)\n"
+                "expected = np.random.default_rng(0).normal(size=3)\n"
+                "np.testing.assert_allclose(found, expected)",
+            ),
+            ("scale-answer", ANSWER, _stub("def scale(x):", "return x / np.max(x)")),
+            (
+                "scale",
+                tests(4),
+                "np.random.seed(1)\nx = np.random.rand(4)\nexpected = x / x.max()\nshare = 0\n"
+                "share += 4 * bool(np.allclose(scale(x), expected))\nshare",
+            ),
+        ],
+        {},
+        {"all": 7, "not draw-answer": 6, "not noise-answer": 5, "not scale-answer": 3},
+    ),
+}
+
+
 def notebook(cells=CELLS, **metadata) -> NotebookNode:
     """Put a notebook together."""
     made = []

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from nbgrader.utils import determine_grade, is_grade
 
 from autograder.authoring.course import Course, NbgraderCourse, find_course
+from autograder.authoring.locked_tests import run_tests
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.own_solution import with_working_tests
 from autograder.cli.main import main
@@ -60,6 +62,51 @@ def grade(folder, *options):
 
 
 # ------------------------------------------------------------------ what a cell is worth
+@pytest.mark.parametrize(
+    ("first", "between", "then"),
+    [
+        # Bound by the cell itself before it reads it.
+        ("result = squares(3)", "", "result = twice(2)\nassert result == 4"),
+        ("result = squares(3)\nn = 2", "", "assert twice(n) == 4"),
+        ("x = squares(3)", "", "assert [twice(x) for x in [1]] == [2]"),
+        ("x = squares(3)", "", "def of(x):\n    return twice(x)\nassert of(1) == 2"),
+        ("i = squares(3)", "", "for i in [1]:\n    assert twice(i) == 2"),
+        ("f = squares(3)", "", "with open(os.devnull) as f:\n    assert f.read() == ''"),
+        ("import os.path as p, math", "", "assert p.join('a') and math.inf and twice(1) == 2"),
+        # What an earlier cell binds and a later one, of no tests, binds again.
+        ("n = 1", "n = 2", "assert twice(n) == 4"),
+        # Bound where it may not run, and in each way of binding.
+        ("n = 2", "", "if twice(1) == 0:\n    n = 0\nassert twice(n) == 4"),
+        ("n: int = 1\nn += 1", "", "assert twice(n) == 4"),
+        ("for n in [1, 2]:\n    pass", "", "assert twice(n) == 4"),
+        ("try:\n    import nothing\nexcept ImportError:\n    n = 2", "", "assert twice(n) == 4"),
+        ("squares(3)\nasync def two():\n    return 2", "", "assert twice(await two()) == 4"),
+    ],
+)
+def test_right_answer_loses_nothing_to_an_earlier_task_that_is_unsolved(
+    tmp_path, first, between, then
+):
+    squares = "def squares(n):\n    ### BEGIN SOLUTION\n    return n * n\n    ### END SOLUTION"
+    cells = [
+        ("imports", nb.LOCKED, "import os"),
+        ("squares_answer", nb.ANSWER, squares),
+        ("first", nb.tests(1), first),
+        ("between", nb.LOCKED, between or "pass"),
+        ("twice_answer", nb.ANSWER, squares.replace("squares", "twice")),
+        ("then", nb.tests(2), then),
+    ]
+    course = NbgraderCourse(nb.make_course(tmp_path, cells=cells))
+    _, check = ReleasedSet(course, "hw1").problem_set.checks
+    (case,) = check.parts[0].inputs(None)
+    namespace = {"os": os, "squares": _unsolved, "twice": lambda n: 2 * n}
+    exec(between, namespace)
+    assert run_tests(namespace, case.inputs) == (0, "", None)
+
+
+def _unsolved(n):
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("answers", "earned"),
     [
@@ -377,6 +424,35 @@ def test_points_are_those_that_nbgrader_itself_gives(course, run_nbgrader):
     rows = auto_scores(course)
     assert rows == auto_scores(theirs)
     assert sorted(points for points in rows.values() if points) == [2, 2, 4, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.exhaustive_but("shared")
+@pytest.mark.parametrize("kind", nb.KINDS)
+def test_points_are_nbgraders_in_courses_of_every_kind(tmp_path, run_nbgrader, kind):
+    """Names that cells share, imports and files in test cells, seeds, an unsolved earlier task."""
+    cells, files, worth = nb.KINDS[kind]
+    course = nb.make_course(tmp_path / "ours", cells=cells)
+    for name, text in files.items():
+        (course / "source" / "hw1" / name).write_text(text)
+    stubs = [cell for cell, role, _ in cells if role == nb.ANSWER]
+    solved = {cell: nb.solution(text) for cell, role, text in cells if role == nb.ANSWER}
+    nb.hand_in(course, "all", **solved)
+    nb.hand_in(course, "none", squares_answer="")
+    for stub in stubs:
+        nb.hand_in(course, f"not {stub}", **{k: v for k, v in solved.items() if k != stub})
+    theirs = course.with_name("theirs")
+    shutil.copytree(course, theirs)
+    run_nbgrader(theirs, "generate_assignment", "hw1")
+    run_nbgrader(theirs, "autograde", "hw1")
+    assert grade(course).exit_code == 0
+    rows = auto_scores(course)
+    assert rows == auto_scores(theirs)
+    assert {
+        student: sum(p or 0 for (who, *_), p in rows.items() if who == student)
+        for student in ("all", *(f"not {stub}" for stub in stubs))
+    } == worth
 
 
 @pytest.mark.sandbox

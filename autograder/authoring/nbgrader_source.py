@@ -18,7 +18,8 @@ _LEFT_OUT = {".ipynb", ".pyc"}
 # In a namespace of its own, so that the notebook finds nothing that it has not defined.
 _WRITE = """\
 exec('''
-import base64, os
+import base64, os, sys
+sys.path.insert(0, os.getcwd())  # as for a kernel: cells import what lies beside the notebook
 for name, data in files.items():
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
     with open(name, "wb") as file:

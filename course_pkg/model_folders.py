@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from torch import nn
 
 from course_pkg.files import CHECKSUMS_FILE, check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
+from course_pkg.models.adaptation import LoRALinear
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.models.recurrent import RecurrentLM
@@ -81,6 +82,11 @@ def build_model(
     Raises:
         ValueError: an unknown kind, or a structure that this kind does not have.
     """
+    if not isinstance(structure, Mapping):
+        raise ValueError(
+            f"structure is {type(structure).__name__}; it must map names to values, as "
+            "dataclasses.asdict makes of a config"
+        )
     try:
         if kind in _TRANSFORMERS:
             config = TransformerConfig(**structure)
@@ -116,11 +122,16 @@ def save_model(
 
     Raises:
         FileExistsError: if the folder holds anything else than an earlier model; names it.
-        ValueError: if kind and structure do not make this model, the tokenizer is another's, or a
-            weight is not finite (float16 ends at 65504); or if the folder is the working folder, or
-            above it.
+        ValueError: if kind and structure do not make this model, the tokenizer is another's, the
+            card is no text, or a weight is not finite (float16 ends at 65504); or if the folder is
+            the working folder, or above it.
     """
     _check_kind(kind, model)
+    if not isinstance(card, str):
+        raise ValueError(f"card is {type(card).__name__}; it must be text, in Markdown")
+    if not (hasattr(tokenizer, "vocab_size") and hasattr(tokenizer, "save")):
+        found = type(tokenizer).__name__
+        raise ValueError(f"tokenizer is {found}; it must have vocab_size and save, as ours do")
     _check_vocabulary(model, tokenizer.vocab_size)
     _check_structure(kind, structure, model)
     folder = Path(folder).resolve()
@@ -214,6 +225,10 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
 def _check_kind(kind: str, model: nn.Module) -> None:
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+    if hasattr(model, "_orig_mod"):
+        raise ValueError("model is compiled; save what it was made of, model._orig_mod")
+    if any(isinstance(module, LoRALinear) for module in model.modules()):
+        raise ValueError("model has LoRA layers, which no structure has; call merge_lora first")
     if not isinstance(model, _CLASSES[kind]):
         needed, found = _CLASSES[kind].__name__, type(model).__name__
         raise ValueError(f"kind is {kind!r}; the model must be {needed}, and is {found}")
@@ -243,6 +258,19 @@ def _check_structure(kind: str, structure: Mapping[str, Any], model: nn.Module) 
                 f"structure makes {name} {wanted.get(name, 'missing')}; the model's is "
                 f"{there.get(name, 'missing')}"
             )
+    wanted, there = (_settings(m) for m in (expected, model))
+    for name, value in there.items():
+        if wanted[name] != value:
+            raise ValueError(f"structure makes {name} {wanted[name]!r}; the model's is {value!r}")
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """Return what a model computes with that its weights' names and shapes do not show."""
+    if isinstance(model, Seq2Seq):
+        return {"eos_id": model.eos_id, "score": type(model.score).__name__}
+    if isinstance(model, RecurrentLM):
+        return {}
+    return asdict(model.config)
 
 
 def _check_finite(model: nn.Module) -> None:

@@ -149,6 +149,8 @@ class RecurrentStack(nn.Module):
         super().__init__()
         whole_numbers(d_input=d_input, d_hidden=d_hidden, n_layers=n_layers)
         probabilities(dropout=dropout)
+        if not (isinstance(cell, type) and issubclass(cell, Cell)):
+            raise ValueError(f"cell is {cell!r:.40}; it must be a class such as LSTMCell")
         if step is not None and fused:
             raise ValueError("fused is True, but the library's kernel cannot run a given `step`")
         self.cell, self.step, self.fused = cell, step or cell.step, fused

@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import real_number, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models import IGNORE
@@ -343,7 +343,7 @@ class LoRALinear(nn.Module):
 
 def _check_lora(linear: nn.Linear, rank: int, alpha: float) -> None:
     whole_numbers(rank=rank)
-    if not 0 < alpha < math.inf:
+    if not 0 < real_number("alpha", alpha) < math.inf:
         raise ValueError(f"alpha is {alpha}; it must be positive and finite")
     if rank > min(linear.in_features, linear.out_features):
         raise ValueError(

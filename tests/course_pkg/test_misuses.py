@@ -17,6 +17,7 @@ from course_pkg.evaluation import (
     perplexity,
 )
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
+from course_pkg.models.adaptation import add_lora
 from course_pkg.models.attention import AttentionLM
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
@@ -26,7 +27,7 @@ from course_pkg.models.window import FixedWindowLM
 from course_pkg.scoring import pseudo_perplexity
 from course_pkg.text.batches.masking import mask_tokens, span_lengths
 from course_pkg.text.batches.noising import delete_tokens, permute_sentences, rotate
-from course_pkg.text.tokenizers import ByteTokenizer
+from course_pkg.text.tokenizers import ByteTokenizer, load_tokenizer
 
 V, NAN = 11, float("nan")
 IDS = torch.tensor([[3, 1, 4]])
@@ -83,6 +84,9 @@ MISUSES = [
     (lambda: RecurrentLM(V, 4, 1.5), "d_hidden is 1.5"),
     (lambda: RecurrentLM(V, 4, 4, 0), "n_layers is 0"),
     (lambda: RecurrentLM(V, 4, 4, 2, dropout=NAN), "dropout is nan"),
+    (lambda: RecurrentLM(V, 4, 4, cell="lstm"), "cell is 'lstm'; it must be a class such as LSTM"),
+    (lambda: add_lora(GPT(gpt_tiny(V)), alpha="16"), "alpha is '16'; it must be a number"),
+    (lambda: load_tokenizer("tests"), "tests is a folder; name a file"),
     (lambda: BidirectionalEncoder(V, 4, 0), "d_hidden is 0"),
     (lambda: Seq2Seq(5, 5, 4, 4, eos_id=9), "eos_id is 9; it must be 0 to 4"),
     (lambda: Seq2Seq(0, 5, 4, 4, eos_id=0), "source_vocab_size is 0"),

@@ -7,7 +7,11 @@ import pytest
 import torch
 
 from course_pkg import model_folders
+from course_pkg.layers.attention import DotScore
 from course_pkg.model_folders import KINDS, build_model, load_model, save_model
+from course_pkg.models.adaptation import add_lora, merge_lora
+from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import ByteTokenizer
 
 V = 257
@@ -196,12 +200,41 @@ def save_as(folder, model, tokenizer=None, **changes):
             {"kind": "lstm", "structure": {**STRUCTURES["lstm"], "is_tied": False}},
             r"output\.weight .*; the model's is .*, the same as embedding\.weight",
         ),
+        # Weights of these have the same names and shapes.
+        ("gpt", {"structure": {**TRANSFORMER, "n_heads": 2}}, "makes n_heads 2; the model's is 3"),
+        (
+            "bert",
+            {"kind": "bert", "structure": {**STRUCTURES["bert"], "activation": "relu"}},
+            "structure makes activation 'relu'; the model's is 'gelu'",
+        ),
+        (
+            "seq2seq",
+            {"kind": "seq2seq", "structure": {**STRUCTURES["seq2seq"], "eos_id": 0}},
+            "structure makes eos_id 0; the model's is 256",
+        ),
+        ("gpt", {"structure": TransformerConfig(**TRANSFORMER)}, "structure is TransformerConfig"),
+        ("gpt", {"card": None}, "card is NoneType; it must be text"),
+        ("gpt", {"tokenizer": "bpe"}, "tokenizer is str; it must have vocab_size and save"),
     ],
 )
-def test_saving_refuses_another_kind_or_structure(tmp_path, kind, changes, message):
+def test_saving_refuses_what_could_not_be_loaded_as_it_is(tmp_path, kind, changes, message):
     with pytest.raises(ValueError, match=message):
         save_as(tmp_path / "model", build(kind), **changes)
     assert not list(tmp_path.iterdir())
+
+
+def test_saving_names_what_stands_between_a_model_and_its_structure(tmp_path):
+    dots = Seq2Seq(**STRUCTURES["seq2seq"], score=DotScore())
+    with pytest.raises(ValueError, match="score 'ScaledDotScore'; the model's is 'DotScore'"):
+        save_as(tmp_path / "m", dots, kind="seq2seq", structure=STRUCTURES["seq2seq"])
+    with pytest.raises(ValueError, match=r"model is compiled; save .* model\._orig_mod"):
+        save_as(tmp_path / "m", torch.compile(build("gpt")))
+    thin = build("gpt")
+    add_lora(thin, 2)
+    with pytest.raises(ValueError, match="call merge_lora first"):
+        save_as(tmp_path / "m", thin)
+    merge_lora(thin)
+    save_as(tmp_path / "m", thin)
 
 
 @pytest.mark.parametrize("n_tokens", [11, 256, 257 + 64 - 1, 257 + 129])

@@ -36,6 +36,8 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     Raises:
         ValueError: the file does not hold a tokenizer of the course.
     """
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; name a file, such as a model's tokenizer.json in it")
     try:
         kind = json.loads(Path(path).read_text(encoding="utf-8"))["kind"]
     except (ValueError, KeyError, TypeError) as error:

@@ -220,8 +220,8 @@ def print_report(console: Console, report: Report) -> None:
     for group in report.groups:
         console.print(printable(f"group of {len(group)}: {', '.join(group)}"))
     console.print(
-        f"\n{report.n_students} submissions compared: {len(report.pairs)} pairs and "
-        f"{len(report.copies)} likenesses to the package's source to look at. This is no verdict."
+        f"\n{report.n_students} submissions compared. To look at, pairs: {len(report.pairs)}, "
+        f"likenesses to the package's source: {len(report.copies)}. This is no verdict."
     )
     console.print(f"Side by side    {report.page.resolve()}", soft_wrap=True)
 

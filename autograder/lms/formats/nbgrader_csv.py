@@ -18,7 +18,8 @@ def nbgrader_csv(request: ExportRequest) -> Export:
     rows, everybody = [], (*request.scores, *request.ungraded)
     more = _LATE_DAYS if any(score.late_days_left is not None for score in everybody) else ()
     for score in sorted(everybody, key=lambda score: score.student):
-        points = (score.raw_points, score.penalty, score.points)
+        exact = (score.raw_points, score.penalty, score.points)
+        points = tuple(round(value, 4) for value in exact)  # 50.6, not 50.60000000000001
         rows.append(
             (
                 *(request.outline.name, score.due, score.submitted, score.student),

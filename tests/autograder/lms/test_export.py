@@ -77,6 +77,11 @@ def _rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def test_csv_writes_points_without_the_dust_of_adding_them_up():
+    (row,) = _rows(nbgrader_csv(_request([_score("ada", 50.6 + 1e-14, raw_points=0.1 + 0.2)])).text)
+    assert (row["score"], row["raw_score"]) == ("50.6", "0.3")
+
+
 # ------------------------------------------------------------------ Canvas
 @pytest.mark.parametrize(
     "student", ["ada@uni.example", "ADA@uni.example ", "12345", "S-001", "lovelaceada_12345"]

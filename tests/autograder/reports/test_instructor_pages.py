@@ -267,7 +267,7 @@ def test_similarity_and_explain_speak_json(run):
     invoke, _ = run
     shown = json.loads(invoke("similarity", "toy", "--json").stdout)
     assert (shown["students"], shown["pairs"], shown["copies"]) == (2, [], [])
-    assert "2 submissions compared: 0 pairs" in invoke("similarity", "toy").stdout
+    assert "2 submissions compared. To look at, pairs: 0," in invoke("similarity", "toy").stdout
     verdict = json.loads(invoke("explain", "toy", "bo", "toy_double", "--json").stdout)
     assert (verdict["recorded_points"], verdict["points"]) == (20, 20)
     assert "expected: " in verdict["parts"][0]["staff_note"]

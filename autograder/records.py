@@ -133,13 +133,34 @@ class HandGrade:
     """What people and nbgrader say about one graded cell of a submission.
 
     Attributes:
-        points: given by a person; None if nobody has.
-        waiting: a person has still to look at it.
+        points: given by a person in place of the machine's; None if nobody has.
+        waiting: a person has still to look at it; if there are points, once more.
+        extra: credit that a person has added to whatever else counts.
     """
 
     points: float | None
     comment: str = ""
     waiting: bool = False
+    extra: float = 0.0
+
+    def counts(self, machine: float | None) -> float | None:
+        """Return what the cell is worth, as nbgrader counts it; None if nobody has judged it.
+
+        Args:
+            machine: the points that a machine gave; None if it gave none.
+        """
+        judged = machine if self.points is None else self.points
+        return (judged or 0.0) + self.extra if self.extra else judged
+
+    @property
+    def is_of_person(self) -> bool:
+        """Whether a person has given anything."""
+        return self.points is not None or bool(self.extra or self.comment)
+
+    @property
+    def is_of_earlier(self) -> bool:
+        """Whether points of a person were for an answer, or beside a score, that has changed."""
+        return self.waiting and (self.points is not None or bool(self.extra))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 """
 
 import contextlib
+import functools
 import time
 from collections import Counter
 from collections.abc import (
@@ -265,7 +266,8 @@ def _write_outputs(
     with Gradebook(settings.url) as book:
         book.register(released.name, released.notebooks.recorded, released.policy.due)
         given = book.hand_grades(released.name)
-        pages = StudentPages(released, settings.out, given, origins)
+        ask_again = functools.partial(book.ask_again, released.name)
+        pages = StudentPages(released, settings.out, given, origins, ask_again)
 
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
             for answer in graded:

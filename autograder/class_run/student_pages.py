@@ -1,18 +1,23 @@
 """What is written for each student: feedback, formgrader's notebook, what nbgrader reads beside."""
 
+import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.authoring.notebooks import as_text, assignment_and_notebook
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.authoring.notebooks import as_text, assignment_and_notebook, grading, is_answer
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, is_everybodys, with_fault
 from autograder.files import as_utf8, write_if_new
 from autograder.grading.grader import Graded
 from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook, repair
-from autograder.records import Grade, Origin, State
+from autograder.records import Grade, HandGrade, Origin, State
 from autograder.reports import student_feedback
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.formgrader_notebook import formgrader_notebook
@@ -25,6 +30,8 @@ class StudentPages:
     Args:
         by_hand: for each student, what people gave for each cell.
         origins: for each student, where the submission came from.
+        ask_again: is told a student and the cells for which people have given something, where the
+            answer is another now; before anything shows that answer.
     """
 
     def __init__(
@@ -33,11 +40,13 @@ class StudentPages:
         out: Path,
         by_hand: HandGrades,
         origins: Mapping[str, Origin],
+        ask_again: Callable[[str, Collection[str]], None],
     ) -> None:
         self._released = released
         self._out = out
         self._by_hand = by_hand
         self._origins = origins
+        self._ask_again = ask_again
         self._salt = Journal(out, released.name).salt()
         self._n_written, self._failure = 0, OSError()
 
@@ -72,18 +81,32 @@ class StudentPages:
         # nbgrader's layout, so that its release_feedback and formgrader find the files.
         assignment, name = assignment_and_notebook(self._released.name)
         place = Path(grade.student, assignment)
+        autograded = course.output("autograded", self._out) / place
         given = self._by_hand.get(grade.student, {})
+        shown = None
+        if repaired is not None:
+            shown = formgrader_notebook(copy.deepcopy(repaired.notebook), grade)
+            given = self._looked_at(grade.student, given, autograded / f"{name}.ipynb", shown)
         html = student_feedback.student_page(self._released.outline, grade, repaired, given)
         folder = course.output("feedback", self._out) / place
         write_if_new(folder / f"{name}.html", as_utf8(html))
         self._write_beside(folder, grade)
-        if repaired is None:
+        if repaired is None or shown is None:
             return frozenset()
-        notebook = as_text(formgrader_notebook(repaired.notebook, grade))
-        folder = course.output("autograded", self._out) / place
-        write_if_new(folder / f"{name}.ipynb", as_utf8(notebook))
-        self._write_beside(folder, grade)
+        write_if_new(autograded / f"{name}.ipynb", as_utf8(as_text(shown)))
+        self._write_beside(autograded, grade)
         return repaired.blank
+
+    def _looked_at(
+        self, student: str, given: Mapping[str, HandGrade], earlier: Path, shown: NotebookNode
+    ) -> Mapping[str, HandGrade]:
+        """Have people asked again where the answer is not the one that they have seen."""
+        people = [cell for cell, one in given.items() if one.is_of_person]
+        again = _answered_anew(people, earlier, shown) if people else set()
+        if not again:
+            return given
+        self._ask_again(student, again)
+        return {c: replace(one, waiting=one.waiting or c in again) for c, one in given.items()}
 
     def _write_beside(self, folder: Path, grade: Grade) -> None:
         """Write what nbgrader's `release_feedback` reads beside a page that came by its exchange.
@@ -103,6 +126,23 @@ class StudentPages:
             moment = datetime.fromisoformat(grade.timing.submitted).astimezone(UTC)
             written = f"{moment.replace(tzinfo=None).isoformat(' ', 'microseconds')} UTC"
         write_if_new(folder / "timestamp.txt", written.encode())
+
+
+def _answered_anew(cells: Collection[str], earlier: Path, shown: NotebookNode) -> set[str]:
+    """Name the graded cells whose answers are others than in the notebook that people have seen."""
+    try:
+        seen = nbformat.reads(earlier.read_text("utf-8"), 4)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError):  # nobody has seen one
+        return set()
+    before, now = _answers(seen), _answers(shown)
+    changed = {cell for cell, text in now.items() if before.get(cell) != text}
+    # Which answers a test cell of a course without checks is about, nobody says: any of them.
+    about = {cell: {cell, f"{cell}_answer"} & now.keys() or now.keys() for cell in cells}
+    return {cell for cell in cells if changed & about[cell]}
+
+
+def _answers(notebook: NotebookNode) -> dict[str, str]:
+    return {grading(cell)["grade_id"]: cell.source for cell in notebook.cells if is_answer(cell)}
 
 
 def as_graded(released: ReleasedSet, grade: Grade, out: Path) -> RepairedNotebook | None:

@@ -137,7 +137,7 @@ def _points(grade: Grade, result: ClassResult) -> str:
     judged |= {
         item.name: item.points
         for item in result.outline.items
-        if given.get(item.name, HandGrade(None)).points is not None
+        if given.get(item.name, HandGrade(None)).counts(None) is not None
     }
     return f"{total(grade, result.by_hand):g} of {sum(judged.values()):g}"
 

@@ -88,11 +88,12 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
         yield "The check of this task failed by its own fault: you keep the points in question."
     elif row["blank"]:
         yield "You left this one blank."
-        return
-    if row["given_by_hand"]:
-        yield "These points were given by a person."
+    if row["by_hand"]:
+        yield row["by_hand"]
     if row["comment"]:
         yield as_markdown(row["comment"])
+    if row["blank"]:
+        return
     for part in row["parts"]:
         worth = f", {number(part['points'])} points" if part["points"] else ""
         met = "met" if part["passed"] else "not met"

@@ -96,8 +96,9 @@ def total(grade: Grade, by_hand: HandGrades) -> float:
     """Points of checks and people together, less the penalty; a person's word counts first."""
     points = {verdict.item: verdict.points for verdict in grade.verdicts}
     for name, given in by_hand.get(grade.student, {}).items():
-        if given.points is not None:
-            points[name] = given.points
+        counts = given.counts(points.get(name))
+        if counts is not None:
+            points[name] = counts
     return max(0.0, sum(points.values()) - grade.timing.penalty)
 
 
@@ -132,7 +133,7 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
 def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:
     names = {item.name for item in outline.items if item.by_hand}
     cells = [pair for found in by_hand.values() for pair in found.items()]
-    return sum(name in names and given.points is None for name, given in cells)
+    return sum(given.waiting and (name in names or given.is_of_earlier) for name, given in cells)
 
 
 def _histogram(values: Sequence[float], highest: float) -> list[dict[str, Any]]:
@@ -156,11 +157,10 @@ def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[
     held: Counter[str] = Counter()
     for grade in grades:
         verdict = next((v for v in grade.verdicts if v.item == item.name and not v.fault), None)
-        given = by_hand.get(grade.student, {}).get(item.name, HandGrade(None)).points
-        if given is not None:
-            found.append(given)
-        elif verdict is not None:
-            found.append(verdict.points)
+        given = by_hand.get(grade.student, {}).get(item.name, HandGrade(None))
+        counts = given.counts(None if verdict is None else verdict.points)
+        if counts is not None:
+            found.append(counts)
         parts = verdict.parts if verdict is not None else ()
         asked.update(part.part for part in parts)
         held.update(part.part for part in parts if part.passed)
@@ -168,7 +168,7 @@ def _item_row(item: Item, grades: Sequence[Grade], by_hand: HandGrades) -> dict[
         "item": item,
         "n": len(found),
         "mean": statistics.mean(found) if found else None,
-        "full": sum(math.isclose(value, item.points) for value in found),
+        "full": sum(value > item.points or math.isclose(value, item.points) for value in found),
         "none": sum(value == 0 for value in found),
         "parts": [(says, held[name], asked[name]) for name, says in item.requirements.items()],
     }

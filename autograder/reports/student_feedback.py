@@ -12,7 +12,7 @@ from autograder.authoring.notebooks import is_answer
 from autograder.authoring.outline import Item, Outline
 from autograder.intake.repair import RepairedNotebook
 from autograder.records import Difference, Grade, HandGrade, State, Verdict
-from autograder.reports.html import render
+from autograder.reports.html import number, render
 
 _SHOWN_CHARACTERS = 20_000
 
@@ -76,8 +76,8 @@ def _student_row(
 ) -> dict[str, Any]:
     blank = repaired is not None and item.name in repaired.blank
     points = verdict.points if verdict is not None else (0.0 if blank else None)
-    given = by_hand.points if by_hand is not None else None
-    points = points if given is None else given
+    by_hand = by_hand or HandGrade(None)
+    points = by_hand.counts(points)
     code = (
         ""
         if repaired is None
@@ -87,8 +87,8 @@ def _student_row(
     return {
         "item": item,
         "points": points,
-        "given_by_hand": given is not None,
-        "comment": by_hand.comment if by_hand is not None else "",
+        "by_hand": _by_hand(by_hand),
+        "comment": by_hand.comment,
         "parts": [
             {
                 "says": (part.message if not part.passed else "")
@@ -104,6 +104,21 @@ def _student_row(
         "code": code[:_SHOWN_CHARACTERS],
         "is_code": not item.by_hand,
     }
+
+
+def _by_hand(given: HandGrade) -> str:
+    """Say what of the points a person gave, and for what; nothing where none are a person's."""
+    if given.points is None and not given.extra:
+        return ""
+    says = "These points were given by a person."
+    if given.extra:
+        n = f"{number(given.extra)} point{'s' * (given.extra != 1)}"
+        says = (
+            f"A person gave {'these points, and ' * (given.points is not None)}{n} of extra credit."
+        )
+    if given.is_of_earlier:
+        says += " That was for what you had handed in before: a person will look at it again."
+    return says
 
 
 def _shown(found: Difference) -> dict[str, Any]:

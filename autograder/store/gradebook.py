@@ -183,9 +183,11 @@ class Gradebook:
             is_ours = row.late_submission_penalty in (None, *earlier_penalties.get(student, ()))
             if grade.timing.due or not keeps_times or is_ours:
                 row.late_submission_penalty = grade.timing.penalty
+            said = {cells[one.cell_id] for one in row.comments if one.manual_comment}
             for score in row.grades:
                 item = cells[score.cell_id]
-                _score(score, verdicts.get(item), grade.state, item in blank)
+                has_comment = not said.isdisjoint((item, f"{item}_answer"))
+                _score(score, verdicts.get(item), grade.state, item in blank, has_comment)
             for comment in row.comments:
                 item = cells[comment.cell_id]
                 verdict = verdicts.get(item.removesuffix("_answer"))
@@ -238,12 +240,22 @@ class Gradebook:
             for student, cell, points, extra, waiting in self._rows_of(
                 problem_set, api.Grade, *columns
             ):
-                if points is not None and extra is not None:
-                    points += extra
                 comment = comments.get((student, cell)) or comments.get((student, f"{cell}_answer"))
-                given = HandGrade(points, comment or "", waiting)
+                given = HandGrade(points, comment or "", waiting, extra or 0.0)
                 found.setdefault(student, {})[cell] = given
         return found
+
+    def ask_again(self, problem_set: str, student: str, cells: Collection[str]) -> None:
+        """Ask a person to look again at cells of which the answer is another by now.
+
+        It is committed at once, before anything shows the new answer beside what was given.
+        """
+        assignment, notebook = assignment_and_notebook(problem_set)
+        with report_errors(self.url):
+            submission = self._book.find_submission_notebook(notebook, assignment, student)
+            for row in submission.grades:
+                row.needs_manual_grade = row.needs_manual_grade or row.name in cells
+            self._book.db.commit()
 
     def _find(self, name: str) -> Any:
         assignment, notebook = assignment_and_notebook(name)
@@ -359,7 +371,8 @@ def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
     )
 
 
-def _score(row: Any, verdict: Verdict | None, state: State, blank: bool) -> None:
+def _score(row: Any, verdict: Verdict | None, state: State, blank: bool, has_comment: bool) -> None:
+    is_given = row.manual_score is not None or row.extra_credit or has_comment
     if verdict is not None and verdict.fault:
         # The course's fault: an earlier score stays as it is, and a person looks at it.
         row.auto_score = verdict.points if row.auto_score is None else row.auto_score
@@ -373,9 +386,10 @@ def _score(row: Any, verdict: Verdict | None, state: State, blank: bool) -> None
         score = 0.0 if blank else None
     changed = row.auto_score != score
     row.auto_score = score
-    if row.manual_score is not None:
+    if is_given:
         # nbgrader's rule: a person looks again where the machine has changed its mind.
-        row.needs_manual_grade = row.needs_manual_grade or (changed and verdict is not None)
+        look = (changed and verdict is not None) or (score is None and row.manual_score is None)
+        row.needs_manual_grade = row.needs_manual_grade or look
     else:
         row.needs_manual_grade = score is None or state is State.GRADER_FAULT
 

@@ -15,7 +15,7 @@ from autograder.records import (
     State,
     Verdict,
 )
-from autograder.reports.instructor_pages import class_page
+from autograder.reports.instructor_pages import class_page, total
 from autograder.reports.student_feedback import student_page
 
 SECRET = "inputs: [0.125] expected: [0.25] observed: [0.015625]"
@@ -88,6 +88,21 @@ def test_student_page_shows_points_and_comment_of_a_person(outline, repaired, re
     assert "82.5 of 100 points" in words
     assert "Well <b>said</b>" in words
     assert "45 of 60" in words
+
+
+def test_extra_credit_is_shown_alike_on_page_class_page_and_table(outline, repaired, read_page):
+    given = {"toy_double": HandGrade(None, extra=5.0), "toy_essay": HandGrade(7.0, "", True, 1.0)}
+    words = read_page(student_page(outline, GRADE, repaired, given)).words
+    assert "25 of 60" in words and "A person gave 5 points of extra credit." in words
+    assert (
+        "8 of 10" in words and "A person gave these points, and 1 point of extra credit." in words
+    )
+    assert words.count("That was for what you had handed in before") == 1
+    assert total(GRADE, {"ada": given}) == 20 + 5 + 30 + 8
+    assert (
+        "1 answer waits for a person"
+        in read_page(class_page(outline, [GRADE], {"ada": given})).words
+    )
 
 
 def test_student_page_of_a_blank_notebook_does_not_lecture(outline, released, read_page):

@@ -348,3 +348,24 @@ def test_check_may_use_a_module_that_is_built_into_the_interpreter(toy_course):
     text = checks.read_text().replace("import math\n", "import math, sys, itertools\n")
     checks.write_text(text.replace("return [2 *", "sys, itertools, math; return [2 *"))
     assert "toy_double: values" in " ".join(part_digests(ReleasedSet(toy_course, "toy")))
+
+
+def test_person_is_asked_again_where_the_written_answer_is_another(
+    toys, toy_course, hand_in, grade, tmp_path
+):
+    folder = hand_in("ada", double=toys.double, mean=toys.mean, essay="Because.")
+    grade(toy_course, folder)
+    url = f"sqlite:///{tmp_path / 'out' / 'gradebook.db'}"
+    with api.Gradebook(url) as book:
+        row = book.find_grade("toy_essay", "toy", "toy", "ada")
+        row.manual_score, row.needs_manual_grade = 7.0, False
+        book.find_grade("toy_double", "toy", "toy", "ada").extra_credit = 2.0
+        book.db.commit()
+    page = tmp_path / "out" / "feedback" / "ada" / "toy" / "toy.html"
+    for essay, asked in (("Because.", False), ("Since.", True), ("Since.", True)):
+        hand_in("ada", double=toys.double, mean=toys.mean, essay=essay)
+        result = grade(toy_course, folder)
+        given = result.by_hand["ada"]
+        assert (given["toy_essay"].points, given["toy_essay"].is_of_earlier) == (7.0, asked)
+        assert not given["toy_double"].is_of_earlier  # that code is as it was
+        assert ("handed in before" in page.read_text()) == asked

@@ -39,6 +39,25 @@ def choose_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
+def usable_device(name: torch.device | str) -> torch.device:
+    """Return a device after trying it out; unlike `choose_device` this takes any that torch knows.
+
+    Raises:
+        ValueError: if there is none of this name, or torch cannot compute on it here.
+    """
+    kind = str(name).partition(":")[0]
+    if isinstance(name, str) or kind in DEVICES:
+        name = choose_device(str(name))
+    try:
+        torch.zeros(1, device=name).add(1).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n")[0]
+        raise ValueError(
+            f"device is {str(name)!r}, on which torch cannot compute here: {reason}"
+        ) from error
+    return name
+
+
 def describe_device(device: torch.device) -> str:
     """Return what to call a device in a log: a GPU's name, or the processor's architecture."""
     if device.type == "cuda":

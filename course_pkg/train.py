@@ -34,6 +34,7 @@ from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training import distributed
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints
 from course_pkg.training.compute import Peak, flops_per_token, peak_flops
+from course_pkg.training.log import without_detours
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.sharding import whole_weights
 from course_pkg.training.trainer import Trainer, TrainingDivergedError
@@ -148,6 +149,10 @@ def run(
     )
     started = time.perf_counter()
     history = trainer.train(resume=resume)
+    if trainer.run.n_done_here == 0 and (folder / "model").is_dir():
+        if distributed.is_main():
+            print(f"this run is finished; the model and its card: {folder / 'model'}")
+        return
     weights = whole_weights(prepared.plain)
     if distributed.is_main():
         card = _card(recipe, prepared, history, device, time.perf_counter() - started)
@@ -167,7 +172,12 @@ def run(
 
 
 def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
-    """Leave the recipe in the folder, or make sure that the one there is the same."""
+    """Leave the recipe in the folder, or make sure that the one there is the same.
+
+    Raises:
+        ValueError: if it is another one, or damaged; the message names the file.
+        FileExistsError: if the folder has a run and `resume` is False.
+    """
     file = folder / RECIPE_FILE
     if distributed.is_main():
         claim_folder(folder / "model")  # now, and not after hours of training
@@ -179,10 +189,16 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
                 raise FileExistsError(f"{file} is no recipe of this program; choose another --out")
             write_atomically(file, recipe.to_json())
     distributed.wait_for_all()
-    earlier, now = (
-        {**{key: value for key, value in fields.items() if key != "trainer"}, **fields["trainer"]}
-        for fields in (json.loads(file.read_text(encoding="utf-8")), json.loads(recipe.to_json()))
-    )
+    try:
+        earlier, now = (
+            {**{k: v for k, v in fields.items() if k != "trainer"}, **fields["trainer"]}
+            for fields in map(json.loads, (file.read_text(encoding="utf-8"), recipe.to_json()))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{file} cannot be read as a recipe: {error}; begin anew with another --out, or write "
+            "the recipe there again that the run was begun with"
+        ) from error
     differing = [
         f"{name} was {earlier.get(name)!r}, not {value!r}"
         for name, value in now.items()
@@ -240,8 +256,8 @@ def _card(
     seconds: float,
 ) -> str:
     """Say what the model is, where it comes from and what not to expect of it."""
-    last = next(entry for entry in reversed(history) if "valid_loss" in entry)
-    curve = [f"| {e['step']} | {e['valid_loss']:.3f} |" for e in history if "valid_loss" in e]
+    evaluated = [entry for entry in without_detours(history) if "valid_loss" in entry]
+    curve = [f"| {entry['step']} | {entry['valid_loss']:.3f} |" for entry in evaluated]
     about = "\n".join(f"- {key}: {value}" for key, value in prepared.about.items())
     n_targets = recipe.batch_size * recipe.context_length * recipe.trainer.n_accumulate
     return f"""# {recipe.kind}, {count_parameters(prepared.plain):,} parameters
@@ -255,7 +271,7 @@ it writes is not true, and must not be used as if it were.
 ## Training
 - recipe: `recipe.json` beside this run; {recipe.trainer.n_steps} updates of about
   {n_targets * distributed.n_processes():,} tokens
-- validation loss at the end: {last["valid_loss"]:.3f} nats per target
+- validation loss at the end: {evaluated[-1]["valid_loss"]:.3f} nats per target
 - machine: {distributed.n_processes()} x {describe_device(device)},
   {seconds / 60:.1f} minutes in the last session,
   {datetime.now(UTC).date().isoformat()}, torch {torch.__version__}

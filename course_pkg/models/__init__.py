@@ -5,6 +5,7 @@ answer the same two questions: "how probable is this text?" and "what comes next
 Models speak token ids, never strings: `course_pkg.text` turns one into the other.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
@@ -40,4 +41,21 @@ class LanguageModel(Protocol):
 
     def next_log_probs(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B V"]:
         """Return natural-log probabilities of the token after the last of `ids`."""
+        ...
+
+
+@runtime_checkable
+class CountsTargets(Protocol):
+    """What a model offers in training whose loss is not one mean over the `targets` of a batch.
+
+    A mean over several batches is the mean of their means only if each is weighed by what it is a
+    mean of; so whoever adds up batches must know how many that are. A model without this method
+    says that its loss is a mean over the `targets` that are not IGNORE.
+
+    A loss with several parts, such as one of tokens and one of pairs, is their sum, and each part
+    has a number of its own. The parts then stand in what `forward` returns, as `losses`.
+    """
+
+    def n_targets(self, batch: Mapping[str, Tensor]) -> Sequence[int]:
+        """Return how many things each part of the loss of a batch is a mean of."""
         ...

@@ -23,10 +23,9 @@ from torch.nn import functional as F
 from course_pkg.checks import real_number, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
-from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
-from course_pkg.models.loss import check_targets, nats_per_target
+from course_pkg.models.loss import check_targets, count_tags, ignore_padding, nats_per_target
 
 Backbone = GPT | BERT
 
@@ -159,13 +158,14 @@ class TextClassifier(nn.Module):
         segments: Int[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B C"], Float[Tensor, ""] | None]:
         """Score the classes; the loss is in nats per text."""
-        vectors = self.features.of_text(ids, lengths, segments=segments)
-        logits = self.output(self.dropout(vectors))
+        logits = self.output(self.dropout(self.features.of_text(ids, lengths, segments=segments)))
         return logits, None if targets is None else nats_per_target(logits, targets)
 
 
 class TokenTagger(nn.Module):
     """One label for each token. Arguments as for `TextClassifier`; nothing is pooled."""
+
+    n_targets = staticmethod(count_tags)
 
     def __init__(
         self,
@@ -193,8 +193,7 @@ class TokenTagger(nn.Module):
         if targets is None:
             return logits, None
         check_targets(logits, targets)
-        targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
-        return logits, nats_per_target(logits, targets)
+        return logits, nats_per_target(logits, ignore_padding(targets, lengths))
 
 
 class MultipleChoice(nn.Module):

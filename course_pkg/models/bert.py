@@ -9,7 +9,7 @@ Chapter: BERT. Devlin et al. 2019; Lan et al. 2020 (ALBERT: `shares_layers`); He
 (DeBERTa: positions "disentangled"). Other tasks of pretraining: `models.bert_objectives`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -48,11 +48,13 @@ class BERTOutput(NamedTuple):
             targets; None without any.
         pair_logits: scores of "the second segment follows the first" (class 0) and "it does not"
             (class 1).
+        losses: the parts of the loss, of tokens and of pairs; 0 without targets of the kind.
     """
 
     logits: Float[Tensor, "B T V"]
     loss: Float[Tensor, ""] | None
     pair_logits: Float[Tensor, "B 2"]
+    losses: Float[Tensor, "2"] | None
 
 
 class MaskedTokenHead(nn.Module):
@@ -222,12 +224,22 @@ class BERT(nn.Module):
         x = self.encode(ids, segments=segments, mask=mask, trace=trace)
         logits = self.token_logits(x)
         pair_logits = self.pair_head(self.pool(x))
-        losses = []
-        if targets is not None:
-            losses.append(nats_per_target(logits, targets))
-        if pair_targets is not None:
-            losses.append(nats_per_target(pair_logits, pair_targets))
-        return BERTOutput(logits, torch.stack(losses).sum() if losses else None, pair_logits)
+        if targets is None and pair_targets is None:
+            return BERTOutput(logits, None, pair_logits, None)
+        nothing = logits.new_zeros((), dtype=torch.promote_types(logits.dtype, torch.float32))
+        losses = torch.stack(
+            [
+                nothing if wanted is None else nats_per_target(scores, wanted)
+                for scores, wanted in ((logits, targets), (pair_logits, pair_targets))
+            ]
+        )
+        return BERTOutput(logits, losses.sum(), pair_logits, losses)
+
+    def n_targets(self, batch: Mapping[str, Tensor]) -> tuple[int, int]:
+        """Return how many tokens and how many pairs of a batch the losses are means over."""
+        wanted = (batch.get("targets"), batch.get("pair_targets"))
+        n_tokens, n_pairs = (0 if one is None else int((one != IGNORE).sum()) for one in wanted)
+        return n_tokens, n_pairs
 
 
 class MaskedLMLoss(nn.Module):

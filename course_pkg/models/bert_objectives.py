@@ -8,7 +8,8 @@ DeBERTa ask the same of another structure (`models.bert`), DistilBERT asks a tea
 Chapter: BERT. Joshi et al. 2020 (SpanBERT); Clark et al. 2020 (ELECTRA); Yang et al. 2019 (XLNet).
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,7 +19,7 @@ from torch.nn import functional as F
 from course_pkg.checks import equal_shapes
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss
-from course_pkg.models.loss import nats_per_target
+from course_pkg.models.loss import count_targets, nats_per_target
 
 
 class SpanBoundaryLoss(nn.Module):
@@ -88,6 +89,20 @@ def span_edges(hidden: Bool[Tensor, "B T"]) -> tuple[Int[Tensor, "B T"], Int[Ten
     return left, right
 
 
+class ReplacedTokenOutput(NamedTuple):
+    """What ELECTRA says in training; begins with `(logits, loss)` like every model's answer.
+
+    Attributes:
+        logits: of "replaced" at each place.
+        loss: the sum of both losses.
+        losses: mean nats per masked token, and per place that is no padding, weighted.
+    """
+
+    logits: Float[Tensor, "B T"]
+    loss: Float[Tensor, ""]
+    losses: Float[Tensor, "2"]
+
+
 class ReplacedTokenLoss(nn.Module):
     """ELECTRA in training: of every token of a text, say whether it was replaced.
 
@@ -131,7 +146,7 @@ class ReplacedTokenLoss(nn.Module):
         *,
         segments: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "B T"] | None = None,
-    ) -> tuple[Float[Tensor, "B T"], Float[Tensor, ""]]:
+    ) -> ReplacedTokenOutput:
         """Return the logit of "replaced" at each place, and the weighted sum of both losses."""
         guesses, masked_lm_loss = self.masked_lm(ids, targets, segments=segments, mask=mask)
         hidden = targets != IGNORE
@@ -145,7 +160,14 @@ class ReplacedTokenLoss(nn.Module):
         detection = F.binary_cross_entropy_with_logits(
             logits[is_real], is_replaced[is_real].to(logits.dtype)
         )
-        return logits, masked_lm_loss + self.weight * detection
+        losses = torch.stack([masked_lm_loss, self.weight * detection])
+        return ReplacedTokenOutput(logits, losses.sum(), losses)
+
+    def n_targets(self, batch: Mapping[str, Tensor]) -> tuple[int, int]:
+        """Return how many tokens of a batch are masked, and how many are no padding."""
+        mask = batch.get("mask")
+        n_real = batch["ids"].numel() if mask is None else int(mask.sum())
+        return *count_targets(batch), n_real
 
     def detect(
         self,

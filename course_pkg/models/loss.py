@@ -3,6 +3,8 @@
 Chapter: fixed-window models.
 """
 
+from collections.abc import Mapping
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -59,6 +61,22 @@ def nats_per_target(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -
     except IndexError as error:
         raise _wrong_target(targets, n_classes, error) from error
     return total / (targets != IGNORE).sum().clamp(min=1)
+
+
+def count_targets(batch: Mapping[str, Tensor]) -> tuple[int]:
+    """Return how many targets of a batch are not IGNORE: what a loss is a mean of, as a rule."""
+    return (int((batch["targets"] != IGNORE).sum()),)
+
+
+def ignore_padding(targets: Int[Tensor, "B T"], lengths: Int[Tensor, " B"]) -> Int[Tensor, "B T"]:
+    """Replace what stands at padding by IGNORE."""
+    places = torch.arange(targets.shape[1], device=targets.device)
+    return targets.where(places < lengths.unsqueeze(1), IGNORE)
+
+
+def count_tags(batch: Mapping[str, Tensor]) -> tuple[int]:
+    """Return the same where rows have lengths and a loss counts none at padding."""
+    return count_targets({"targets": ignore_padding(batch["targets"], batch["lengths"])})
 
 
 def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> None:

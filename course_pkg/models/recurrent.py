@@ -24,8 +24,7 @@ from course_pkg.layers.recurrent import (
     Step,
     initialise_uniform,
 )
-from course_pkg.models import IGNORE
-from course_pkg.models.loss import check_targets, nats_per_target
+from course_pkg.models.loss import check_targets, count_tags, ignore_padding, nats_per_target
 
 
 class RecurrentLM(nn.Module):
@@ -328,6 +327,8 @@ class SequenceClassifier(nn.Module):
 class Tagger(nn.Module):
     """One label for each token: encode, score the tags at every position."""
 
+    n_targets = staticmethod(count_tags)
+
     def __init__(
         self,
         encoder: BidirectionalEncoder,
@@ -353,5 +354,4 @@ class Tagger(nn.Module):
         if targets is None:
             return logits, None
         check_targets(logits, targets)
-        targets = targets.where(padding_mask(lengths, ids.shape[1]).squeeze(1), IGNORE)
-        return logits, nats_per_target(logits, targets)
+        return logits, nats_per_target(logits, ignore_padding(targets, lengths))

@@ -7,6 +7,7 @@ Chapter: sequence-to-sequence. Sutskever et al. 2014; Cho et al. 2014; Bahdanau 
 Luong et al. 2015.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -24,7 +25,7 @@ from course_pkg.layers.recurrent import (
     initialise_uniform,
 )
 from course_pkg.models import IGNORE
-from course_pkg.models.loss import nats_per_target
+from course_pkg.models.loss import count_targets, nats_per_target
 from course_pkg.models.recurrent import BidirectionalEncoder
 
 
@@ -182,6 +183,10 @@ class Seq2Seq(nn.Module):
             return logits, None
         targets = ignore_after_eos(targets, self.eos_id)
         return logits, nats_per_target(logits, targets)
+
+    def n_targets(self, batch: Mapping[str, Tensor]) -> tuple[int]:
+        """Return how many targets of a batch the loss is a mean of: none after an eos."""
+        return count_targets({"targets": ignore_after_eos(batch["targets"], self.eos_id)})
 
     def align(
         self,

@@ -27,8 +27,8 @@ from course_pkg.text.batches.pretraining import (
     span_batches,
 )
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
-from course_pkg.text.corpora.labelled_data import load_task
-from course_pkg.text.corpora.running_text import load_corpus
+from course_pkg.text.corpora.labelled_data import Task, list_tasks, load_task
+from course_pkg.text.corpora.running_text import Corpus, load_corpus
 from course_pkg.text.stories.translation import sample_translations
 from course_pkg.text.tokenizers import (
     ByteTokenizer,
@@ -38,6 +38,8 @@ from course_pkg.text.tokenizers import (
 )
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
+
+_TOKENS = ("train.tokens", "valid.tokens")
 
 
 @dataclass(frozen=True)
@@ -87,38 +89,54 @@ def tokenize_corpus(recipe: Recipe, folder: Path) -> Data:
     Raises:
         ValueError: if what stands there is damaged or of another corpus, or `SourceUnavailable`
             if this machine cannot supply the corpus.
+        OSError: if the folder cannot be written; the message names it.
     """
-    about_file, names = folder / "about.json", ("train.tokens", "valid.tokens")
-    if not about_file.exists():  # written last: with it, all is there
-        folder.mkdir(parents=True, exist_ok=True)
-        corpus = load_corpus(recipe.corpus)
-        tokenizer = _train_tokenizer(recipe, corpus.train)
-        tokenizer.save(folder / "tokenizer.json")
-        about: dict[str, Any] = {
-            "corpus": corpus.name,
-            "source": corpus.source,
-            "licence": corpus.licence,
-            "sha256": corpus.sha256(),
-            "tokenizer": recipe.tokenizer,
-            "special_tokens": list(_special_tokens(recipe)),
-            "n_valid_bytes": count_bytes(corpus.valid),
-        }
-        for name, texts in zip(names, (corpus.train, corpus.valid), strict=True):
-            stream = [[tokenizer.eos_id], *_encode(tokenizer, texts)]
-            n_tokens = write_token_file(folder / name, stream, tokenizer.vocab_size)
-            about[f"n_{name.removesuffix('.tokens')}_tokens"] = n_tokens
-        write_atomically(about_file, json.dumps(about, indent=2) + "\n")
-    about = json.loads(about_file.read_text(encoding="utf-8"))
+    about_file = folder / "about.json"
     wanted = {
         "corpus": recipe.corpus,
         "tokenizer": recipe.tokenizer,
+        "vocab_size": recipe.vocab_size,
         "special_tokens": list(_special_tokens(recipe)),
     }
-    for name, value in wanted.items():
-        if about[name] != value:
-            raise ValueError(f"{folder} holds tokens of {name} {about[name]!r}, not {value!r}")
-    train, valid = (TokenFile(folder / name) for name in names)
+    if not about_file.exists():  # written last: with it, all is there
+        corpus = load_corpus(recipe.corpus)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            about = wanted | _tokenize(recipe, corpus, folder)
+            write_atomically(about_file, json.dumps(about, indent=2) + "\n")
+        except OSError as error:
+            raise OSError(f"{folder} could not be filled with tokens: {error}") from error
+    try:
+        about = json.loads(about_file.read_text(encoding="utf-8"))
+        differing = {name: about[name] for name in wanted if about[name] != wanted[name]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{about_file} is damaged: {error!r}; remove {folder}, and the corpus is tokenized anew"
+        ) from error
+    for name, value in differing.items():
+        raise ValueError(
+            f"{folder} holds tokens of {name} {value!r}, not {wanted[name]!r}; remove it, or "
+            "choose another --out"
+        )
+    train, valid = (TokenFile(folder / name) for name in _TOKENS)
     return Data(load_tokenizer(folder / "tokenizer.json"), train, valid, about)
+
+
+def _tokenize(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, Any]:
+    """Write the tokenizer and both streams; return what they are made of."""
+    tokenizer = _train_tokenizer(recipe, corpus.train)
+    tokenizer.save(folder / "tokenizer.json")
+    about: dict[str, Any] = {
+        "source": corpus.source,
+        "licence": corpus.licence,
+        "sha256": corpus.sha256(),
+        "n_valid_bytes": count_bytes(corpus.valid),
+    }
+    for name, texts in zip(_TOKENS, (corpus.train, corpus.valid), strict=True):
+        stream = [[tokenizer.eos_id], *_encode(tokenizer, texts)]
+        n_tokens = write_token_file(folder / name, stream, tokenizer.vocab_size)
+        about[f"n_{name.removesuffix('.tokens')}_tokens"] = n_tokens
+    return about
 
 
 def stream(
@@ -154,6 +172,19 @@ def stream(
     return span_batches(ids, *sizes, sentinel_ids=sentinel_ids, eos_id=eos_id, **order)
 
 
+def _load_translations(name: str) -> Task:
+    """Load sentence pairs.
+
+    Raises:
+        ValueError: if there is no such data set, or it has no translations.
+    """
+    has_pairs = [info.name for info in list_tasks() if info.name.startswith("multi30k")]
+    if name not in has_pairs:
+        names = ", ".join([TRANSLATIONS, *has_pairs])
+        raise ValueError(f"corpus is {name!r}; the corpora of translations are {names}")
+    return load_task(name)
+
+
 def translation_batches(
     recipe: Recipe, share: tuple[int, int] = (0, 1)
 ) -> tuple[Any, Batches, Batches, dict[str, Any]]:
@@ -168,7 +199,7 @@ def translation_batches(
             for n, seed in ((10_000, 1), (500, 2))
         )
     else:
-        task = load_task(recipe.corpus)
+        task = _load_translations(recipe.corpus)
         about = {"corpus": task.name, "source": task.source, "licence": task.licence}
         train, valid = ([(p.source, p.target) for p in part] for part in (task.train, task.valid))
     tokenizer = _train_tokenizer(recipe, [side for pair in train for side in pair])

@@ -74,6 +74,10 @@ def prepare(recipe: Recipe, folder: Path, share: tuple[int, int] = (0, 1)) -> Pr
     plain = build_model(recipe.kind, structure, dropout=recipe.dropout, generator=generator)
     if recipe.begin_with is not None:
         adopt_weights(plain, tokenizer, load_model(recipe.begin_with))
+    if recipe.kind == "bert":
+        # Masked LM alone asks nothing of pairs, and processes wait for every gradient.
+        for unused in (plain.pooler, plain.pair_head):
+            unused.requires_grad_(False)  # type: ignore[union-attr, operator]
     model = plain
     if recipe.kind == "lstm":
         model = TruncatedBPTT(plain, recipe.batch_size)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from course_pkg.text.batches.batching import Batch, Batches
 
 _N_BATCHES = 50
 _LONGEST_SAMPLE = 60
+_BEGINNING: dict[str, Any] = {"n_drawn": 0, "reshuffled_at": []}
 _SEED = 1  # of the windows, masks and spans that are evaluated: the same at every evaluation
 
 
@@ -83,9 +84,9 @@ class TranslationReport:
 
     def __call__(self, model: nn.Module) -> dict[str, float | str]:
         """Evaluate a model that translates."""
-        self.batches.load_state_dict({"n_drawn": 0, "reshuffled_at": []})
+        self.batches.load_state_dict(_BEGINNING)
         loss = mean_loss(model, islice(iter(self.batches), _N_BATCHES))
-        self.batches.load_state_dict({"n_drawn": 0, "reshuffled_at": []})
+        self.batches.load_state_dict(_BEGINNING)
         device = next(model.parameters()).device
         first = {name: rows[:1].to(device) for name, rows in self.batches.next_batch().items()}
         return {"valid_loss": loss, "sample": _reply(model, self.tokenizer, first)}

@@ -4,9 +4,11 @@ Chapters: GPT, BERT, encoder-decoders.
 """
 
 import json
+import operator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from course_pkg.checks import whole_numbers
 from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")
@@ -49,6 +51,11 @@ SIZES = {
 of a GPU, GPU-days."""
 
 
+_WHOLE = dict.fromkeys(("vocab_size", "d_model", "n_heads", "n_layers"), 1)
+_WHOLE |= {"context_length": 1, "batch_size": 1, "pad_vocab": 1, "seed": 0}
+"""Settings that are whole numbers, and how small each may be."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """Everything that decides what comes out of a run; saved with it as `recipe.json`.
@@ -84,11 +91,17 @@ class Recipe:
                 raise ValueError(
                     f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}"
                 )
-        for name in ("vocab_size", "batch_size", "pad_vocab"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name, at_least in _WHOLE.items():
+            whole_numbers(at_least=at_least, **{name: getattr(self, name)})
+            object.__setattr__(self, name, operator.index(getattr(self, name)))
+        if self.seed >= 2**63:
+            raise ValueError(f"seed is {self.seed}; it must be below 2**63")
+        for name in ("mask_rate", "dropout"):
+            object.__setattr__(self, name, float(getattr(self, name)))
         if not 0 < self.mask_rate < 1:
             raise ValueError(f"mask_rate is {self.mask_rate}; it must lie between 0 and 1")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
     @classmethod
     def of(

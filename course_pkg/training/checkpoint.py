@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
@@ -30,6 +31,8 @@ WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE = (
 _FILES = (WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE)
 _NAME = re.compile(r"step-(\d{9})")
 _UNFINISHED = ".unfinished-"
+ABANDONED = "abandoned-"
+"""Begins the names of checkpoints that a run went back behind: nobody resumes from them."""
 
 
 class CheckpointError(Exception):
@@ -62,7 +65,8 @@ def save_checkpoint(
 
     Args:
         model: or its `state_dict`.
-        state: dicts, lists, tuples, tensors, numbers, strings, None; tuples come back as lists.
+        state: dicts, lists, tuples, tensors, numbers, strings, None; tuples come back as lists, and
+            NumPy's numbers as Python's.
 
     Raises:
         ValueError: if keep is below 1.
@@ -112,6 +116,13 @@ def list_checkpoints(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(p for p in folder.iterdir() if p.is_dir() and _NAME.fullmatch(p.name))
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a checkpoint so that it is not resumed from; what had that name is replaced."""
+    aside = path.with_name(f"{ABANDONED}{path.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    return path.rename(aside)
 
 
 def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
@@ -170,6 +181,8 @@ def _pack(value: Any, tensors: dict[str, Tensor]) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value
+        case np.generic():
+            return value.item()
         case Tensor():
             key = str(len(tensors))
             # A copy of its own: safetensors refuses views.

@@ -7,7 +7,7 @@ Chapter: training transformers. Li et al. 2020.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -76,14 +76,22 @@ def no_exchange(model: nn.Module) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def sum_over_processes(number: int, device: torch.device) -> int | Tensor:
-    """Add up a whole number over the processes; of several, a float64 on the device.
+def sum_over_processes(numbers: Sequence[int], device: torch.device) -> Sequence[int] | Tensor:
+    """Add up whole numbers over the processes; of several, in float64 on the device.
 
-    It stays there: to read it, the CPU would have to wait for the GPU at every update.
+    They stay there: to read them, the CPU would have to wait for the GPU at every update.
     """
     if n_processes() == 1:
-        return number
-    return sum_tensor_over_processes(torch.full((), number, dtype=torch.float64, device=device))
+        return numbers
+    return sum_tensor_over_processes(torch.tensor(numbers, dtype=torch.float64, device=device))
+
+
+def any_of_processes(flags: Sequence[bool], device: torch.device) -> list[bool]:
+    """Say for each flag whether some process has raised it; all must call this, and agree then."""
+    if n_processes() == 1:
+        return list(flags)
+    raised = torch.tensor([float(flag) for flag in flags], device=device)
+    return [number > 0 for number in sum_tensor_over_processes(raised).tolist()]
 
 
 def sum_tensor_over_processes(tensor: Tensor) -> Tensor:

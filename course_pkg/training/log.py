@@ -1,10 +1,12 @@
 """What a training run says of itself: one dict per entry, in memory and as lines of JSON.
 
-Chapter: training transformers.
+A run that goes back says so in an entry with "event", and repeats the updates that follow it; so
+the file only ever grows. Chapter: training transformers.
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from torch import Tensor
 
 from course_pkg.training import distributed
 
-Update = tuple[Tensor, Tensor, int | Tensor]
+LOG_FILE = "log.jsonl"
+
+Update = tuple[Tensor, Tensor, float | Tensor]
 """Loss, gradient norm and number of targets of one update, still on the device."""
 
 
@@ -29,27 +33,49 @@ class Log:
         self.folder, self.full_speed = folder, full_speed
         self.entries: list[dict[str, Any]] = []
 
+    def go_on(self) -> None:
+        """Take up what earlier sessions wrote into the folder."""
+        if self.folder is not None:
+            self.entries = read_log(self.folder)
+
+    def has_earlier(self) -> bool:
+        """Say whether another run has left entries in the folder."""
+        return self.folder is not None and bool(read_log(self.folder))
+
     def add(self, step: int, figures: Mapping[str, Any]) -> dict[str, Any]:
-        """Note some figures after `step` updates."""
-        entry = {"step": step, **figures}
+        """Note some figures after `step` updates.
+
+        Raises:
+            ValueError: if a figure is no number and no text.
+            OSError: if the file cannot be written; the message names it.
+        """
+        entry = {"step": step, **{name: _plain(name, value) for name, value in figures.items()}}
         self.entries.append(entry)
         if self.folder is not None and distributed.is_main():
-            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
+            path = self.folder / LOG_FILE
+            try:
+                with path.open("ab+") as file:
+                    # Where a session was killed as it wrote, half a line may stand at the end.
+                    is_cut_off = file.tell() > 0 and file.seek(-1, 2) and file.read(1) != b"\n"
+                    file.write(b"\n" * is_cut_off + json.dumps(entry).encode() + b"\n")
+            except OSError as error:
+                raise OSError(f"{path} could not be written: {error}") from error
         return entry
 
     def add_updates(
-        self, step: int, updates: list[Update], seconds: float, lr: float
+        self, step: int, updates: Sequence[Update], seconds: float, lr: float
     ) -> dict[str, str]:
         """Note the means over some updates; return what of them stands behind the progress bar."""
         losses, norms, sizes = zip(*updates, strict=True)
         speed = float(sum(sizes)) / seconds
         share = {"mfu": speed / self.full_speed} if self.full_speed else {}
+        # With float16 a gradient may overflow: the update was then left out.
+        taken = [norm for norm in torch.stack(norms).tolist() if math.isfinite(norm)]
         entry = self.add(
             step,
             {
                 "loss": torch.stack(losses).mean().item(),
-                "gradient_norm": torch.stack(norms).mean().item(),
+                "gradient_norm": sum(taken) / len(taken) if taken else None,
                 "lr": lr,
                 "tokens_per_second": round(speed, 1),
                 **share,
@@ -57,3 +83,47 @@ class Log:
         )
         shown = {"loss": f"{entry['loss']:.3f}", "tokens/s": f"{speed:,.0f}"}
         return shown | {name: f"{part:.1%}" for name, part in share.items()}
+
+    def is_evaluated(self, step: int) -> bool:
+        """Say whether a model of so many updates was evaluated."""
+        last = (entry for entry in without_detours(self.entries) if entry["step"] == step)
+        return any(not entry.keys() & {"loss", "event"} for entry in last)
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """Return the entries in a run's folder, oldest first, without a line that was cut off."""
+    path = folder / LOG_FILE
+    entries = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:  # the session was killed while it wrote this
+            continue
+        if isinstance(entry, dict) and "step" in entry:
+            entries.append(entry)
+    return entries
+
+
+def without_detours(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what a run noted of updates behind which it went back later, and all events."""
+    kept: list[dict[str, Any]] = []
+    for entry in entries:
+        if "event" in entry:
+            kept = [earlier for earlier in kept if earlier["step"] <= entry["step"]]
+        else:
+            kept.append(dict(entry))
+    return kept
+
+
+def _plain(name: str, value: Any) -> float | str | None:
+    """Return a figure as JSON has it; a number of NumPy's or torch's may be one."""
+    if value is None or isinstance(value, int | float | str):
+        return value
+    try:
+        number: float = value.item()
+    except (AttributeError, RuntimeError, ValueError):
+        raise ValueError(
+            f"{name} is {type(value).__name__}; the log takes numbers and text, such as "
+            "float(value.mean())"
+        ) from None
+    return number

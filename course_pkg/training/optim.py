@@ -18,6 +18,9 @@ from torch import Tensor, nn
 
 from course_pkg.training import distributed
 
+NAMES = ("sgd", "adam", "adamw", "muon")
+"""What `make_optimizer` makes."""
+
 Schedule = Callable[[int], float]
 """From the number of updates done so far (0 before the first) to the learning rate of the next."""
 

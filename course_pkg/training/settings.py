@@ -3,6 +3,8 @@
 Chapter: training transformers.
 """
 
+import math
+import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,6 +15,13 @@ from torch import nn
 from course_pkg.checks import whole_numbers
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
+
+_WHOLE = {"n_steps": 1, "n_accumulate": 1, "log_every": 1, "n_checkpoints": 1}
+_WHOLE |= {"checkpoint_every": 1, "evaluate_every": 1}
+_WHOLE |= {"n_warmup": 0, "n_decay": 0, "n_rollbacks": 0, "seed": 0}
+"""Settings that are whole numbers, and how small each may be."""
+
+_REAL = ("lr", "weight_decay", "beta2", "clip_norm", "spike_factor", "spike_margin")
 
 
 @dataclass(frozen=True)
@@ -64,15 +73,18 @@ class TrainerConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole = ("n_steps", "n_accumulate", "log_every")
-        whole_numbers(**{name: getattr(self, name) for name in whole})
+        self._take_plain_numbers()
+        if self.optimizer not in optim.NAMES:
+            raise ValueError(
+                f"optimizer is {self.optimizer!r}; it must be one of {', '.join(optim.NAMES)}"
+            )
         if self.weight_decay is None:
             object.__setattr__(self, "weight_decay", optim.default_decay(self.optimizer))
         if self.checkpoint_every is None:  # chosen here, so that nobody is told off for a default
             every = max(1, 200 // self.log_every) * self.log_every
             object.__setattr__(self, "checkpoint_every", every)
-        if not self.lr > 0:
-            raise ValueError(f"lr is {self.lr}; it must be positive")
+        if not 0 < self.lr < math.inf:
+            raise ValueError(f"lr is {self.lr}; it must be positive and finite")
         if not self.weight_decay >= 0:
             raise ValueError(f"weight_decay is {self.weight_decay}; it must not be negative")
         if self.clip_norm is not None and not self.clip_norm > 0:
@@ -89,12 +101,39 @@ class TrainerConfig:
             )
         for name in ("checkpoint_every", "evaluate_every"):
             every = getattr(self, name)
-            if every is not None and (every < 1 or every % self.log_every):
+            if every is not None and every % self.log_every:
                 raise ValueError(
                     f"{name} is {every}; it must be a multiple of log_every, {self.log_every} (set "
                     "that too): only then are the losses known to be good"
                 )
         self.learning_rates()
+
+    def _take_plain_numbers(self) -> None:
+        """Turn numbers of NumPy and torch into Python's, which can be saved; refuse what is none.
+
+        Raises:
+            ValueError: naming the setting.
+        """
+        settings: dict[str, Any] = {}
+        for name, at_least in _WHOLE.items():
+            if getattr(self, name) is not None:
+                whole_numbers(at_least=at_least, **{name: getattr(self, name)})
+                settings[name] = operator.index(getattr(self, name))
+        if settings["seed"] >= 2**63:
+            raise ValueError(f"seed is {self.seed}; it must be below 2**63")
+        for name in _REAL:
+            value = getattr(self, name)
+            if value is not None:
+                try:
+                    settings[name] = float(value)
+                except (TypeError, ValueError):
+                    raise ValueError(f"{name} is {value!r}; it must be a number") from None
+        for name in ("fused", "compile"):
+            if getattr(self, name) not in (True, False):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be True or False")
+            settings[name] = bool(getattr(self, name))
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
 
     def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Build the optimizer over a model's trainable parameters."""
@@ -138,4 +177,4 @@ class TrainerConfig:
             stable = min(c["n_steps"] - c.get("n_decay", 0) for c in (ours, earlier))
             if step <= stable:  # the rate has not begun to fall in either
                 differing = [name for name in differing if name not in ("n_steps", "n_decay")]
-        return [f"{name} was {earlier.get(name)!r}" for name in differing]
+        return [f"{name} was {earlier.get(name)!r}, not {ours[name]!r}" for name in differing]

@@ -1,16 +1,18 @@
 """The one training loop of the course: any model, one process or many, killed and resumed.
 
-An update takes `n_accumulate` batches, weighs each one's loss by its number of targets (so that the
-result equals one large batch, however unevenly padding falls), clips the gradient, and steps.
-Every `log_every` updates the losses are read from the device and logged; a spike among them sends
-the run back (`training.spikes`). A resumed run continues exactly where the saved one stood
-(`training.run`). Chapter: training transformers.
+An update takes `n_accumulate` batches, weighs each part of each one's loss by its number of targets
+(so that the result equals one large batch, however unevenly padding falls), clips the gradient, and
+steps. Every `log_every` updates the losses are read from the device and logged; a spike among them
+sends the run back (`training.spikes`), and so does anything that is not finite (`training.health`).
+A resumed run continues exactly where the saved one stood (`training.run`).
+Chapter: training transformers.
 """
 
+import copy
 import math
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,17 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from course_pkg.models import IGNORE
-from course_pkg.training import distributed, optim, sharding
+from course_pkg.devices import usable_device
+from course_pkg.models import IGNORE, CountsTargets
+from course_pkg.models.loss import count_targets
+from course_pkg.training import checkpoint, distributed, optim, sharding
 from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.log import Log, Update
 from course_pkg.training.precision import autocast, forbid_tf32
-from course_pkg.training.run import Batch, BatchSource, Run
+from course_pkg.training.run import Batch, BatchSource, Run, structure_of
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import TrainingDivergedError
+from course_pkg.training.stopping import StopRequest
 
 __all__ = ["Batch", "BatchSource", "Evaluate", "Trainer", "TrainerConfig", "TrainingDivergedError"]
 
@@ -40,7 +45,9 @@ class Trainer:
     """Train a model on a stream of batches.
 
     Args:
-        model: returns `(logits, loss)`, the loss a mean over targets that are not IGNORE.
+        model: returns `(logits, loss)`, the loss a mean over targets that are not IGNORE; if it is
+            a mean over something else, or a sum of several, the model says so as
+            `models.CountsTargets`.
         folder: where checkpoints and `log.jsonl` go; None keeps nothing (and cannot roll back).
         evaluate: called every `evaluate_every` updates and at the end; its figures are logged.
         device: where to train; the model is moved there.
@@ -52,8 +59,8 @@ class Trainer:
         learning_rate: your own schedule, in place of the config's.
 
     Raises:
-        ValueError: if the model has nothing to train, the batches end, or a given optimizer is to
-            be sharded.
+        ValueError: if the model has nothing to train or a weight that is not finite, the batches
+            end, the device is not there, or an optimizer is another model's or to be sharded.
     """
 
     def __init__(
@@ -73,66 +80,85 @@ class Trainer:
     ):
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
-        if batches is not None and not hasattr(batches, "next_batch"):
-            raise ValueError(
-                f"batches is {type(batches).__name__}; it must go on for ever, as what "
-                "window_batches and example_batches make of data does"
-            )
+        _check(model, batches, config, evaluate, optimizer)
         forbid_tf32()
         self.model, self.config, self.evaluate = model, config, evaluate
-        self.device, self.show_progress = torch.device(device), show_progress
+        self.device, self.show_progress = usable_device(device), show_progress
+        self.count = model.n_targets if isinstance(model, CountsTargets) else count_targets
+        structure = structure_of(model)  # before compiling and dividing add to it
         self.forward = sharding.place(model, self.device, config, is_sharded=shard)
         self.optimizer = optimizer or config.make_optimizer(model)
         self.learning_rate = learning_rate or config.learning_rates()
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=config.precision == "float16")
         folder = None if folder is None else Path(folder)
-        self.run = Run(model, batches, config, self.optimizer, self.scaler, self.device, folder)
+        self.run = Run(
+            model,
+            batches,
+            config,
+            self.optimizer,
+            self.learning_rate,
+            self.scaler,
+            self.device,
+            folder,
+            structure,
+        )
         self.log = Log(folder, full_speed)
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The log so far, one dict per entry."""
+        """The log so far, one dict per entry; after a resumption, of all sessions."""
         return self.log.entries
 
     def train(self, *, resume: bool = False) -> list[dict[str, Any]]:
         """Train until `n_steps` updates are done; return the log, one dict per entry.
 
+        Ctrl-C and SIGTERM take effect after the update, and a folder gets a checkpoint then: with
+        `resume` the run goes on as if never stopped.
+
         Args:
-            resume: go on from the newest checkpoint in the folder; without one, start anew.
+            resume: go on from the newest checkpoint in the folder; without one, start anew. A run
+                that has ended is returned as it is.
 
         Raises:
             FileExistsError: if the folder has checkpoints and resume is False.
+            CheckpointError: if the folder's run had another model, config, data or optimizer.
             TrainingDivergedError: after too many spikes, or at once without a folder.
+            KeyboardInterrupt: after Ctrl-C.
         """
         run = self.run
         event = run.start(resume)
         if event is not None:
-            self.log.add(run.step, {"event": event})
+            self.log.go_on()
+            if run.step < self.config.n_steps:
+                self.log.add(run.step, {"event": event})
+        elif self.log.has_earlier():
+            self.log.add(run.step, {"event": "began anew"})
         progress = tqdm(
             total=self.config.n_steps,
             initial=run.step,
             disable=not (self.show_progress and distributed.is_main()),
             unit="update",
         )
-        updates: list[Update] = []
-        since = time.perf_counter()
-        while run.step < self.config.n_steps:
-            updates.append(self._update())
-            run.step += 1
-            if not self._is_due(self.config.log_every):
-                continue
-            spike = run.spikes.first_spike(torch.stack([loss for loss, _, _ in updates]).tolist())
-            if spike is not None:
-                event = run.roll_back(spike)
-                self.log.add(run.step, {"event": event})
-            else:
-                seconds, lr = time.perf_counter() - since, self.learning_rate(run.step - 1)
-                shown = self.log.add_updates(run.step, updates, seconds, lr)
-                progress.set_postfix(shown, refresh=False)
-                self._evaluate_and_save()
-            progress.update(run.step - progress.n)
-            updates, since = [], time.perf_counter()
-        progress.close()
+        since = time.perf_counter() - run.seconds
+        with StopRequest() as stop, closing(progress):
+            while run.step < self.config.n_steps:
+                run.pending.append(self._update())
+                run.step += 1
+                run.n_done_here += 1
+                run.seconds = time.perf_counter() - since
+                is_due, is_stopping = self._is_due(self.config.log_every), stop.signal is not None
+                if is_due:
+                    reason, is_stopping = self._look_back(is_stopping)
+                    if reason is not None:
+                        self.log.add(*self._gone_back(reason))
+                    else:
+                        progress.set_postfix(self._note_updates(), refresh=False)
+                        self._evaluate_and_save()
+                    progress.update(run.step - progress.n)
+                    since = time.perf_counter() - run.seconds
+                if is_stopping and (is_due or distributed.n_processes() == 1):
+                    stop.obey(self._stopped())
+        self._evaluate_once()
         return self.history
 
     def _is_due(self, every: int) -> bool:
@@ -145,55 +171,227 @@ class Trainer:
         with explained_out_of_memory(batches[0]["targets"].shape, self.device):
             return self._update_by(batches, sizes)
 
-    def _draw(self) -> tuple[list[Batch], list[int]]:
-        """Draw the batches of an update, with the number of targets of each."""
+    def _draw(self) -> tuple[list[Batch], list[Sequence[int]]]:
+        """Draw the batches of an update; of each, what the parts of its loss are means over."""
         for _ in range(MOST_EMPTY):
-            batches = [self.run.batches.next_batch() for _ in range(self.config.n_accumulate)]
-            sizes = [int((batch["targets"] != IGNORE).sum()) for batch in batches]
+            batches = [
+                _checked_batch(self.run.batches.next_batch())
+                for _ in range(self.config.n_accumulate)
+            ]
+            sizes = [self.count(batch) for batch in batches]
             # Without any target there is nothing to learn; other processes may have some, though.
-            if sum(sizes) or distributed.n_processes() > 1:
+            if any(map(any, sizes)) or distributed.n_processes() > 1:
                 return batches, sizes
         raise ValueError(f"{MOST_EMPTY} updates in a row have no target: all are {IGNORE}, IGNORE")
 
-    def _update_by(self, batches: list[Batch], sizes: list[int]) -> Update:
-        total = distributed.sum_over_processes(sum(sizes), self.device)
-        divisor = total.clamp(min=1) if isinstance(total, Tensor) else total
+    def _update_by(self, batches: list[Batch], sizes: list[Sequence[int]]) -> Update:
+        own_totals = [sum(parts) for parts in zip(*sizes, strict=True)]
+        totals = distributed.sum_over_processes(own_totals, self.device)
         self.forward.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=self.device)
-        for i, (batch, size) in enumerate(zip(batches, sizes, strict=True)):
+        for i, (batch, counts) in enumerate(zip(batches, sizes, strict=True)):
             # Gradients are exchanged once, with the last batch of the update.
             is_last = i == len(batches) - 1
             with nullcontext() if is_last else distributed.no_exchange(self.forward):
-                share = self._loss(batch) * (size / divisor)
-                if size == 0 and distributed.n_processes() == 1:
-                    continue  # some models say nan here, and nobody waits for the gradient
+                shares = [
+                    part * (count / _at_least_one(total))
+                    for part, count, total in zip(
+                        self._losses(batch, len(counts)), counts, totals, strict=True
+                    )
+                ]
+                # Of nothing some models say nan, and nobody waits for its gradient; but where
+                # several processes wait for each other, all parts take part.
+                known = [share for share, n in zip(shares, counts, strict=True) if n]
+                taken = shares if distributed.n_processes() > 1 else known
+                if not taken:
+                    continue
                 # Gradients are averaged over processes; the shares are to be summed.
-                self.scaler.scale(share * distributed.n_processes()).backward()
-            loss += share.detach()
+                joint = torch.stack(taken).sum() * distributed.n_processes()
+                self.scaler.scale(joint).backward()
+            for share in known:
+                loss += share.detach()
         self.scaler.unscale_(self.optimizer)
         limit = self.config.clip_norm if self.config.clip_norm is not None else math.inf
         norm = optim.clip_global_norm(self.model.parameters(), limit)
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        return distributed.sum_tensor_over_processes(loss), norm, total
+        most = totals.max() if isinstance(totals, Tensor) else max(totals)
+        return distributed.sum_tensor_over_processes(loss), norm, most
 
-    def _loss(self, batch: Batch) -> Tensor:
+    def _losses(self, batch: Batch, n_parts: int) -> Sequence[Tensor]:
+        """Return the parts of a batch's loss, each a mean in its own right."""
         on_device = {
             # Only from pinned memory can a copy run beside the computation (`Prefetched` pins).
             name: tensor.to(self.device, non_blocking=tensor.is_pinned())
             for name, tensor in batch.items()
         }
         with autocast(self.device, self.config.precision):
-            loss: Tensor = self.forward(**on_device)[1]
-        return loss
+            output = self.forward(**on_device)
+        return _checked_losses(output, n_parts)
+
+    def _look_back(self, is_stopping: bool) -> tuple[str | None, bool]:
+        """Say what is wrong with the updates since the last look, and whether some process stops.
+
+        All processes come to the same answer.
+        """
+        run = self.run
+        losses = torch.stack([loss for loss, _, _ in run.pending]).tolist()
+        norms = torch.stack([norm for _, norm, _ in run.pending]).tolist()
+        spike = run.spikes.first_spike(losses)
+        ailment = None
+        if spike is not None:
+            ailment = f"loss {spike:.3f} after update {run.step} is a spike"
+        elif (norm := _first_not_finite(norms)) is not None and not self._is_rescaling():
+            ailment = f"gradient norm {norm} after update {run.step} is not finite"
+        elif (name := run.health.ailment()) is not None:
+            ailment = f"{name} after update {run.step} has a number that is not finite"
+        is_ill, is_stopping = distributed.any_of_processes(
+            (ailment is not None, is_stopping), self.device
+        )
+        if is_ill and ailment is None:
+            ailment = f"another process found update {run.step} to be not finite"
+        return ailment, is_stopping
+
+    def _is_rescaling(self) -> bool:
+        """Say whether float16 still looks for its scale; what overflows meanwhile is left out."""
+        return self.scaler.is_enabled() and self.scaler.get_scale() >= 1
+
+    def _gone_back(self, reason: str) -> tuple[int, dict[str, str]]:
+        event = self.run.roll_back(reason)
+        return self.run.step, {"event": event}
+
+    def _note_updates(self) -> dict[str, str]:
+        run, lr = self.run, self.learning_rate(self.run.step - 1)
+        shown = self.log.add_updates(run.step, run.pending, run.seconds, lr)
+        run.pending, run.seconds = [], 0.0
+        return shown
 
     def _evaluate_and_save(self) -> None:
-        every = self.config.evaluate_every or self.config.n_steps
-        if self.evaluate is not None and self._is_due(every):
-            self.model.eval()
-            precision = autocast(self.device, self.config.precision)
-            with torch.no_grad(), precision, sharding.outside_of_forward(self.model):
-                self.log.add(self.run.step, self.evaluate(self.model))
+        if self._is_due(self.config.evaluate_every or self.config.n_steps):
+            self._evaluate_once()
         if self._is_due(self.config.checkpoint_every):
             self.run.save()
+
+    def _evaluate_once(self) -> None:
+        """Evaluate what stands there, if that is wanted and was not done."""
+        if self.evaluate is None or self.log.is_evaluated(self.run.step):
+            return
+        self.model.eval()
+        precision = autocast(self.device, self.config.precision)
+        with torch.no_grad(), precision, sharding.outside_of_forward(self.model):
+            figures = self.evaluate(self.model)
+        if not isinstance(figures, Mapping):
+            raise ValueError(
+                f"evaluate returned {type(figures).__name__}; it must return figures by name, such "
+                'as {"valid_loss": 1.5}'
+            )
+        self.log.add(self.run.step, figures)
+
+    def _stopped(self) -> str:
+        """Save what stands there, unless it must not be gone on from; say what happened."""
+        run = self.run
+        said = f"stopped after update {run.step}"
+        if run.folder is None:
+            return said
+        spikes = copy.deepcopy(run.spikes)  # the next session meets the same losses again
+        losses, norms = ([float(update[i]) for update in run.pending] for i in (0, 1))
+        is_well = spikes.first_spike(losses) is None and run.health.ailment() is None
+        is_well &= _first_not_finite(norms) is None or self._is_rescaling()
+        newest = checkpoint.list_checkpoints(run.folder)[-1]
+        if is_well and not newest.name.endswith(f"{run.step:09d}"):
+            self.log.add(run.step, {"event": said})
+            run.save()
+            newest = checkpoint.list_checkpoints(run.folder)[-1]
+        return f"{said}; train(resume=True) goes on from {newest}"
+
+
+def _check(
+    model: Any, batches: Any, config: Any, evaluate: Any, optimizer: torch.optim.Optimizer | None
+) -> None:
+    """Refuse what a trainer cannot be made of.
+
+    Raises:
+        ValueError: naming the argument.
+    """
+    if not isinstance(model, nn.Module):
+        raise ValueError(
+            f"model is {type(model).__name__}; it must be a torch.nn.Module, such as the model of "
+            "what load_model returns"
+        )
+    if not isinstance(config, TrainerConfig):
+        raise ValueError(
+            f"config is {type(config).__name__}; make it by TrainerConfig(n_steps=...)"
+        )
+    if batches is not None and not isinstance(batches, BatchSource):
+        raise ValueError(
+            f"batches is {type(batches).__name__}; it must go on for ever, as what "
+            "window_batches and example_batches make of data does"
+        )
+    if evaluate is not None and not callable(evaluate):
+        raise ValueError(f"evaluate is {type(evaluate).__name__}; it must be a function of a model")
+    if optimizer is not None:
+        own = {id(weight) for weight in model.parameters()}
+        groups = optimizer.param_groups
+        n_others = sum(id(weight) not in own for group in groups for weight in group["params"])
+        if n_others:
+            raise ValueError(
+                f"optimizer has {n_others} parameters that are not the model's; make it of this "
+                "very model's parameters()"
+            )
+
+
+def _first_not_finite(numbers: Sequence[float]) -> float | None:
+    return next((number for number in numbers if not math.isfinite(number)), None)
+
+
+def _at_least_one(total: int | Tensor) -> int | Tensor:
+    return total.clamp(min=1) if isinstance(total, Tensor) else max(total, 1)
+
+
+def _checked_batch(batch: Any) -> Batch:
+    """Refuse what is no batch, or has nothing to predict.
+
+    Raises:
+        ValueError: saying what it is.
+    """
+    if not isinstance(batch, Mapping):
+        raise ValueError(
+            f"a batch is {type(batch).__name__}; it must be the model's keyword arguments, such as "
+            '{"ids": ids, "targets": targets}'
+        )
+    if "targets" not in batch:
+        raise ValueError(
+            f"a batch has {', '.join(map(repr, batch)) or 'nothing'}; it must have 'targets' as "
+            "well, the loss's own"
+        )
+    for name, tensor in batch.items():
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{name} of a batch is {type(tensor).__name__}; it must be a tensor")
+    return batch
+
+
+def _checked_losses(output: Any, n_parts: int) -> Sequence[Tensor]:
+    """Return the parts of the loss that a model has returned; refuse what is none.
+
+    Raises:
+        ValueError: saying what the model returned.
+    """
+    loss = output[1] if isinstance(output, tuple | list) and len(output) > 1 else output
+    losses = getattr(output, "losses", None)
+    if losses is None:
+        losses = [loss]
+    if not all(isinstance(part, Tensor) and part.dim() == 0 for part in losses):
+        shown = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else repr(loss)
+        raise ValueError(
+            f"the model returned {shown:.60} as its loss; it must be (logits, loss), "
+            "the loss a mean over targets"
+        )
+    if len(losses) != n_parts:
+        raise ValueError(
+            f"the model returned {len(losses)} losses, but counts targets of {n_parts}; n_targets "
+            "and losses must have the same parts, see models.CountsTargets"
+        )
+    if not any(part.requires_grad for part in losses):
+        raise ValueError("the model's loss does not depend on any weight that is to be trained")
+    return losses

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -107,9 +108,81 @@ def test_resume_by_another_recipe_is_refused(tmp_path, capsys):
     assert "lr was 0.003, not 0.5" in capsys.readouterr().err
 
 
+class KilledError(BaseException):
+    """Stands for SIGKILL: nothing of ours runs after it."""
+
+
+def killed(*args, **kwargs):
+    raise KilledError
+
+
+def killed_at_7(trainer, note=train.Trainer._note_updates):
+    return killed() if trainer.run.step == 7 else note(trainer)
+
+
+def test_run_killed_before_its_model_was_written_is_finished_by_resuming(
+    tmp_path, capsys, monkeypatch
+):
+    command = [*SMALL, "--out", str(tmp_path)]
+    for step in (7, 12):  # twice: while it trained, and after its last checkpoint
+        with monkeypatch.context() as patch, pytest.raises(KilledError):
+            if step == 12:
+                patch.setattr(train, "save_model", killed)
+            else:
+                patch.setattr(train.Trainer, "_note_updates", killed_at_7)
+            train.main([*command, "--resume"])
+        assert not (tmp_path / "model").exists()
+    train.main([*command, "--resume"])
+    card = load_model(tmp_path / "model").card
+    assert [line.split()[1] for line in card.splitlines() if line.startswith("| ")][1:] == [
+        *("5", "10", "12")
+    ]
+    capsys.readouterr()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    train.main([*command, "--resume"])
+    assert "this run is finished; the model and its card" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_damaged_recipe_is_named(tmp_path, capsys):
+    train.main([*SMALL, "--steps", "1", "--out", str(tmp_path)])
+    for damaged in ('{"kind"', "[]", '{"trainer": 3}'):
+        (tmp_path / "recipe.json").write_text(damaged)
+        with pytest.raises(SystemExit):
+            train.main([*SMALL, "--steps", "1", "--resume", "--out", str(tmp_path)])
+        assert "recipe.json cannot be read as a recipe" in capsys.readouterr().err
+
+
+def test_full_disk_while_tokenizing_is_said_with_the_folder(tmp_path, capsys, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("course_pkg.recipes.data.write_token_file", full)
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--out", str(tmp_path)])
+    assert f"{tmp_path / 'tokens'} could not be filled with tokens" in capsys.readouterr().err
+
+
+def test_tokens_of_another_vocabulary_are_not_taken_for_ours(tmp_path, capsys):
+    train.main([*SMALL, "--steps", "1", "--out", str(tmp_path)])
+    for path in tmp_path.glob("step-*"):
+        shutil.rmtree(path)
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--vocab-size", "30", "--out", str(tmp_path)])
+    assert "tokens of vocab_size 1024, not 30" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--seed", "-1"], "seed is -1; it must be at least 0"),
+        (["--seed", str(2**63)], "it must be below 2**63"),
+        (["--device", "tpu"], "device is 'tpu'; it must be one of"),
+        (["--dropout", "1.5"], "dropout is 1.5; it must be at least 0 and below 1"),
+        (["--lr", "nan"], "lr is nan"),
+        (["--lr", "inf"], "lr is inf"),
+        (["--batch-size", "0"], "batch_size is 0"),
+        (["--n-accumulate", "0"], "n_accumulate is 0"),
         (["--corpus", "voynich"], "name is 'voynich'; the corpora are stories"),
         (["--context-length", "0"], "context_length is 0"),
         (["--device", "cuda"], "torch finds no NVIDIA GPU here"),
@@ -122,6 +195,15 @@ def test_what_cannot_be_trained_is_said_in_one_line(tmp_path, capsys, options, m
         train.main([*SMALL, *options, "--out", str(tmp_path)])
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("corpus", ["sst2", "voynich"])
+def test_translations_are_asked_of_a_corpus_that_has_some(tmp_path, capsys, corpus):
+    with pytest.raises(SystemExit):
+        train.main(["seq2seq", "--corpus", corpus, "--device", "cpu", "--out", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert f"corpus is '{corpus}'" in said
+    assert "the corpora of translations are translations, multi30k_de" in said
 
 
 @pytest.mark.slow

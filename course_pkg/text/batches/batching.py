@@ -6,7 +6,9 @@ dictionary of a model's keyword arguments.
 Chapters: fixed-window, recurrent-networks, sequence-to-sequence.
 """
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +41,8 @@ class Batches:
             is another one for each batch of each epoch.
         is_ordered: the order carries meaning, so `reshuffle` skips one batch instead.
         share: this process's number and the number of processes.
+        settings: what else makes these batches other than those of the same text, by name.
+        content: what the batches are made of: ids or examples.
     """
 
     def __init__(
@@ -49,12 +53,16 @@ class Batches:
         seed: int,
         is_ordered: bool = False,
         share: tuple[int, int] = (0, 1),
+        settings: Mapping[str, Any] | None = None,
+        content: object = None,
     ) -> None:
         whole_numbers(at_least=0, seed=seed)
         if not 0 <= share[0] < share[1]:
             raise ValueError(f"share is {share}; it must be (number, count), number below count")
         self.plan, self.collate, self.seed = plan, collate, seed
         self.is_ordered = is_ordered
+        self._settings, self._content = dict(settings or {}), content
+        self._checksum: int | None = None
         self.process_number, self.n_processes = share
         self.n_drawn = 0
         self.reshuffled_at: list[int] = []
@@ -112,8 +120,15 @@ class Batches:
         self.order = self._order_of(self.epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place in the stream; the data and the seed are the caller's to give again."""
-        return {"n_drawn": self.n_drawn, "reshuffled_at": list(self.reshuffled_at)}
+        """Return the place in the stream, and in "settings" what tells this stream from others.
+
+        Data, seed and sizes are the caller's to give again.
+        """
+        if self._checksum is None:  # only who saves the place pays for it
+            self._checksum = fingerprint(self._content)
+        settings = {"seed": self.seed, **self._settings, "text": f"{self._checksum:08x}"}
+        place = {"n_drawn": self.n_drawn, "reshuffled_at": list(self.reshuffled_at)}
+        return {**place, "settings": settings}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from the place that `state_dict` returned."""
@@ -125,6 +140,33 @@ def _generator(*numbers: int) -> torch.Generator:
     """Return a generator that these numbers determine, unrelated to that of any other numbers."""
     seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)
     return torch.Generator().manual_seed(seed)
+
+
+def fingerprint(content: object, checksum: int = 0) -> int:
+    """Return a checksum of ids or examples, the same whenever and wherever they are loaded.
+
+    Of what is neither number, text, tensor, nor a collection of these, only the type counts.
+    """
+    if isinstance(content, TokenFile):
+        return zlib.crc32(repr((len(content), content.checksum)).encode(), checksum)
+    if isinstance(content, Tensor):
+        checksum = zlib.crc32(repr((content.dtype, content.shape)).encode(), checksum)
+        return zlib.crc32(content.detach().cpu().contiguous().numpy().tobytes(), checksum)
+    if isinstance(content, np.ndarray | np.generic):
+        return fingerprint(torch.from_numpy(np.ascontiguousarray(content)), checksum)
+    if isinstance(content, list | tuple) and not all(isinstance(c, _PLAIN) for c in content):
+        for item in content:
+            checksum = fingerprint(item, checksum)
+        return checksum
+    if isinstance(content, Mapping):
+        return fingerprint([part for item in content.items() for part in item], checksum)
+    if is_dataclass(content) and not isinstance(content, type):
+        return fingerprint([getattr(content, f.name) for f in fields(content)], checksum)
+    is_plain = isinstance(content, (*_PLAIN, list, tuple)) or content is None
+    return zlib.crc32((repr(content) if is_plain else type(content).__name__).encode(), checksum)
+
+
+_PLAIN = (bool, int, float, str, bytes)
 
 
 def require_stream(ids: object) -> None:
@@ -179,7 +221,8 @@ def window_batches(
         is_seen = torch.arange(length) < (firsts - starts).unsqueeze(1)
         return {"ids": text[:, :-1], "targets": text[:, 1:].masked_fill(is_seen, IGNORE)}
 
-    return Batches(plan, collate, seed=seed, share=share)
+    settings = {"context_length": context_length, "batch_size": batch_size}
+    return Batches(plan, collate, seed=seed, share=share, settings=settings, content=ids)
 
 
 def random_windows(
@@ -249,7 +292,8 @@ def stream_batches(
         }
         return batch | ({"is_start": positions[0] == 0} if marks_start else {})
 
-    return Batches(plan, collate, seed=0, is_ordered=True)
+    settings = {"length": length, "batch_size": batch_size}
+    return Batches(plan, collate, seed=0, is_ordered=True, settings=settings, content=ids)
 
 
 def example_batches(
@@ -289,7 +333,8 @@ def example_batches(
     def collate_items(items: Tensor, generator: torch.Generator) -> Batch:
         return collate([examples[item] for item in items.tolist()], generator)
 
-    return Batches(plan, collate_items, seed=seed, share=share)
+    settings = {"batch_size": batch_size, "sorts by length": lengths is not None}
+    return Batches(plan, collate_items, seed=seed, share=share, settings=settings, content=examples)
 
 
 def pad_rows(

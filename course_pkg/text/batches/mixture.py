@@ -70,4 +70,5 @@ def mixed_windows(
         text = ids[starts.unsqueeze(1) + torch.arange(length + 1)]
         return {"ids": text[:, :-1], "targets": text[:, 1:]}
 
-    return Batches(plan, collate, seed=seed)
+    settings = {"context_length": length, "batch_size": batch_size, "parts": [*map(list, parts)]}
+    return Batches(plan, collate, seed=seed, settings=settings, content=ids)

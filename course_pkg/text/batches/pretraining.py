@@ -5,6 +5,7 @@ All read windows of one long stream, as RoBERTa's "full sentences" do (Liu et al
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -85,7 +86,11 @@ def masked_batches(
         )
         return {"ids": seen, "targets": targets}
 
-    return _framed_windows(ids, context_length, batch_size, special_ids, corrupt, seed, share)
+    settings = {"rate": rate, "shares": list(shares), "whole_spans": whole_spans}
+    settings["vocab_size"] = vocab_size
+    return _framed_windows(
+        ids, context_length, batch_size, special_ids, corrupt, seed, share, settings
+    )
 
 
 def permuted_batches(
@@ -120,7 +125,10 @@ def permuted_batches(
         n_known = rows.shape[1] - (rate * is_ordinary.sum(dim=1, keepdim=True)).round()
         return {"ids": rows, "ranks": ranks, "targets": rows.where(ranks >= n_known, IGNORE)}
 
-    return _framed_windows(ids, context_length, batch_size, special_ids, corrupt, seed, share)
+    settings = {"rate": rate}
+    return _framed_windows(
+        ids, context_length, batch_size, special_ids, corrupt, seed, share, settings
+    )
 
 
 def span_batches(
@@ -148,7 +156,8 @@ def span_batches(
         ]
         return translation_rows(pairs, eos_id)
 
-    return _windows(ids, context_length, batch_size, corrupt, seed, share)
+    settings = {"sentinel_ids": list(sentinel_ids)}
+    return _windows(ids, context_length, batch_size, corrupt, seed, share, settings)
 
 
 def n_sentinels(context_length: int, *, rate: float = 0.15, mean_length: float = 3.0) -> int:
@@ -170,6 +179,7 @@ def _framed_windows(
     corrupt: Callable[[Tensor, torch.Generator], Batch],
     seed: int,
     share: tuple[int, int],
+    settings: dict[str, Any],
 ) -> Batches:
     """Put [CLS] before each window and [SEP] after it, `context_length` tokens in all."""
     missing = [token for token in BERT_TOKENS if token not in special_ids]
@@ -181,7 +191,8 @@ def _framed_windows(
         rows = torch.cat([edge * special_ids[CLS], windows, edge * special_ids[SEP]], dim=1)
         return corrupt(rows, generator)
 
-    return _windows(ids, context_length - 2, batch_size, frame, seed, share)
+    settings |= {"special_ids": special_ids}
+    return _windows(ids, context_length - 2, batch_size, frame, seed, share, settings)
 
 
 def _windows(
@@ -191,6 +202,7 @@ def _windows(
     corrupt: Callable[[Tensor, torch.Generator], Batch],
     seed: int,
     share: tuple[int, int],
+    settings: dict[str, Any],
 ) -> Batches:
     """Shuffle the windows of a stream; the last one begins earlier, to be as long as the others."""
     require_stream(ids)
@@ -208,4 +220,5 @@ def _windows(
         starts = (windows * length).clamp(max=len(ids) - length)
         return corrupt(ids[starts.unsqueeze(1) + torch.arange(length)], generator)
 
-    return Batches(plan, collate, seed=seed, share=share)
+    settings |= {"window": length, "batch_size": batch_size}
+    return Batches(plan, collate, seed=seed, share=share, settings=settings, content=ids)

@@ -98,7 +98,7 @@ class TokenFile:
             raise ValueError(
                 f"{path} is cut off or overlong: it has {found} bytes, its header says {expected}"
             )
-        self.path, self.vocab_size = path, largest_id + 1
+        self.path, self.vocab_size, self.checksum = path, largest_id + 1, checksum
         self.ids: np.ndarray = np.empty(0, DTYPES[width])
         if n_tokens:  # nothing cannot be mapped
             self.ids = np.memmap(path, DTYPES[width], "r", offset=HEADER.size)

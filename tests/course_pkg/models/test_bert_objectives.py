@@ -110,7 +110,7 @@ class TestReplacedTokens:
         targets = truth.masked_fill(torch.rand(B, T, generator=rng) < 0.6, IGNORE)
         read = []
         training.model.embedding.register_forward_pre_hook(lambda _, given: read.append(given[0]))
-        logits, loss = training(ids, targets, mask=REAL)
+        logits, loss = training(ids, targets, mask=REAL)[:2]
         hidden = targets != IGNORE
         assert torch.equal(read[0][~hidden], ids[~hidden])
         is_replaced = read[0] != truth.where(hidden, ids)
@@ -140,7 +140,7 @@ class TestReplacedTokens:
         nn.init.constant_(training.detector_head[2].bias, 0.3)
         ids, targets = torch.full((4, 500), 5), torch.full((4, 500), 1)
         targets[:, ::2] = IGNORE
-        _, loss = training(ids, targets)
+        _, loss = training(ids, targets)[:2]
         share = (seen[0][:, 1::2] == 0).double().mean()
         assert float(share) == pytest.approx(0.25, abs=0.04)  # of 1,000 draws
         assert bool((seen[0][:, ::2] == 5).all())
@@ -153,7 +153,7 @@ class TestReplacedTokens:
         training = ReplacedTokenLoss(small_bert(rng), small_bert(rng)).double()
         ids = random_text(rng)
         weights = list(training.masked_lm.parameters())
-        _, loss = training(ids, ids)
+        _, loss = training(ids, ids)[:2]
         _, alone = training.masked_lm(ids, ids)
         found = torch.autograd.grad(loss, weights, allow_unused=True)
         expected = torch.autograd.grad(alone, weights, allow_unused=True)
@@ -164,7 +164,7 @@ class TestReplacedTokens:
     def test_text_in_which_nothing_is_hidden_is_all_original(self, rng):
         training = ReplacedTokenLoss(small_bert(rng), small_bert(rng)).double()
         ids = random_text(rng)
-        logits, loss = training(ids, torch.full_like(ids, IGNORE))
+        logits, loss = training(ids, torch.full_like(ids, IGNORE))[:2]
         expected = F.binary_cross_entropy_with_logits(logits, torch.zeros_like(logits))
         torch.testing.assert_close(loss, 50 * expected, **EXACT)
 
@@ -272,7 +272,7 @@ def test_objective_learns_a_few_sentences(rng, kind, n_sentences, n_steps):
         training.masked_lm.requires_grad_(False)  # or there would soon be no mistakes to learn from
     optimizer = torch.optim.AdamW(training.parameters(), lr=5e-3)
     for _ in range(n_steps):
-        logits, loss = training(**batch)
+        logits, loss = training(**batch)[:2]
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -22,6 +22,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
+from course_pkg.devices import usable_device
 from course_pkg.files import CHECKSUMS_FILE, check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.adaptation import LoRALinear
@@ -200,9 +201,10 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
     """Load a model that `save_model` wrote.
 
     Raises:
-        ValueError: if a file is missing, damaged, or of another model; the message names it.
+        ValueError: if a file is missing, damaged, or of another model; the message names it. If
+            torch cannot compute on the device here.
     """
-    folder, reading = Path(folder), CONFIG_FILE
+    folder, reading, device = Path(folder), CONFIG_FILE, usable_device(device)
     try:
         check_checksums(folder, _CHECKED)
     except (OSError, ValueError) as error:

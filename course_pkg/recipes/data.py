@@ -1,6 +1,7 @@
 """A recipe's corpus as ids on disk, and the batches that its kind of model learns from."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,22 @@ def _tokenize(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, Any]:
         stream = [[tokenizer.eos_id], *_encode(tokenizer, texts)]
         n_tokens = write_token_file(folder / name, stream, tokenizer.vocab_size)
         about[f"n_{name.removesuffix('.tokens')}_tokens"] = n_tokens
+    about["valid_unsaid_nats"] = _unsaid_nats(tokenizer, corpus.valid)
     return about
+
+
+def _unsaid_nats(tokenizer: Any, texts: Sequence[str]) -> float | None:
+    """Return what a text costs beyond its ids, at 8 bits for each byte of an unknown character.
+
+    None where ids do not say how words are spaced: a text of words has no bits per byte here
+    (`UnknownWordCost` learns what both cost).
+    """
+    if tokenizer.unk_id is None and not isinstance(tokenizer, WordTokenizer):
+        return 0.0
+    if not isinstance(tokenizer, CharTokenizer):
+        return None
+    known = set(tokenizer.tokens)
+    return math.log(256) * sum(len(c.encode()) for text in texts for c in text if c not in known)
 
 
 def stream(

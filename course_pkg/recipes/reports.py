@@ -36,9 +36,11 @@ class StreamReport:
         plain: Any = model.model if isinstance(model, TruncatedBPTT | MaskedLMLoss) else model
         loss = mean_loss(plain, islice(self._batches(), _N_BATCHES))
         figures: dict[str, float | str] = {"valid_loss": loss}
-        if self.recipe.kind in ("gpt", "lstm"):
-            about = self.data.about
-            nats = loss * about["n_valid_tokens"]
+        about = self.data.about
+        # The loss pays for <unk> alone. What is behind it is added, or the figure left out.
+        unsaid = about.get("valid_unsaid_nats")
+        if self.recipe.kind in ("gpt", "lstm") and unsaid is not None:
+            nats = loss * about["n_valid_tokens"] + unsaid
             figures["valid_bits_per_byte"] = bits_per_byte(nats, about["n_valid_bytes"])
         return figures | {"sample": self._sample(plain)}
 

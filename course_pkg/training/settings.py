@@ -22,6 +22,7 @@ _WHOLE |= {"n_warmup": 0, "n_decay": 0, "n_rollbacks": 0, "seed": 0}
 """Settings that are whole numbers, and how small each may be."""
 
 _REAL = ("lr", "weight_decay", "beta2", "clip_norm", "spike_factor", "spike_margin")
+_MAY_BE_NONE = {"checkpoint_every", "evaluate_every", "weight_decay", "clip_norm"}
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,14 @@ class TrainerConfig:
         """
         settings: dict[str, Any] = {}
         for name, at_least in _WHOLE.items():
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None or name not in _MAY_BE_NONE:
                 whole_numbers(at_least=at_least, **{name: getattr(self, name)})
                 settings[name] = operator.index(getattr(self, name))
         if settings["seed"] >= 2**63:
             raise ValueError(f"seed is {self.seed}; it must be below 2**63")
         for name in _REAL:
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name not in _MAY_BE_NONE:
                 try:
                     settings[name] = float(value)
                 except (TypeError, ValueError):

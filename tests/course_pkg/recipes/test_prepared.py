@@ -11,6 +11,7 @@ from course_pkg.models import IGNORE
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, Recipe, prepare
 from course_pkg.recipes.data import tokenize_corpus
+from course_pkg.text.corpora.running_text import load_corpus
 from course_pkg.text.tokenizers.vocabulary import EOS
 from course_pkg.training.trainer import Trainer
 
@@ -62,8 +63,19 @@ def test_bits_per_byte_of_a_uniform_model_are_its_code_length(tokens):
             weight.zero_()
     report = prepared.evaluate(prepared.model.eval())
     about = prepared.about
-    expected = math.log2(prepared.tokenizer.vocab_size) * about["n_valid_tokens"]
+    known, texts = set(prepared.tokenizer.tokens), load_corpus("reference").valid
+    n_unknown = sum(len(c.encode()) for text in texts for c in text if c not in known)
+    assert n_unknown > 0  # their bytes cost 8 bits each
+    expected = math.log2(prepared.tokenizer.vocab_size) * about["n_valid_tokens"] + 8 * n_unknown
     assert report["valid_bits_per_byte"] == pytest.approx(expected / about["n_valid_bytes"])
+
+
+def test_text_with_unknown_words_has_no_bits_per_byte(tmp_path):
+    """Three words for everything cost next to nothing, and tell nothing."""
+    few = recipe("gpt", tokenizer="word", vocab_size=3)
+    prepared = prepare(few, tmp_path)
+    report = prepared.evaluate(prepared.model.eval())
+    assert "valid_loss" in report and "valid_bits_per_byte" not in report
 
 
 def test_padded_vocabulary_is_a_multiple_and_never_shown(tokens):

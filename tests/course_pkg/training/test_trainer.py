@@ -442,6 +442,14 @@ def test_trainer_config_fits_a_checkpoint_every_that_was_not_set(log_every, chec
         ({"beta2": 1.0}, r"beta2 is 1\.0"),
         ({"spike_margin": -1.0}, r"spike_margin is -1\.0"),
         ({"n_warmup": 30}, "n_warmup is 30"),
+        *(
+            ({name: None}, f"{name} is None; it must be a whole number")
+            for name in ("n_steps", "n_accumulate", "n_warmup", "n_decay", "n_rollbacks", "seed")
+        ),
+        *(
+            ({name: None}, f"{name} is None; it must be a number")
+            for name in ("lr", "beta2", "spike_factor", "spike_margin")
+        ),
     ],
 )
 def test_trainer_config_rejects_what_cannot_work(changes, message):

@@ -26,11 +26,11 @@ from autograder.records import (
     Grade,
     GraderError,
     HandGrade,
-    ItemScore,
     State,
     Timing,
     Verdict,
 )
+from autograder.store.final_scores import final_score
 from autograder.store.formgrader_notebook import describe_verdict
 from autograder.store.gradebook_address import sqlite_file
 from autograder.store.gradebook_errors import report_errors
@@ -286,7 +286,7 @@ class Gradebook:
         assignment, _ = assignment_and_notebook(problem_set)
         with report_errors(self.url):
             found = self._book.assignment_submissions(assignment)
-            scores = [_final_score(submission) for submission in found]
+            scores = [final_score(submission) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
 
     def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:
@@ -418,40 +418,6 @@ def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str |
     if verdict is None or verdict.points == verdict.max_points:
         return None
     return as_markdown(describe_verdict(verdict))
-
-
-def _final_score(submission: Any) -> FinalScore:
-    comments = {
-        row.name: row.manual_comment or ""
-        for notebook in submission.notebooks
-        for row in notebook.comments
-    }
-    items = tuple(
-        ItemScore(
-            row.name,
-            row.score,
-            row.max_score,
-            row.needs_manual_grade and row.auto_score is None and row.manual_score is None,
-            comments.get(row.name) or comments.get(f"{row.name}_answer") or "",
-        )
-        for notebook in submission.notebooks
-        for row in notebook.grades
-    )
-    student, assignment = submission.student, submission.assignment
-    penalty = submission.late_submission_penalty or 0.0
-    return FinalScore(
-        student=student.id,
-        points=max(0.0, submission.score - penalty),
-        max_points=assignment.max_score,
-        penalty=penalty,
-        email=student.email or "",
-        items=items,
-        raw_points=submission.score,
-        due=str(assignment.duedate or ""),
-        submitted=str(submission.timestamp or ""),
-        last_name=student.last_name or "",
-        first_name=student.first_name or "",
-    )
 
 
 def _newest_schema() -> str | None:

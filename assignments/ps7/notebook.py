@@ -999,8 +999,8 @@ def my_loss(model, seen, segments, targets):
 
 def their_loss(model, seen, segments, targets):
     is_text = seen != pad_id
-    _, loss, pair_scores = model(seen, segments=segments, mask=is_text, targets=targets)
-    return loss, pair_scores
+    said = model(seen, segments=segments, mask=is_text, targets=targets)
+    return said.loss, said.pair_logits
 
 
 def my_gaps(ids, generator):

@@ -4,6 +4,7 @@ It is the instructor's own program, like the source notebooks beside it, and as 
 """
 
 import contextlib
+import os
 from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
@@ -40,10 +41,14 @@ def read_config(folder: Path) -> Config:
 
 @lru_cache(maxsize=8)
 def _run(path: Path, changed_at: int) -> Config:
+    before = dict(os.environ)
     try:
         return PyFileConfigLoader(path.name, str(path.parent)).load_config()
     except (Exception, SystemExit) as error:
         raise GraderError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    finally:  # what it sets is for nbgrader's own programs; here it would name another course
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def course_directory(folder: Path) -> CourseDirectory:

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from autograder.authoring.course import COURSE_VARIABLE
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.workspace import copy_of, read_notebook
 from autograder.class_run.build_folder import empty
@@ -307,4 +308,5 @@ def test_answers_and_grades_are_found_after_any_order_of_steps(
     top = tmp_path / "top"
     top.mkdir()
     monkeypatch.chdir(top)
+    monkeypatch.delenv(COURSE_VARIABLE, raising=False)  # it would name another course than this one
     walk(Tree(top, toys, seed))

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from sqlalchemy import make_url
 
 from autograder.authoring.course import NbgraderCourse, nbgrader_course_in
-from autograder.authoring.nbgrader_settings import cell_seconds, gradebook_address
+from autograder.authoring.nbgrader_settings import cell_seconds, gradebook_address, read_config
 from autograder.authoring.release import ReleasedSet
 from autograder.cli.main import main
 from autograder.records import GraderError
@@ -88,6 +88,16 @@ def test_course_with_its_own_folders_marks_and_gradebook_is_graded(own, without_
     assert (own / "points.db").stat().st_mode & 0o777 == 0o664  # groupshared
     assert not (own / "gradebook.db").exists()
     assert "ada" in run("--course", own, "export", "hw1").stdout
+
+
+def test_settings_change_nothing_in_the_process_that_reads_them(course):
+    """Those of our own course name it in the environment, for nbgrader's programs."""
+    configure(
+        course, "import os\nos.environ['AUTOGRADER_COURSE'] = 'elsewhere'\ndel os.environ['PATH']"
+    )
+    before = dict(os.environ)
+    read_config(course)
+    assert dict(os.environ) == before
 
 
 def test_exchange_is_hidden_where_there_is_one(course, tmp_path):

@@ -194,12 +194,8 @@ class Trainer:
             # Gradients are exchanged once, with the last batch of the update.
             is_last = i == len(batches) - 1
             with nullcontext() if is_last else distributed.no_exchange(self.forward):
-                shares = [
-                    part * (count / _at_least_one(total))
-                    for part, count, total in zip(
-                        self._losses(batch, len(counts)), counts, totals, strict=True
-                    )
-                ]
+                parts = zip(self._losses(batch, len(counts)), counts, totals, strict=True)
+                shares = [part * (count / _at_least_one(total)) for part, count, total in parts]
                 # Of nothing some models say nan, and nobody waits for its gradient; but where
                 # several processes wait for each other, all parts take part.
                 known = [share for share, n in zip(shares, counts, strict=True) if n]

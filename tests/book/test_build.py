@@ -38,7 +38,7 @@ def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
     widget = "{'application/vnd.jupyter.widget-view+json': {'model_id': '1'}}"
     result = book_of(
         {
-            "good": cell("2 + 2"),
+            "good": cell(":tags: [hide-input]\n\nprint(2 + 2)"),
             "bad": cell("number = 17\nnumber / 0"),
             "live": cell(f"from IPython.display import display\ndisplay({widget}, raw=True)"),
         }
@@ -55,6 +55,9 @@ def test_build_reports_failing_cells_with_their_traceback(book_of, tmp_path):
         "bad": False,
         "live": False,
     }
+    page = (tmp_path / "_build" / "html" / "good.html").read_text()
+    assert "Show code cell source" not in page
+    assert 0 < page.index("cell_output") < page.index("Show the code behind this output")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a choice among those of x86-64")

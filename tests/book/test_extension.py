@@ -430,3 +430,21 @@ def test_finished_page_is_repaired_once_and_only_where_it_must(extension):
         fixed = fix(f"<body>{written}</body>")
         assert fixed == f"<body>{wanted}{sidebar}</body>"
         assert fix(fixed) == fixed
+
+
+@pytest.mark.parametrize(
+    "code, output, line",
+    [
+        ("import math\n\nn = 3", "", "imports and data"),
+        ("import math\n\n\ndef twice(n):\n    return 2 * n", "", "helper code: twice"),
+        ("one = Diagram(2)\nplots.show(one.figure, alt='')", "svg", "how this drawing is made"),
+        ("plots.show(plots.lines(x), alt='')", "svg", "how this figure is drawn"),
+        ("widgets.table(head, rows)", "<table>", "how this table is made"),
+        ("told = story_so_far(['a'])\ntold", "<table>", "how this table is made"),
+        ("told", "<table>", "how this table is made"),
+        ("chooser = widgets.answer_chooser('a')\nchooser", "<lm-a>", "how this figure is filled"),
+        ("%matplotlib inline\nfor n in (1, 2):\n    print(n)", "1", "the code behind this output"),
+    ],
+)  # fmt: skip
+def test_line_above_a_folded_cell_says_what_it_hides(extension, code, output, line):
+    assert extension("folded").hidden(code, output) == line

@@ -6,6 +6,7 @@ api         one reference page per module of course_pkg, found by looking
 docstrings  docstrings are plain text with `code`, read without surprises
 quiz        the `{quiz}` directive
 chapters    the table of the chapters and the glossary, from the front matter of each
+folded      the line above a folded cell says what it hides
 code_links  what the linking of names in code cells needs
 notebooks   each chapter as a clean notebook to download
 problem_sets  the `{problem-set}` role, and the sets' notebooks to download
@@ -24,6 +25,7 @@ from . import (
     chapters,
     code_links,
     docstrings,
+    folded,
     notebooks,
     page_fixes,
     problem_sets,
@@ -35,6 +37,7 @@ from . import (
 def setup(app: Sphinx) -> dict[str, object]:
     """Register every part."""
     own = (quiz, problem_sets, chapters)
-    for part in (settings, assets, cache, api, docstrings, *own, code_links, notebooks, page_fixes):
+    links = (code_links, notebooks, page_fixes)
+    for part in (settings, assets, cache, api, docstrings, *own, folded, *links):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -73,9 +73,9 @@ class Course:
         Raises:
             GraderError: if the file cannot be read, or the address is no single line of text.
         """
-        address = self._settings("package").get("address", "")
+        address = self.settings("package").get("address", "")
         if not isinstance(address, str) or not address.isprintable():
-            self._refuse("package.address", address, "it must be a line of text")
+            self.refuse("package.address", address, "it must be a line of text")
         return address.strip()
 
     def assistants(self, name: str) -> str:
@@ -84,11 +84,11 @@ class Course:
         Raises:
             GraderError: if `course.toml` cannot be read, or states no line of text.
         """
-        settings = self._settings("assistants")
+        settings = self.settings("assistants")
         key = name if name in settings else "rule"
         rule = settings.get(key, _ASSISTANTS)
         if not isinstance(rule, str) or not rule.strip() or not rule.isprintable():
-            self._refuse(f"assistants.{key}", rule, "it must be a sentence on one line")
+            self.refuse(f"assistants.{key}", rule, "it must be a sentence on one line")
         return rule.strip()
 
     def edition(self) -> dict[Path, str]:
@@ -98,17 +98,17 @@ class Course:
             GraderError: if `course.toml` cannot be read, or a path leads out of the course or into
                 the folder of its sets.
         """
-        chosen = self._settings("edition")
+        chosen = self.settings("edition")
         found = {}
         for source, target in chosen.items():
             path = (self.top / source).resolve()
             inside = path.is_relative_to(self.top.resolve()) and path != self.top.resolve()
             if not inside or path.is_relative_to(self.folder.resolve()):
                 rule = f"it must lie in {self.top}, outside {self.folder.name}"
-                self._refuse(f"edition.{source}", source, rule)
+                self.refuse(f"edition.{source}", source, rule)
             if not isinstance(target, str) or not _PLAIN_PATH.fullmatch(target):
                 rule = "it must be a path within the edition, as book/pages"
-                self._refuse(f"edition.{source}", target, rule)
+                self.refuse(f"edition.{source}", target, rule)
             found[path] = target
         return found
 
@@ -118,18 +118,23 @@ class Course:
         Raises:
             GraderError: if `course.toml` cannot be read, or names no set of this course.
         """
-        settings = self._settings("leaderboard")
+        settings = self.settings("leaderboard")
         switched_on, names = settings.get("sets", []), settings.get("names", {})
         known = self.sets()
         if not isinstance(switched_on, list) or any(name not in known for name in switched_on):
             rule = f"it must be a list of these: {', '.join(known)}"
-            self._refuse("leaderboard.sets", switched_on, rule)
+            self.refuse("leaderboard.sets", switched_on, rule)
         if not isinstance(names, dict) or not all(isinstance(n, str) for n in names.values()):
-            self._refuse("leaderboard.names", names, "it must be a table of texts")
+            self.refuse("leaderboard.names", names, "it must be a table of texts")
         normal = {unicodedata.normalize("NFC", student): name for student, name in names.items()}
         return tuple(switched_on), normal
 
-    def _settings(self, key: str) -> dict[str, Any]:
+    def settings(self, key: str) -> dict[str, Any]:
+        """Return a table of `course.toml`; it is empty where the file has none.
+
+        Raises:
+            GraderError: if the file cannot be read, or has something else there.
+        """
         path = self.folder / SETTINGS
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8")).get(key, {})
@@ -138,10 +143,11 @@ class Course:
         except (OSError, ValueError) as error:
             raise GraderError(f"{path} cannot be read: {error}") from None
         if not isinstance(table, dict):
-            self._refuse(key, table, "it must be a table")
+            self.refuse(key, table, "it must be a table")
         return table
 
-    def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
+    def refuse(self, key: str, value: object, rule: str) -> NoReturn:
+        """Say which value of `course.toml` breaks which rule."""
         raise GraderError(f"{self.folder / SETTINGS}: {key} is {value!r}; {rule}")
 
     def check_files(self, name: str) -> tuple[Path, ...]:

@@ -83,6 +83,7 @@ class _Reader:
 
     def read(self, loaded: dict[str, Any], known: tuple[str, ...], name: str) -> Policy:
         tables = {"assistants", "package", "book", "edition", "leaderboard", "defaults", "sets"}
+        tables |= {"syllabus"}  # is checked where the syllabus is made
         self._only(loaded, {"time_zone", "late_days"} | tables, "")
         self._table(loaded, "book", "")  # is read, and its keys checked, where the book is built
         self._only(self._table(loaded, "package", ""), {"address"}, "package.")

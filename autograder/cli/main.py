@@ -14,9 +14,11 @@ from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 from autograder.cli.student_commands import mine, work
+from autograder.cli.teaching_commands import syllabus
 
 _EPILOG = f"""\b
 A course, from its first day to its last:
+  autograder syllabus                  the page to hand out on the first day
   autograder doctor                    is student code locked in on this machine?
   autograder check ps1                 does the set catch every known mistake?
   autograder release ps1               make the student notebook
@@ -69,7 +71,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 
 for command in (
-    *(doctor, new, adopt, check, release, edition),
+    *(syllabus, doctor, new, adopt, check, release, edition),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(feedback, export, gradescope, forecast),
     *(work, mine),

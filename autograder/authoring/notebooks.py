@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,11 +30,73 @@ def as_text(notebook: "NotebookNode") -> str:
     return text.rstrip("\n") + "\n"
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One cell, released or submitted: what it holds, and what its metadata say of its role.
+
+    Attributes:
+        kind: "code", "markdown" or "raw".
+        number: place in the file that it was read from, from 1; 0 for a cell of ours.
+        origin: id of the released cell that it is, or once was.
+    """
+
+    kind: str
+    source: str
+    metadata: Mapping[str, Any]
+    number: int = 0
+    origin: str | None = None
+
+    @cached_property
+    def grading(self) -> dict[str, Any]:
+        """Its nbgrader metadata, empty where there is none or it is no dict."""
+        return _nbgrader(self.metadata)
+
+    @cached_property
+    def role(self) -> dict[str, Any]:
+        """What its nbgrader metadata say about its role and worth."""
+        keys = ("grade", "solution", "locked", "task", "points", "grade_id")
+        return {key: self.grading[key] for key in keys if self.grading.get(key, False) is not False}
+
+    @cached_property
+    def is_answer(self) -> bool:
+        """Whether students write in it."""
+        return self.grading.get("solution") is True
+
+    @cached_property
+    def is_locked(self) -> bool:
+        """Whether it is part of the assessment, and not for students to change."""
+        return bool(self.grading) and not self.is_answer
+
+    @cached_property
+    def is_graded(self) -> bool:
+        """Whether it earns points."""
+        return self.grading.get("grade") is True or self.grading.get("task") is True
+
+    @cached_property
+    def is_autograded(self) -> bool:
+        """Whether it stands for a check."""
+        return self.grading.get("grade") is True and not self.is_answer
+
+    @cached_property
+    def is_ungraded_work(self) -> bool:
+        """Whether it is left out while grading, by its tag."""
+        tags = self.metadata.get("tags")
+        return isinstance(tags, list) and UNGRADED_TAG in tags
+
+    @cached_property
+    def text(self) -> str:
+        """Its source without what editors add: spaces at the ends of lines, empty lines around."""
+        return "\n".join(line.rstrip() for line in self.source.strip().splitlines())
+
+
 def grading(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return a cell's nbgrader metadata, empty where there is none or it is no dict."""
-    metadata = cell.get("metadata")
-    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    return _nbgrader(cell.get("metadata"))
+
+
+def _nbgrader(metadata: object) -> dict[str, Any]:
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return marks if isinstance(marks, dict) else {}
 
 
 def is_answer(cell: Mapping[str, Any]) -> bool:

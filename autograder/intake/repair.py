@@ -14,15 +14,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.notebooks import (
-    UNGRADED_TAG,
-    defines,
-    grading,
-    is_answer,
-    is_autograded,
-    is_graded,
-    is_ungraded_work,
-)
+from autograder.authoring.notebooks import UNGRADED_TAG, Cell, defines
 from autograder.authoring.release import ReleasedSet
 from autograder.records import SubmissionRefused
 
@@ -52,22 +44,6 @@ class RepairedNotebook:
 
 
 # -------------------------------------------------------------- from bytes to cells
-@dataclass(frozen=True)
-class _Cell:
-    """One cell of a submission.
-
-    Attributes:
-        number: place in the file, from 1; 0 for a cell that was put back.
-        origin: id of the released cell that it once was.
-    """
-
-    kind: str
-    source: str
-    metadata: dict[str, Any]
-    number: int = 0
-    origin: str | None = None
-
-
 def _load(data: bytes) -> dict[str, Any]:
     if not data.strip():
         raise SubmissionRefused("the file is empty")
@@ -121,7 +97,7 @@ def _upgrade_cell(cell: object) -> object:
     return cell | {"cell_type": "markdown", "source": f"{marks} {text}"}
 
 
-def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[_Cell]:
+def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[Cell]:
     found = notebook.get("cells")
     if not isinstance(found, list):
         raise SubmissionRefused("the notebook has no list of cells")
@@ -139,7 +115,7 @@ def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[_Cell]:
     return cells
 
 
-def _read_cell(raw: object, number: int) -> _Cell | None:
+def _read_cell(raw: object, number: int) -> Cell | None:
     if not isinstance(raw, dict):
         return None
     kind, source, metadata = raw.get("cell_type"), raw.get("source"), raw.get("metadata")
@@ -151,7 +127,7 @@ def _read_cell(raw: object, number: int) -> _Cell | None:
         return None
     # Half a surrogate pair is legal in JSON, but no file and no process can take it.
     source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
-    cell = _Cell(kind, source, metadata if isinstance(metadata, dict) else {}, number)
+    cell = Cell(kind, source, metadata if isinstance(metadata, dict) else {}, number)
     cell_id = raw.get("id")
     return replace(cell, origin=cell_id if isinstance(cell_id, str) else None)
 
@@ -186,9 +162,9 @@ def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
     return _assemble(cells, released, reasons)
 
 
-def _other_set(cells: Sequence[_Cell], released: ReleasedSet) -> str:
+def _other_set(cells: Sequence[Cell], released: ReleasedSet) -> str:
     """Name the set whose marks the cells bear, if they bear and define nothing of this one."""
-    claimed = [grading({"metadata": cell.metadata}).get("grade_id") for cell in cells]
+    claimed = [cell.grading.get("grade_id") for cell in cells]
     marks = {mark for mark in (*claimed, *(cell.origin for cell in cells)) if type(mark) is str}
     course = released.course
     if not marks.isdisjoint(_marked(released)) or any(
@@ -202,17 +178,24 @@ def _other_set(cells: Sequence[_Cell], released: ReleasedSet) -> str:
 
 
 def _marked(released: ReleasedSet) -> set[str]:
-    return {cell.id for cell in released.notebooks.student.cells if grading(cell)}
+    return {name for name, cell in _templates(released).items() if cell.grading}
+
+
+def _templates(released: ReleasedSet) -> dict[str, Cell]:
+    """Return the released cells by their ids."""
+    return {
+        cell.id: Cell(cell.cell_type, cell.source, cell.metadata, origin=cell.id)
+        for cell in released.notebooks.student.cells
+    }
 
 
 class _Repairer:
     """The walk over a submission's cells, with what it has seen so far."""
 
     def __init__(self, released: ReleasedSet, reasons: list[str]) -> None:
-        cells = released.notebooks.student.cells
-        self.templates = {cell.id: cell for cell in cells}
-        self.order = {cell.id: index for index, cell in enumerate(cells)}
-        self.by_source = {_normal(cell.source): cell.id for cell in cells if cell.source}
+        self.templates = _templates(released)
+        self.order = {name: index for index, name in enumerate(self.templates)}
+        self.by_text = {cell.text: name for name, cell in self.templates.items() if cell.source}
         self.targets = released.targets
         self.reasons = reasons
         self.seen: set[str] = set()
@@ -222,15 +205,15 @@ class _Repairer:
         self.missing: list[str] = []
         self.lost: list[str] = []
 
-    def repair(self, cells: Sequence[_Cell]) -> list[_Cell]:
-        kept: list[_Cell] = []
+    def repair(self, cells: Sequence[Cell]) -> list[Cell]:
+        kept: list[Cell] = []
         reached = -1
         for cell in map(self._recognise, cells):
-            if cell.origin is not None and self._is_locked(cell.origin):
+            if cell.origin is not None and self.templates[cell.origin].is_locked:
                 self._look_at_locked(cell, reached)
                 if cell.origin in self.seen or self.order[cell.origin] < reached:
                     continue  # a copy; or moved down, so it is put back as if it were missing
-                cell = self._original(cell.origin)
+                cell = self.templates[cell.origin]
             else:
                 cell = self._look_at_own(cell)
             if cell.origin is not None:
@@ -260,12 +243,12 @@ class _Repairer:
             )
             yield f"the marks of {which} were changed; that has no effect"
 
-    def _recognise(self, cell: _Cell) -> _Cell:
+    def _recognise(self, cell: Cell) -> Cell:
         """Find the released cell that this one was: by its grade id, its cell id or its text."""
-        named = grading({"metadata": cell.metadata}).get("grade_id")
-        for origin in (named, cell.origin, self.by_source.get(_normal(cell.source))):
+        named = cell.grading.get("grade_id")
+        for origin in (named, cell.origin, self.by_text.get(cell.text)):
             if isinstance(origin, str) and origin in self.templates:
-                if self._is_locked(origin) and self._defines_target(cell.source, origin):
+                if self.templates[origin].is_locked and self._defines_target(cell.source, origin):
                     self.reasons.append(
                         f"cell {cell.number} bears the mark of the locked cell {origin} but holds "
                         "an answer; it was run as the student's own"
@@ -280,59 +263,50 @@ class _Repairer:
             defines(source, name) and not defines(released, name) for name in self.targets.values()
         )
 
-    def _is_locked(self, origin: str) -> bool:
-        template = self.templates[origin]
-        return bool(grading(template)) and not is_answer(template)
-
-    def _original(self, origin: str) -> _Cell:
-        template = self.templates[origin]
-        return _Cell(template.cell_type, template.source, dict(template.metadata), origin=origin)
-
-    def _look_at_locked(self, cell: _Cell, reached: int) -> None:
+    def _look_at_locked(self, cell: Cell, reached: int) -> None:
         assert cell.origin is not None
         template = self.templates[cell.origin]
         if cell.origin in self.seen:
             self.reasons.append(f"a copy of the locked cell {cell.origin} was left out")
-        elif _normal(cell.source) != _normal(template.source) or cell.kind != template.cell_type:
+        elif (cell.text, cell.kind) != (template.text, template.kind):
             self.changed.append(cell.origin)
-        elif _marks(cell.metadata) != _marks(template.metadata):
+        elif cell.role != template.role:
             self.marked.append(cell.origin)
         if cell.origin not in self.seen and self.order[cell.origin] < reached:
             self.moved.append(cell.origin)
 
-    def _look_at_own(self, cell: _Cell) -> _Cell:
+    def _look_at_own(self, cell: Cell) -> Cell:
         """Give an answer its released kind and marks back; leave every other cell as it is."""
         if cell.origin is None:
-            return replace(cell, metadata=_only_tags(cell.metadata))
+            return replace(cell, metadata=_only_tags(cell))
         template = self.templates[cell.origin]
         if cell.origin in self.seen:
-            if is_answer(template):
+            if template.is_answer:
                 words = f"several cells are named {cell.origin}; all were used, in order"
                 self.reasons.append(words)
-            return replace(cell, origin=None, metadata=_only_tags(template.metadata))
-        if not is_answer(template):
-            return replace(cell, metadata=dict(template.metadata))
-        if cell.kind != template.cell_type:
+            return replace(cell, origin=None, metadata=_only_tags(template))
+        if not template.is_answer:
+            return replace(cell, metadata=template.metadata)
+        if cell.kind != template.kind:
             self.reasons.append(
-                f"the answer {cell.origin} was a {cell.kind} cell; it was read as "
-                f"{template.cell_type}"
+                f"the answer {cell.origin} was a {cell.kind} cell; it was read as {template.kind}"
             )
-        elif _marks(cell.metadata) != _marks(template.metadata):
+        elif cell.role != template.role:
             self.marked.append(cell.origin)
-        return replace(cell, kind=template.cell_type, metadata=dict(template.metadata))
+        return replace(cell, kind=template.kind, metadata=template.metadata)
 
-    def _put_back(self, kept: list[_Cell]) -> list[_Cell]:
+    def _put_back(self, kept: list[Cell]) -> list[Cell]:
         """Insert what is missing before the first cell that was released after it."""
         for origin, template in self.templates.items():
-            if origin in self.seen or not grading(template):
+            if origin in self.seen or not template.grading:
                 continue
-            if is_answer(template):
+            if template.is_answer:
                 self.lost.append(origin)
-                lost = replace(self._original(origin), source="")
+                lost = replace(template, source="")
             else:
                 if origin not in self.moved:
                     self.missing.append(origin)
-                lost = self._original(origin)
+                lost = template
             places = (
                 place
                 for place, cell in enumerate(kept)
@@ -346,64 +320,47 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def _normal(source: str) -> str:
-    return "\n".join(line.rstrip() for line in source.strip().splitlines())
-
-
-def _marks(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What nbgrader's metadata says about a cell's role and worth."""
-    keys = ("grade", "solution", "locked", "task", "points", "grade_id")
-    found = grading({"metadata": metadata})
-    return {key: found[key] for key in keys if key in found and found[key] is not False}
-
-
-def _only_tags(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {"tags": [UNGRADED_TAG]} if is_ungraded_work({"metadata": metadata}) else {}
+def _only_tags(cell: Cell) -> dict[str, Any]:
+    return {"tags": [UNGRADED_TAG]} if cell.is_ungraded_work else {}
 
 
 def _assemble(
-    cells: Sequence[_Cell], released: ReleasedSet, reasons: Sequence[str]
+    cells: Sequence[Cell], released: ReleasedSet, reasons: Sequence[str]
 ) -> RepairedNotebook:
-    student, targets = released.notebooks.student, released.targets
-    templates = {cell.id: cell for cell in student.cells}
+    targets, templates = released.targets, _templates(released)
     to_run, answers = list(released.setup), dict.fromkeys(targets, "")
     blank: set[str] = set()
     for cell in cells:
-        template = templates.get(cell.origin or "")
-        if template is not None and is_autograded(template):
+        name = cell.origin or ""
+        template = templates.get(name)
+        if template is not None and template.is_autograded:
             continue
-        own = template is None or is_answer(template) or not grading(template)
-        if cell.kind == "code" and cell.source.strip() and not _left_out(cell, template):
+        own = template is None or not template.is_locked
+        left_out = cell.is_ungraded_work or (template is not None and template.is_ungraded_work)
+        if cell.kind == "code" and cell.source.strip() and not left_out:
             to_run.append(cell.source)
             for item, target in targets.items():
                 if cell.origin == f"{item}_answer" or (own and defines(cell.source, target)):
                     answers[item] = f"{answers[item]}\n\n{cell.source}".strip("\n")
-        if template is not None and is_answer(template) and is_graded(template):
+        if template is not None and template.is_answer and template.is_graded:
             # A cell that was put back (number 0) is no answer, but its text may stand elsewhere: a
             # person has to look.
-            unchanged = cell.number and _normal(cell.source) in ("", _normal(template.source))
-            blank |= {template.id} if unchanged else set()
+            unchanged = cell.number and cell.text in ("", template.text)
+            blank |= {name} if unchanged else set()
     for item in targets:
-        stub = templates.get(f"{item}_answer")
-        if not answers[item].strip() or (
-            stub is not None and _normal(answers[item]) == _normal(stub.source)
-        ):
+        answer, stub = Cell("code", answers[item], {}), templates.get(f"{item}_answer")
+        if not answer.text or (stub is not None and answer.text == stub.text):
             blank.add(item)
     return RepairedNotebook(
         cells=tuple(to_run),
         answers=answers,
         blank=frozenset(blank),
         reasons=tuple(dict.fromkeys(reasons)),
-        notebook=_as_notebook(cells, student),
+        notebook=_as_notebook(cells, released.notebooks.student),
     )
 
 
-def _left_out(cell: _Cell, template: NotebookNode | None) -> bool:
-    tagged = is_ungraded_work({"metadata": cell.metadata})
-    return tagged or (template is not None and is_ungraded_work(template))
-
-
-def _as_notebook(cells: Sequence[_Cell], released: NotebookNode) -> NotebookNode:
+def _as_notebook(cells: Sequence[Cell], released: NotebookNode) -> NotebookNode:
     """Put a notebook together without nbformat's constructors, which validate cell by cell.
 
     That takes longer than running most cells, and everything here is made or checked by us.

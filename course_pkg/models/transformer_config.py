@@ -169,7 +169,7 @@ ATTENTION_POSITIONS: dict[str, Callable[[TransformerConfig], AttentionPositions]
         config.d_model, config.n_heads, config.context_length
     ),
 }
-"""Positions that act inside attention."""
+"""Positions that act inside attention, and see distances alone: not where a text starts."""
 
 
 def embedding_positions(config: TransformerConfig) -> EmbeddingPositions | None:

@@ -17,6 +17,7 @@ from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
+from course_pkg.layers.blocks import WIRINGS
 from course_pkg.layers.recurrent import Cell, ElmanCell, GRUCell, LSTMCell
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -34,7 +35,11 @@ from course_pkg.models.recurrent import (
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.skip_gram import SkipGram
 from course_pkg.models.transformer import EncoderDecoder
-from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.models.transformer_config import (
+    ATTENTION_POSITIONS,
+    EMBEDDING_POSITIONS,
+    TransformerConfig,
+)
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.probing import probe
 from course_pkg.scoring import pseudo_log_probs
@@ -119,9 +124,17 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], Batch]]] = {
     "gpt": (lambda: GPT(tiny(), dropout=0.1), text),
     "gpt, written out": (lambda: GPT(tiny(), fused=False), text),
     "llama": (lambda: GPT(tiny(positions="rotary", **LLAMA)), text),
-    "gpt, sinusoidal": (lambda: GPT(tiny(positions="sinusoidal")), text),
-    "gpt, relative": (lambda: GPT(tiny(positions="relative", has_qk_norm=True)), text),
-    "gpt, alibi": (lambda: GPT(tiny(positions="alibi", wiring="C")), text),
+    **{
+        f"gpt, {positions}": (
+            lambda positions=positions: GPT(tiny(positions=positions, has_qk_norm=True)),
+            text,
+        )
+        for positions in (*EMBEDDING_POSITIONS, *ATTENTION_POSITIONS)
+    },
+    **{
+        f"gpt, wiring {wiring}": (lambda wiring=wiring: GPT(tiny(wiring=wiring)), text)
+        for wiring in WIRINGS
+    },
     "bert": (lambda: BERT(tiny(is_pre_norm=False)), masked),
     "encoder and decoder": (lambda: EncoderDecoder(tiny()), translation),
 }

@@ -10,9 +10,10 @@ import torch
 from course_pkg import __main__ as commands
 from course_pkg import load_pretrained
 from course_pkg.model_folders import build_model, save_model
+from course_pkg.models.transformer_config import ATTENTION_POSITIONS, EMBEDDING_POSITIONS
 from course_pkg.pretrained import SHIPPED
 from course_pkg.text.tokenizers import BytePairTokenizer, ByteTokenizer
-from course_pkg.web_export import export_web
+from course_pkg.web_export import READABLE, export_web
 
 TOKENIZER = BytePairTokenizer.train(["slow lower lowest"], vocab_size=262)
 STRUCTURE = {
@@ -77,10 +78,20 @@ def test_header_gives_structure_and_tokenizer(tmp_path):
     assert r"\s" not in tokenizer["pattern"]
 
 
+@pytest.mark.parametrize("positions", ["none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS])
+def test_every_position_scheme_is_exported_or_refused_by_name(tmp_path, positions):
+    save(tmp_path / "small", positions=positions)
+    if positions in READABLE["positions"]:
+        header, _ = read(export_web(tmp_path / "small", tmp_path))
+        assert header["config"]["positions"] == positions
+    else:
+        with pytest.raises(ValueError, match=f"positions is '{positions}'; a page can read 'lear"):
+            export_web(tmp_path / "small", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"positions": "alibi"}, "positions is 'alibi'; a page can read 'learned', 'rotary'"),
         ({"is_pre_norm": False}, "is_pre_norm is False"),
         ({"tokenizer": ByteTokenizer()}, "tokenizer is a ByteTokenizer"),
         ({"kind": "t5", "positions": "sinusoidal"}, "kind is 't5'; a page can read gpt and bert"),

@@ -11,18 +11,27 @@ import torch
 from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.models.gpt import GPT
-from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.models.transformer_config import (
+    ATTENTION_POSITIONS,
+    EMBEDDING_POSITIONS,
+    TransformerConfig,
+)
 
 ROOT = Path(__file__).parents[3]
 V, CONTEXT = 11, 13
+SIZES = {"vocab_size": V, "context_length": CONTEXT, "d_model": 12, "n_heads": 3}
+SIZES |= {"n_layers": 2, "d_ff": 20}
+CHANGES_SCORES = [
+    name
+    for name, make in ATTENTION_POSITIONS.items()
+    if make(TransformerConfig(**SIZES, positions=name)).changes_scores
+]
+"""The position schemes that a cache of fixed size cannot serve."""
 
 
 def gpt(rng, **changes):
     """A float64 model whose weights are large enough for every part to matter."""
-    sizes = {"vocab_size": V, "context_length": CONTEXT, "d_model": 12, "n_heads": 3}
-    model = GPT(
-        TransformerConfig(**(sizes | {"n_layers": 2, "d_ff": 20} | changes)), dropout=0.3
-    ).double()
+    model = GPT(TransformerConfig(**(SIZES | changes)), dropout=0.3).double()
     for weight in model.parameters():
         weight.data.normal_(std=0.4, generator=rng)
     return model
@@ -32,9 +41,11 @@ def gpt(rng, **changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"positions": "none"},
-        {"positions": "learned"},
-        {"positions": "sinusoidal"},
+        *(
+            {"positions": positions}
+            for positions in ("none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS)
+            if positions not in CHANGES_SCORES
+        ),
         {"positions": "rotary", "n_kv_heads": 1},
         {"positions": "learned", "shares_layers": True, "has_qk_norm": True},
     ],
@@ -86,8 +97,7 @@ def test_fixed_cache_of_selected_rows_grows_by_itself(rng):
     ("changes", "length", "message"),
     [
         ({}, CONTEXT + 1, "length is 14; it must be at most the context, 13"),
-        ({"positions": "alibi"}, CONTEXT, "positions is 'alibi'"),
-        ({"positions": "relative"}, CONTEXT, "positions is 'relative'"),
+        *(({"positions": name}, CONTEXT, f"positions is '{name}'") for name in CHANGES_SCORES),
     ],
 )
 def test_fixed_generator_rejects_what_it_cannot_do(rng, changes, length, message):

@@ -20,7 +20,9 @@ from course_pkg.layers.attention import (
 )
 from course_pkg.layers.blocks import RMSNorm
 from course_pkg.layers.caches import FixedKeyValueCache
-from course_pkg.layers.positions import ALiBi, RelativePositions, RotaryPositions
+from course_pkg.layers.positions import ALiBi
+from course_pkg.models.transformer_config import ATTENTION_POSITIONS, TransformerConfig
+from tests.course_pkg.layers.schemes import shares_key_heads
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D = H * K
@@ -41,16 +43,13 @@ def randomised(module, rng):
 
 
 def attention_positions(kind):
-    kinds = {
-        "none": lambda: None,
-        "rotary": lambda: RotaryPositions(K),
-        "alibi": lambda: ALiBi(H),
-        "relative": lambda: RelativePositions(K, max_distance=2),
-    }
-    return kinds[kind]()
+    if kind == "none":
+        return None
+    sizes = {"vocab_size": 2, "context_length": 3, "d_model": D, "n_heads": H, "n_layers": 1}
+    return ATTENTION_POSITIONS[kind](TransformerConfig(**sizes, d_ff=1, positions=kind))
 
 
-POSITIONS = ["none", "rotary", "alibi", "relative"]
+POSITIONS = ["none", *ATTENTION_POSITIONS]
 
 
 class TestScores:
@@ -287,8 +286,10 @@ class TestMultiHeadAttention:
         x = normal(rng, B, T, 24)
         torch.testing.assert_close(grouped(x), full(x), **EXACT)
 
-    @pytest.mark.parametrize("kind", POSITIONS)
-    @pytest.mark.parametrize("n_kv_heads", [H, 1])
+    @pytest.mark.parametrize(
+        ("kind", "n_kv_heads"),
+        [(kind, n) for kind in POSITIONS for n in (H, 1) if n == H or shares_key_heads(kind)],
+    )
     def test_cached_attention_equals_uncached(self, rng, fused, kind, n_kv_heads):
         attention = MultiHeadAttention(
             D,
@@ -329,7 +330,7 @@ class TestMultiHeadAttention:
         x, order = normal(rng, B, T, D), torch.tensor([3, 0, 4, 1, 2])
         torch.testing.assert_close(attention(x)[:, order], attention(x[:, order]), **EXACT)
 
-    @pytest.mark.parametrize("kind", ["rotary", "alibi", "relative"])
+    @pytest.mark.parametrize("kind", ATTENTION_POSITIONS)
     def test_positions_make_order_matter(self, rng, fused, kind):
         attention = MultiHeadAttention(D, H, positions=attention_positions(kind), fused=fused)
         randomised(attention, rng)

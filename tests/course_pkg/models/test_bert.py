@@ -22,7 +22,11 @@ from course_pkg.models.bert import (
     deberta_tiny,
 )
 from course_pkg.models.transformer import count_parameters
-from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.models.transformer_config import (
+    ATTENTION_POSITIONS,
+    EMBEDDING_POSITIONS,
+    TransformerConfig,
+)
 from course_pkg.pretrained import bert_weights
 
 B, T, V, H, L, CONTEXT = 2, 7, 11, 3, 2, 9
@@ -206,9 +210,7 @@ class TestSizes:
 
 
 class TestProperties:
-    @pytest.mark.parametrize(
-        "positions", ["learned", "rotary", "relative", "alibi", "disentangled"]
-    )
+    @pytest.mark.parametrize("positions", [*EMBEDDING_POSITIONS, *ATTENTION_POSITIONS])
     def test_padding_changes_nothing(self, rng, positions):
         model = small_bert(rng, config=small_config(positions=positions))
         ids, segments = batch(rng)

@@ -14,7 +14,7 @@ from transformers.models.phi import PhiConfig, PhiForCausalLM
 from transformers.models.qwen3 import Qwen3Config, Qwen3ForCausalLM
 
 from course_pkg.decoding.generation import generate
-from course_pkg.layers.blocks import Trace
+from course_pkg.layers.blocks import ACTIVATIONS, WIRINGS, Trace
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.gpt import (
     GPT,
@@ -29,13 +29,19 @@ from course_pkg.models.gpt import (
     llama_like_small,
 )
 from course_pkg.models.transformer import count_parameters
-from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.models.transformer_config import (
+    ATTENTION_POSITIONS,
+    EMBEDDING_POSITIONS,
+    NORMS,
+    TransformerConfig,
+)
 from course_pkg.pretrained import gpt2_weights
+from tests.course_pkg.layers.schemes import sees_a_bias_of_the_keys, shares_key_heads
 
 B, T, V, H, K, L, CONTEXT = 2, 7, 11, 3, 4, 2, 9
 D, D_FF = H * K, 20
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
-POSITIONS = ["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
+POSITIONS = ["none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS]
 
 
 def small_config(**changes):
@@ -272,9 +278,9 @@ class TestEveryKindOfPositions:
         assert (after[:, 4:] != before[:, 4:]).any(-1).all()
 
     @pytest.mark.parametrize("pieces", [[T], [1] * T, [3, 1, 3]])
-    @pytest.mark.parametrize("wiring", ["A", "C"])
-    def test_cached_logits_equal_uncached(self, rng, positions, pieces, wiring):
-        config = small_config(positions=positions, wiring=wiring, n_kv_heads=1, has_qk_norm=True)
+    def test_cached_logits_equal_uncached(self, rng, positions, pieces):
+        n_kv_heads = 1 if shares_key_heads(positions) else H
+        config = small_config(positions=positions, n_kv_heads=n_kv_heads, has_qk_norm=True)
         model = small_gpt(rng, config=config)
         ids, cache = random_ids(rng, B, T), model.new_cache()
         logits = [model(piece, cache=cache)[0] for piece in ids.split(pieces, dim=1)]
@@ -294,8 +300,8 @@ class TestEveryKindOfPositions:
         model(ids, ids.roll(-1, dims=1))[1].backward()
         for name, parameter in model.named_parameters():
             # A bias of the keys adds the same to all scores of a query, which softmax does not see;
-            # unless it is turned, differently at each position.
-            is_seen = not name.endswith("key.bias") or positions == "rotary"
+            # unless the scheme turns it, or reads it, differently at each position.
+            is_seen = not name.endswith("key.bias") or sees_a_bias_of_the_keys(model)
             assert (parameter.grad.abs().max() > 1e-9) == is_seen, name
 
     def test_gpt_computes_in_half_precision(self, rng, positions):
@@ -309,6 +315,43 @@ class TestEveryKindOfPositions:
         # bf16 keeps eight bits: a hundredth of the largest logit
         for logits in (mixed, half):
             torch.testing.assert_close(logits.float(), expected, rtol=0.05, atol=0.01)
+
+
+EVERY_PART = [
+    *({"norm": norm} for norm in NORMS),
+    *({"activation": activation} for activation in ACTIVATIONS),
+    *({"wiring": wiring} for wiring in WIRINGS),
+]
+
+
+@pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: " ".join(*part.items()))
+class TestEveryPartOfABlock:
+    def test_gpt_ignores_the_future_with_a_cache_too(self, rng, part):
+        model = small_gpt(rng, config=small_config(**part))
+        ids, cache = random_ids(rng, B, T), model.new_cache()
+        before = model(ids)[0]
+        pieces = [model(piece, cache=cache)[0] for piece in ids.split([3, 1, 3], dim=1)]
+        torch.testing.assert_close(torch.cat(pieces, dim=1), before, **EXACT)
+        ids[:, 4:] = (ids[:, 4:] + 1) % V
+        after = model(ids)[0]
+        torch.testing.assert_close(after[:, :4], before[:, :4], **EXACT)
+        assert (after[:, 4:] != before[:, 4:]).any(-1).all()
+
+    def test_fused_and_written_out_paths_are_equal(self, rng, part):
+        written_out = small_gpt(rng, config=small_config(**part), fused=False)
+        fused = GPT(small_config(**part), fused=True).double()
+        fused.load_state_dict(written_out.state_dict())
+        ids = random_ids(rng, B, T)
+        torch.testing.assert_close(fused(ids)[0], written_out(ids)[0], **EXACT)
+
+    def test_every_parameter_gets_a_gradient(self, rng, part):
+        model = small_gpt(rng, config=small_config(**part, is_tied=False))
+        ids = random_ids(rng, B, CONTEXT)
+        ids[:, 0] = torch.arange(B)
+        model(ids, ids.roll(-1, dims=1))[1].backward()
+        for name, parameter in model.named_parameters():
+            is_seen = not name.endswith("key.bias")
+            assert (parameter.grad.abs().max() > 1e-9) == is_seen, name
 
 
 class TestPositions:
@@ -334,7 +377,7 @@ class TestPositions:
             model.next_log_probs(shuffled), model.next_log_probs(ids), **EXACT
         )
 
-    @pytest.mark.parametrize("positions", ["relative", "alibi", "rotary"])
+    @pytest.mark.parametrize("positions", ATTENTION_POSITIONS)
     def test_relative_positions_do_not_see_where_a_text_starts(self, rng, positions):
         model = small_gpt(rng, config=small_config(positions=positions))
         ids = random_ids(rng, B, 4)

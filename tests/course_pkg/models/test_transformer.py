@@ -16,13 +16,18 @@ from course_pkg.models.transformer import (
     original_transformer_big,
     transformer_tiny,
 )
-from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.models.transformer_config import (
+    ATTENTION_POSITIONS,
+    EMBEDDING_POSITIONS,
+    TransformerConfig,
+)
+from tests.course_pkg.layers.schemes import sees_a_bias_of_the_keys
 
 B, S, T, V, H, K, L = 2, 7, 5, 11, 3, 4, 2
 D, D_FF = H * K, 20
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 LENGTHS = torch.tensor([7, 4])
-POSITIONS = ["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
+POSITIONS = ["none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS]
 
 
 def small_config(**changes):
@@ -261,8 +266,8 @@ class TestEveryKindOfPositions:
         source_ids = torch.arange(9).expand(1, 9)
         model(source_ids, source_ids, source_ids.flip(1))[1].backward()
         for name, parameter in model.named_parameters():
-            is_turned = positions == "rotary" and ".attention." in name
-            is_seen = not name.endswith("key.bias") or is_turned
+            acts_here = ".attention." in name and sees_a_bias_of_the_keys(model)
+            is_seen = not name.endswith("key.bias") or acts_here
             assert (parameter.grad.abs().max() > 1e-9) == is_seen, name
 
 

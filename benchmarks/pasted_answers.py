@@ -82,7 +82,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     "ps5_cross_attention": (f"{_ATTENTION}.MultiHeadAttention.forward",),
     "ps5_count_parameters": (),
     "ps6_adamw_step": (f"{_OPTIM}.AdamW._update",),
-    "ps6_learning_rate": (f"{_OPTIM}.cosine_schedule",),
+    "ps6_learning_rate": ("course_pkg.training.schedules.cosine_schedule",),
     "ps6_window_batch": ("course_pkg.text.batches.batching.random_windows",),
     "ps6_causal_loss": (f"{_OBJECTIVES}.cross_entropy",),
     "ps6_keep_top_k": (f"{_SAMPLERS}.top_k_mask",),

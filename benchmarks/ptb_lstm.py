@@ -35,7 +35,7 @@ from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches
 from course_pkg.text.corpora import Corpus, load_corpus
 from course_pkg.text.tokenizers import WHITESPACE_PATTERN, WordTokenizer
-from course_pkg.training.optim import step_schedule
+from course_pkg.training.schedules import step_schedule
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 N_LAYERS, BATCH_SIZE, LR, CLIP_NORM = 2, 20, 1.0, 5.0

@@ -13,7 +13,7 @@ from torch import nn
 from course_pkg.decoding.beam_search import beam_search, sample_texts
 from course_pkg.recipes.reports import mean_loss
 from course_pkg.text.batches import Batch, Batches, example_batches, pad_rows, translation_rows
-from course_pkg.training.optim import cosine_schedule
+from course_pkg.training.schedules import cosine_schedule
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 Pair = tuple[list[int], list[int]]

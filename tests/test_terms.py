@@ -20,7 +20,7 @@ PLACES = {
     "mixed precision": "course_pkg/training/precision.py",
     "nucleus sampling": "course_pkg/decoding/samplers.py",
     "RoPE": "course_pkg/layers/positions.py",
-    "linear warm-up": "course_pkg/training/optim.py",
+    "linear warm-up": "course_pkg/training/schedules.py",
     "weight decay": "course_pkg/training/optim.py",
     "weight tying": "course_pkg/models/transformer_config.py",
 }

@@ -6,7 +6,7 @@ import torch  # noqa: F401  (read by a replacement)
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.compare import agree
-from course_pkg.training.optim import cosine_schedule
+from course_pkg.training.schedules import cosine_schedule
 
 from ..tensors import Generator
 

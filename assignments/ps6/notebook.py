@@ -801,7 +801,8 @@ from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
-from course_pkg.training.optim import AdamW, cosine_schedule
+from course_pkg.training.optim import AdamW
+from course_pkg.training.schedules import cosine_schedule
 
 BATCH_SIZE, LENGTH, N_STEPS, N_WARMUP = 16, 32, 200, 20
 PEAK, FINAL, BETAS, EPS, DECAY = 0.01, 0.001, (0.9, 0.95), 1e-8, 0.1

@@ -1,28 +1,21 @@
-"""Optimizers, schedules and clipping: how a gradient becomes a step.
+"""Optimizers and clipping: how a gradient becomes a step.
 
 Stochastic gradient descent steps against the gradient. Momentum averages directions over time;
 Adam also divides each coordinate by the size that its gradient usually has; AdamW shrinks weights
 beside that, not through it; Muon makes all singular values of a matrix's step alike. Each optimizer
 is written out and equals its twin in `torch.optim` step by step; `make_optimizer(..., fused=True)`
 returns the twin, which updates all in one kernel. Chapter: training transformers. Kingma & Ba 2015;
-Loshchilov & Hutter 2019; Vaswani et al. 2017; Hu et al. 2024 (MiniCPM); Hägele et al. 2024; Jordan
-et al. 2024 (Muon).
+Loshchilov & Hutter 2019; Jordan et al. 2024 (Muon).
 """
 
-import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from course_pkg.training import distributed
-
-NAMES = ("sgd", "adam", "adamw", "muon")
-"""What `make_optimizer` makes."""
-
-Schedule = Callable[[int], float]
-"""From the number of updates done so far (0 before the first) to the learning rate of the next."""
 
 
 class SGD(torch.optim.Optimizer):
@@ -127,6 +120,20 @@ class AdamW(torch.optim.Optimizer):
         weight -= group["lr"] * unbiased_mean / (unbiased_square.sqrt() + group["eps"])
 
 
+class Adam(AdamW):
+    """Adam (Kingma & Ba 2015, algorithm 1): decay, if any, goes through the gradient."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ):
+        super().__init__(params, lr, betas, eps, weight_decay, is_decoupled=False)
+
+
 class Muon(AdamW):
     """Momentum, orthogonalized, in the groups with "is_orthogonal"; AdamW in the others.
 
@@ -204,17 +211,6 @@ def orthogonalized(matrix: Tensor, n_rounds: int = 5) -> Tensor:
     return x.T if is_tall else x
 
 
-def Adam(  # noqa: N802 - it stands for the class of that name
-    params: Iterable[Any],
-    lr: float,
-    betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-) -> AdamW:
-    """Adam (Kingma & Ba 2015, algorithm 1): decay, if any, goes through the gradient."""
-    return AdamW(params, lr, betas, eps, weight_decay, is_decoupled=False)
-
-
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Split a model's trainable parameters into those that decay and those that do not.
 
@@ -250,9 +246,33 @@ def muon_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def default_decay(name: str) -> float:
-    """Return 0.1 where decay is decoupled, 0 where it would be a penalty in the gradient."""
-    return 0.1 if name in ("adamw", "muon") else 0.0
+@dataclass(frozen=True)
+class _Kind:
+    """How to make one kind of optimizer.
+
+    Attributes:
+        ours: written out here.
+        twin: the same in torch, with a fused kernel; None where there is none.
+        reads: which settings of `make_optimizer` it has, besides the rate.
+        decay: of matrices, unless another is asked for: 0.1 where decay is decoupled, 0 where it
+            would be a penalty in the gradient.
+        groups: how a model's parameters are told apart.
+    """
+
+    ours: Callable[..., torch.optim.Optimizer]
+    twin: Callable[..., torch.optim.Optimizer] | None
+    reads: tuple[str, ...] = ("betas",)
+    decay: float = 0.0
+    groups: Callable[[nn.Module, float], list[dict[str, Any]]] = decay_groups
+
+
+OPTIMIZERS = {
+    "sgd": _Kind(SGD, torch.optim.SGD, reads=("momentum",)),
+    "adam": _Kind(Adam, torch.optim.Adam),
+    "adamw": _Kind(AdamW, torch.optim.AdamW, decay=0.1),
+    "muon": _Kind(Muon, None, decay=0.1, groups=muon_groups),
+}
+"""What `make_optimizer` makes, by name."""
 
 
 def make_optimizer(
@@ -268,39 +288,31 @@ def make_optimizer(
     """Build an optimizer over a model's trainable parameters.
 
     Args:
-        name: "sgd", "adam", "adamw" or "muon". Each reads only the settings that it has; the
-            momentum of "muon" is 0.95.
+        name: a key of `OPTIMIZERS`. Each reads only the settings that it has; the momentum of
+            "muon" is 0.95.
         weight_decay: of matrices; decoupled in "adamw" and "muon", an L2 penalty in the others.
-            Default: that of `default_decay`.
-        fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches.
+            Default: 0.1 where it is decoupled, else 0.
+        fused: use torch's twin with its fused kernel; same steps, far fewer kernel launches. There
+            is none of "muon".
 
     Raises:
         ValueError: for an unknown name, or a model of which nothing is to be trained.
     """
-    weight_decay = default_decay(name) if weight_decay is None else weight_decay
-    groups = decay_groups(model, weight_decay)
+    if name not in OPTIMIZERS:
+        raise ValueError(f"name is {name!r}; it must be one of {', '.join(OPTIMIZERS)}")
+    kind = OPTIMIZERS[name]
+    groups = kind.groups(model, kind.decay if weight_decay is None else weight_decay)
     if not any(group["params"] for group in groups):
         n_params = sum(1 for _ in model.parameters())
         raise ValueError(
             f"none of the model's {n_params} parameters is to be trained: requires_grad is False "
             "for all; unfreeze some, or add a head or LoRA"
         )
-    match name:
-        case "sgd" if fused:
-            return torch.optim.SGD(groups, lr=lr, momentum=momentum, fused=True)
-        case "sgd":
-            return SGD(groups, lr=lr, momentum=momentum)
-        case "adam" if fused:
-            return torch.optim.Adam(groups, lr=lr, betas=betas, fused=True)
-        case "adam":
-            return Adam(groups, lr=lr, betas=betas)
-        case "adamw" if fused:
-            return torch.optim.AdamW(groups, lr=lr, betas=betas, fused=True)
-        case "adamw":
-            return AdamW(groups, lr=lr, betas=betas)
-        case "muon":
-            return Muon(muon_groups(model, weight_decay), lr=lr, betas=betas)
-    raise ValueError(f"name is {name!r}; it must be 'sgd', 'adam', 'adamw' or 'muon'")
+    settings: dict[str, Any] = {"betas": betas, "momentum": momentum}
+    settings = {"lr": lr} | {setting: settings[setting] for setting in kind.reads}
+    if fused and kind.twin is not None:
+        return kind.twin(groups, **settings, fused=True)
+    return kind.ours(groups, **settings)
 
 
 def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
@@ -330,102 +342,7 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
     return norm
 
 
-def constant_schedule(lr: float, *, n_warmup: int = 0) -> Schedule:
-    """Linear warm-up over `n_warmup` updates, then constant."""
-    return lambda step: lr * min(1.0, (step + 1) / max(n_warmup, 1))
-
-
-def inverse_sqrt_schedule(d_model: int, *, n_warmup: int, factor: float = 1.0) -> Schedule:
-    """The schedule of the first transformer: linear warm-up, then a fall with 1 / sqrt(step).
-
-    factor d_model^-0.5 min(s^-0.5, s n_warmup^-1.5), s counting from 1: Vaswani et al. 2017, eq. 3.
-    """
-    _check_warmup(n_warmup, at_least=1)
-
-    def lr(step: int) -> float:
-        s = step + 1
-        return factor * d_model**-0.5 * min(s**-0.5, s * n_warmup**-1.5)
-
-    return lr
-
-
-def cosine_schedule(
-    peak_lr: float, *, n_warmup: int, n_steps: int, final_fraction: float = 0.1
-) -> Schedule:
-    """Linear warm-up to `peak_lr`, then a fall along half a cosine to `final_fraction` of it.
-
-    Loshchilov & Hutter 2017, eq. 5, with warm-up as in Radford et al. 2018. The last of `n_steps`
-    updates has the lowest rate; later ones keep it.
-
-    Raises:
-        ValueError: if the warm-up is negative or leaves nothing of n_steps.
-    """
-    _check_warmup(n_warmup, at_least=0)
-    if n_warmup >= n_steps:
-        raise ValueError(f"n_warmup is {n_warmup}; it must be below n_steps, {n_steps}")
-
-    def lr(step: int) -> float:
-        if step < n_warmup:
-            return peak_lr * (step + 1) / n_warmup
-        progress = min(1.0, (step - n_warmup) / max(1, n_steps - 1 - n_warmup))
-        cosine = (1 + math.cos(math.pi * progress)) / 2  # 1 at the peak, 0 at the end
-        return peak_lr * (final_fraction + (1 - final_fraction) * cosine)
-
-    return lr
-
-
-def warmup_stable_decay_schedule(
-    peak_lr: float, *, n_warmup: int, n_steps: int, n_decay: int
-) -> Schedule:
-    """Linear warm-up to `peak_lr`, stay, and fall as 1 - sqrt(progress) in the last updates.
-
-    Until the fall begins the rate does not depend on `n_steps`, so a run can go on without knowing
-    its end, and be ended from any checkpoint: Hu et al. 2024, section 4; the form of the fall is
-    that of Hägele et al. 2024, eq. 1. Nearly all of the loss that a cosine gains comes in the fall.
-
-    Raises:
-        ValueError: if the warm-up or the fall is negative, or both do not fit into n_steps.
-    """
-    _check_warmup(n_warmup, at_least=0)
-    _check_not_negative(n_decay=n_decay)
-    if n_warmup + n_decay > n_steps:
-        raise ValueError(
-            f"n_warmup is {n_warmup} and n_decay is {n_decay}; together they must not be above "
-            f"n_steps, {n_steps}"
-        )
-
-    def lr(step: int) -> float:
-        if step < n_warmup:
-            return peak_lr * (step + 1) / n_warmup
-        n_left = max(0, n_steps - step)
-        if n_decay == 0 or n_left >= n_decay:
-            return peak_lr
-        return float(peak_lr * (1 - (1 - n_left / n_decay) ** 0.5))
-
-    return lr
-
-
-def step_schedule(lr: float, *, every: int, n_constant: int, divisor: float) -> Schedule:
-    """Stay for `n_constant` periods of `every` updates, then divide at the start of each period.
-
-    Zaremba et al. 2014, section 4.1: a period is an epoch.
-
-    Raises:
-        ValueError: if `every` is below 1 or the divisor is not positive.
-    """
-    if every < 1:
-        raise ValueError(f"every is {every}; it must be at least 1")
-    if not divisor > 0:
-        raise ValueError(f"divisor is {divisor}; it must be positive")
-    return lambda step: lr / divisor ** max(0, step // every + 1 - n_constant)
-
-
 def _check_not_negative(**settings: float | int) -> None:
     for name, value in settings.items():
         if not value >= 0:
             raise ValueError(f"{name} is {value}; it must not be negative")
-
-
-def _check_warmup(n_warmup: int, at_least: int) -> None:
-    if n_warmup < at_least:
-        raise ValueError(f"n_warmup is {n_warmup}; it must be at least {at_least}")

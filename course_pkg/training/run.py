@@ -4,7 +4,7 @@ Chapter: training transformers.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +15,7 @@ from course_pkg.devices import rng_state, set_rng_state
 from course_pkg.training import checkpoint, distributed, sharding
 from course_pkg.training.health import Health
 from course_pkg.training.log import Update
-from course_pkg.training.optim import Schedule
+from course_pkg.training.schedules import Schedule
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import SpikeDetector, TrainingDivergedError
 
@@ -188,7 +188,7 @@ class Run:
                 "seconds": self.seconds,
                 "n_rollbacks": self.n_rollbacks,
                 "processes": processes,
-                "config": asdict(self.config),
+                "config": self.config.resolved(),
                 "structure": self.structure,
             }
             checkpoint.save_checkpoint(

@@ -5,7 +5,7 @@ Chapter: training transformers.
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,13 @@ from torch import nn
 from course_pkg.checks import whole_numbers
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
+from course_pkg.training.schedules import (
+    Schedule,
+    constant_schedule,
+    cosine_schedule,
+    inverse_sqrt_schedule,
+    warmup_stable_decay_schedule,
+)
 
 _WHOLE = {"n_steps": 1, "n_accumulate": 1, "log_every": 1, "n_checkpoints": 1}
 _WHOLE |= {"checkpoint_every": 1, "evaluate_every": 1}
@@ -32,19 +39,19 @@ class TrainerConfig:
     Attributes:
         n_steps: updates in all.
         n_accumulate: batches per update and process (gradient accumulation).
-        optimizer: "sgd", "adam", "adamw" or "muon".
-        schedule: "cosine", "constant", "inverse_sqrt" or "warmup_stable_decay"; `lr` is its peak.
+        optimizer: a key of `optim.OPTIMIZERS`.
+        schedule: a key of `SCHEDULES`; `lr` is its peak.
         n_decay: with "warmup_stable_decay", the updates at the end in which the rate falls. Before
             them a run may be resumed with another end: another `n_steps` and `n_decay`.
         clip_norm: longest joint gradient, see `optim.clip_global_norm`, or None.
         precision: of the forward pass, "float32", "bfloat16" or "float16"; weights stay float32.
-        weight_decay: see `optim.make_optimizer`; by default 0.1 where it is decoupled, else 0.
+        weight_decay: see `optim.make_optimizer`; None for 0.1 where it is decoupled, else 0.
         beta2: how long Adam remembers squared gradients; small batches want it nearer to 1.
         fused: use torch's fused optimizer instead of the written-out one; same steps; not
             for Muon.
         compile: `torch.compile` the model; pays back after thousands of small updates.
-        checkpoint_every: updates between checkpoints; a roll back loses at most these. Default:
-            about 200, a multiple of `log_every`.
+        checkpoint_every: updates between checkpoints; a roll back loses at most these. None for
+            about 200, a multiple of `log_every`: see `checkpoint_interval`.
         spike_factor: how many times its recent median a loss must reach to count as a spike,
         spike_margin: and how many nats above it: three times almost nothing is no spike.
         n_rollbacks: spikes survived before the run stops.
@@ -58,7 +65,7 @@ class TrainerConfig:
     schedule: str = "cosine"
     n_warmup: int = 0
     n_decay: int = 0
-    weight_decay: float = None  # type: ignore[assignment]
+    weight_decay: float | None = None
     beta2: float = 0.95
     clip_norm: float | None = 1.0
     precision: str = "float32"
@@ -66,7 +73,7 @@ class TrainerConfig:
     compile: bool = False
     log_every: int = 10
     evaluate_every: int | None = None
-    checkpoint_every: int = None  # type: ignore[assignment]
+    checkpoint_every: int | None = None
     n_checkpoints: int = 2
     spike_factor: float = 3.0
     spike_margin: float = 0.5
@@ -75,18 +82,14 @@ class TrainerConfig:
 
     def __post_init__(self) -> None:
         self._take_plain_numbers()
-        if self.optimizer not in optim.NAMES:
-            raise ValueError(
-                f"optimizer is {self.optimizer!r}; it must be one of {', '.join(optim.NAMES)}"
-            )
-        if self.weight_decay is None:
-            object.__setattr__(self, "weight_decay", optim.default_decay(self.optimizer))
-        if self.checkpoint_every is None:  # chosen here, so that nobody is told off for a default
-            every = max(1, 200 // self.log_every) * self.log_every
-            object.__setattr__(self, "checkpoint_every", every)
+        for name, table in (("optimizer", optim.OPTIMIZERS), ("schedule", SCHEDULES)):
+            if getattr(self, name) not in table:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(table)}"
+                )
         if not 0 < self.lr < math.inf:
             raise ValueError(f"lr is {self.lr}; it must be positive and finite")
-        if not self.weight_decay >= 0:
+        if self.weight_decay is not None and not self.weight_decay >= 0:
             raise ValueError(f"weight_decay is {self.weight_decay}; it must not be negative")
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise ValueError(f"clip_norm is {self.clip_norm}; it must be positive, or None")
@@ -136,6 +139,25 @@ class TrainerConfig:
         for name, value in settings.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def checkpoint_interval(self) -> int:
+        """Updates between checkpoints: `checkpoint_every`, or what is chosen where it is None."""
+        if self.checkpoint_every is not None:
+            return self.checkpoint_every
+        return max(1, 200 // self.log_every) * self.log_every
+
+    @property
+    def decay(self) -> float:
+        """Weight decay of matrices: `weight_decay`, or what suits the optimizer if it is None."""
+        if self.weight_decay is not None:
+            return self.weight_decay
+        return optim.OPTIMIZERS[self.optimizer].decay
+
+    def resolved(self) -> dict[str, Any]:
+        """Return all settings as a run uses them, what was left to us filled in."""
+        chosen = {"weight_decay": self.decay, "checkpoint_every": self.checkpoint_interval}
+        return asdict(self) | chosen
+
     def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Build the optimizer over a model's trainable parameters."""
         return optim.make_optimizer(
@@ -143,39 +165,41 @@ class TrainerConfig:
             self.optimizer,
             lr=self.lr,
             betas=(0.9, self.beta2),
-            weight_decay=self.weight_decay,
+            weight_decay=self.decay,
             fused=self.fused,
         )
 
-    def learning_rates(self) -> optim.Schedule:
+    def learning_rates(self) -> Schedule:
         """Return the schedule, as a function of the updates done so far."""
-        match self.schedule:
-            case "cosine":
-                return optim.cosine_schedule(self.lr, n_warmup=self.n_warmup, n_steps=self.n_steps)
-            case "constant":
-                return optim.constant_schedule(self.lr, n_warmup=self.n_warmup)
-            case "inverse_sqrt" if self.n_warmup < 1:
-                raise ValueError(
-                    f"n_warmup is {self.n_warmup}; the schedule 'inverse_sqrt' needs 1 or more"
-                )
-            case "inverse_sqrt":  # d_model 1 and this factor put the peak at lr
-                factor = self.lr * self.n_warmup**0.5
-                return optim.inverse_sqrt_schedule(1, n_warmup=self.n_warmup, factor=factor)
-            case "warmup_stable_decay":
-                return optim.warmup_stable_decay_schedule(
-                    self.lr, n_warmup=self.n_warmup, n_steps=self.n_steps, n_decay=self.n_decay
-                )
-        raise ValueError(
-            f"schedule is {self.schedule!r}; it must be cosine, constant, inverse_sqrt or "
-            "warmup_stable_decay"
-        )
+        return SCHEDULES[self.schedule](self)
 
     def differences(self, earlier: Mapping[str, Any], step: int) -> list[str]:
         """Say which of some earlier settings make the first `step` updates other ones than ours."""
-        ours = asdict(self)
+        ours = self.resolved()
         differing = [name for name in ours if earlier.get(name) != ours[name]]
         if self.schedule == earlier.get("schedule") == "warmup_stable_decay":
             stable = min(c["n_steps"] - c.get("n_decay", 0) for c in (ours, earlier))
             if step <= stable:  # the rate has not begun to fall in either
                 differing = [name for name in differing if name not in ("n_steps", "n_decay")]
         return [f"{name} was {earlier.get(name)!r}, not {ours[name]!r}" for name in differing]
+
+
+def _inverse_sqrt(config: TrainerConfig) -> Schedule:
+    if config.n_warmup < 1:
+        raise ValueError(
+            f"n_warmup is {config.n_warmup}; the schedule 'inverse_sqrt' needs 1 or more"
+        )
+    # d_model 1 and this factor put the peak at lr
+    factor = config.lr * config.n_warmup**0.5
+    return inverse_sqrt_schedule(1, n_warmup=config.n_warmup, factor=factor)
+
+
+SCHEDULES: dict[str, Callable[[TrainerConfig], Schedule]] = {
+    "cosine": lambda c: cosine_schedule(c.lr, n_warmup=c.n_warmup, n_steps=c.n_steps),
+    "constant": lambda c: constant_schedule(c.lr, n_warmup=c.n_warmup),
+    "inverse_sqrt": _inverse_sqrt,
+    "warmup_stable_decay": lambda c: warmup_stable_decay_schedule(
+        c.lr, n_warmup=c.n_warmup, n_steps=c.n_steps, n_decay=c.n_decay
+    ),
+}
+"""How a config's schedule is made, by name."""

@@ -28,6 +28,7 @@ from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.log import Log, Update
 from course_pkg.training.precision import autocast, forbid_tf32
 from course_pkg.training.run import Batch, BatchSource, Run, structure_of
+from course_pkg.training.schedules import Schedule
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import TrainingDivergedError
 from course_pkg.training.stopping import StopRequest
@@ -76,7 +77,7 @@ class Trainer:
         show_progress: bool = False,
         shard: bool = False,
         optimizer: torch.optim.Optimizer | None = None,
-        learning_rate: optim.Schedule | None = None,
+        learning_rate: Schedule | None = None,
     ):
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
@@ -266,7 +267,7 @@ class Trainer:
     def _evaluate_and_save(self) -> None:
         if self._is_due(self.config.evaluate_every or self.config.n_steps):
             self._evaluate_once()
-        if self._is_due(self.config.checkpoint_every):
+        if self._is_due(self.config.checkpoint_interval):
             self.run.save()
 
     def _evaluate_once(self) -> None:

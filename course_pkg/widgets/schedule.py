@@ -3,7 +3,7 @@
 Chapter: training transformers.
 """
 
-from course_pkg.training.optim import (
+from course_pkg.training.schedules import (
     Schedule,
     constant_schedule,
     cosine_schedule,

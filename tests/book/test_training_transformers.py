@@ -10,7 +10,7 @@ import torch
 from course_pkg import widgets
 from course_pkg.results import benchmark, chapter_results
 from course_pkg.text.stories.grammar import StoryGrammar
-from course_pkg.training import optim
+from course_pkg.training import schedules
 from course_pkg.widgets.schedule import noise_step
 
 ROOT = Path(__file__).parents[2]
@@ -166,11 +166,11 @@ def test_valley_makes_its_point_at_rest_and_follows_the_keyboard(page):
 def test_schedule_draws_the_rates_of_the_package(page, n_warmup):
     peak, n_steps = 0.004, 700
     expected = {
-        "cosine": optim.cosine_schedule(peak, n_warmup=n_warmup, n_steps=n_steps),
-        "inverse root": optim.inverse_sqrt_schedule(
+        "cosine": schedules.cosine_schedule(peak, n_warmup=n_warmup, n_steps=n_steps),
+        "inverse root": schedules.inverse_sqrt_schedule(
             1, n_warmup=max(n_warmup, 1), factor=peak * max(n_warmup, 1) ** 0.5
         ),
-        "constant": optim.constant_schedule(peak, n_warmup=n_warmup),
+        "constant": schedules.constant_schedule(peak, n_warmup=n_warmup),
     }
     for kind, rate in expected.items():
         for s in (1, 2, 69, 70, 71, 72, 350, 700):
@@ -229,8 +229,8 @@ def test_weights_of_a_running_mean_sum_as_derived():
 
 
 def test_schedule_in_the_exercise_is_right():
-    narrow = optim.inverse_sqrt_schedule(512, n_warmup=4000)
-    wide = optim.inverse_sqrt_schedule(1024, n_warmup=2000)
+    narrow = schedules.inverse_sqrt_schedule(512, n_warmup=4000)
+    wide = schedules.inverse_sqrt_schedule(1024, n_warmup=2000)
     assert narrow(3999) == pytest.approx(wide(1999), rel=1e-12)
     assert f"{narrow(99_999):.1e} {wide(99_999):.1e}" == "1.4e-04 9.9e-05"
 

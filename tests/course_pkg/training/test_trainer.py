@@ -426,7 +426,7 @@ def test_trainer_out_of_memory_says_what_to_do(monkeypatch, exhausted):
 
 @pytest.mark.parametrize(("log_every", "checkpoint_every"), [(10, 200), (30, 180), (500, 500)])
 def test_trainer_config_fits_a_checkpoint_every_that_was_not_set(log_every, checkpoint_every):
-    assert TrainerConfig(n_steps=5, log_every=log_every).checkpoint_every == checkpoint_every
+    assert TrainerConfig(n_steps=5, log_every=log_every).checkpoint_interval == checkpoint_every
 
 
 @pytest.mark.parametrize(

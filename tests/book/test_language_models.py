@@ -10,6 +10,7 @@ import pytest
 from course_pkg.results import chapter_results
 from course_pkg.text.corpora import list_corpora, load_corpus
 from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.text.tokenizers import WordTokenizer
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = (ROOT / "book" / "chapters" / "language_models.md").read_text(encoding="utf-8")
@@ -36,6 +37,13 @@ def test_middle_is_visited_two_and_a_half_times_and_distracts_one_and_a_half():
     assert abs(mean - 1.5) < 4 * math.sqrt(3.75 / 4000)
 
 
+def test_first_test_story_is_as_improbable_as_the_text_says():
+    story = load_corpus("stories").test[0]
+    words = WordTokenizer.train([story]).words(story)
+    one_in = math.exp(-sum(StoryGrammar().log_probs(words)))
+    assert round(one_in / 1e6) == 175
+
+
 def test_recorded_rows_lie_between_the_floor_and_the_uniform_model():
     rows = {(r.corpus, r.model): r for r in chapter_results("language_models")}
     assert len(rows) == 9
@@ -57,6 +65,8 @@ def test_worked_numbers_of_the_text_are_right():
     assert math.log2(27) == pytest.approx(4.75, abs=0.006)
     assert math.sqrt(10 * 1000) == 100  # the perplexity over two equal halves
     assert (math.log(200), 1.4 * math.log(60)) == pytest.approx((5.30, 5.73), abs=0.005)
+    assert 60**1.4 == pytest.approx(309, abs=0.5)
+    assert 60**1.4 / 200 == pytest.approx(1.54, abs=0.005)
     assert -0.9 * math.log2(0.9) - 0.1 * math.log2(0.1) == pytest.approx(0.469, abs=5e-4)
     assert -0.9 * math.log2(0.99) - 0.1 * math.log2(0.01) == pytest.approx(0.677, abs=5e-4)
     assert -0.9 * math.log2(0.999) - 0.1 * math.log2(0.001) == pytest.approx(0.998, abs=5e-4)

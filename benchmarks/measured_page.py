@@ -57,7 +57,16 @@ _REMARKS = {
     "preferences": "Both models make the verb agree with the word before it. Put another noun "
     "there, and they follow that one: below chance means that they look at the wrong word, not "
     "that they guess. Of pronouns, the BERT prefers *she* in two pairs of three after professions "
-    "that text gives to women, and in one of five after the others; the GPT makes no difference.",
+    "that text gives to women, and in one of five after the others. The GPT seems to make little "
+    "difference, but these scores leave out the pronoun itself, and by them not even *woman* and "
+    "*man* differ: the chapter on [what pretraining "
+    "teaches](../chapters/what_pretraining_teaches.md) calls them measure B, and its measure A "
+    "finds the difference in both models.",
+    "assistant": "One run, in which imitation and preference have the same rate, 0.0003. That is "
+    "the one which preference liked best in the chapter on "
+    "[assistants](../chapters/assistants.md), while imitation was best at 0.01; there, with three "
+    "seeds, each at its own rate and judged by two more demands than the happy end, imitation is "
+    "ahead.",
     "movie_reviews": "Naive Bayes, which counts words, is ahead of every small network here. The "
     "published networks above it had more to learn from: pretraining on hundreds of times as much "
     "text, or all phrases of SST-2 in place of 8,000, or both.",
@@ -108,7 +117,9 @@ def page() -> str:
     parts = [_HEAD]
     for name, title in PUBLISHED.items():
         if name in records:
-            parts.append(f"### {title}\n\n" + "\n\n".join(_figures(name, records[name])) + "\n")
+            label = f"(measured-{name.replace('_', '-')})=\n"
+            figures = "\n\n".join(_figures(name, records[name]))
+            parts.append(f"{label}### {title}\n\n{figures}\n")
     parts.append("## Beside the tools that people use\n\n" + _peers(records["peers"]) + "\n")
     if "peers_gpu" in records:
         parts.append("### On a GPU\n\n" + _peers(records["peers_gpu"]) + "\n")
@@ -128,6 +139,12 @@ def _figures(name: str, record: dict[str, Any]) -> Iterator[str]:
         for figure in figures
     ]
     yield _table(columns, rows)
+    if "nats_per_reply_token" in record:
+        yield "Nats per token of the replies to 100 instructions that it has not learned from."
+        yield _table(
+            ["a GPT that has learned 1,000 instructions", "ours"],
+            [[way, _number(nats)] for way, nats in record["nats_per_reply_token"].items()],
+        )
     if name in _REMARKS:
         yield _REMARKS[name]
     sources: dict[str, list[str]] = {}

@@ -1,14 +1,15 @@
 """Measure transformers for the chapter of that name: what each part is worth, and two real texts.
 
-    python -m benchmarks.transformer {arms,stories,recipe,wikipedia,tales} [--record FILE]
+    python -m benchmarks.transformer {arms,text,stories,recipe,wikipedia,tales} [--record FILE]
 
 `arms` trains small models on Wikipedia by the character, each different from another in one choice.
 Each has its own learning rate, found on validation text by moving outwards until the best one has
 a worse one on either side, and three seeds at that rate. Validation losses come with the CPU
 seconds of training that they took, so that the LSTM can be compared at equal loss. A run that was
-broken off goes on with the first arm that its record lacks; a new one needs a new file. `stories`
-asks in the same way what initial weights and the recipe are worth to the chapter's own model, and
-`recipe` what the whole recipe is worth in the 500 updates of the chapter on training.
+broken off goes on with the first arm that its record lacks; a new one needs a new file. `text`
+gives the LSTM and the transformer with rotary positions the same text, in several amounts.
+`stories` asks in the same way what initial weights and the recipe are worth to the chapter's own
+model, and `recipe` what the whole recipe is worth in the 500 updates of the chapter on training.
 `wikipedia` does by words what `benchmarks.recurrent` does with an LSTM. `tales` reads byte pairs of
 fairy tales and old children's books once, beside a 5-gram of the same text.
 """
@@ -58,6 +59,9 @@ from course_pkg.training.trainer import BatchSource, Trainer, TrainerConfig, Tra
 
 LENGTH, BATCH_SIZE, N_STEPS, SEEDS = 64, 16, 400, (0, 1, 2)
 RATES = (4e-4, 1e-3, 2.5e-3, 6e-3, 1.5e-2, 4e-2, 1e-1, 2.5e-1)
+TEXTS = (160, 400, 1000)
+"""Numbers of updates, and so of characters, after which two models are compared on equal text."""
+
 FIRST_RATE = 3
 """Where the search for a rate begins, among `RATES`: about 2.5 apart."""
 
@@ -263,10 +267,12 @@ def measure_arms(
     made: Mapping[str, Make] | None = None,
     keep: Callable[[dict[str, Any]], None] = lambda figures: None,
     done: Mapping[str, Any] | None = None,
+    share_of_lstm: float = 2.5,
 ) -> dict[str, Any]:
     """Tune and train every model; test losses are those of the rate that validation chose.
 
     Args:
+        share_of_lstm: updates of the LSTM for one of the others. Its update takes less time.
         keep: called with all figures after each model, since all of them take a while.
         done: figures of models, by name, that an earlier run has measured; they are kept.
     """
@@ -287,8 +293,7 @@ def measure_arms(
     for name, make in (made or arms()).items():
         if name in figures:
             continue
-        # An LSTM's update takes less time; it gets more of them.
-        steps = n_steps * 5 // 2 if name == "LSTM" else n_steps
+        steps = int(n_steps * share_of_lstm) if name == "LSTM" else n_steps
         fit = partial(
             train_arm, make, train, looked_at, vocab_size=tokenizer.vocab_size, n_steps=steps
         )
@@ -298,6 +303,15 @@ def measure_arms(
         print(f"{name:14} lr {found['lr']:g}: {statistics.mean(losses):.3f}", flush=True)
         keep(whole)
     return whole
+
+
+def measure_text(corpus: Corpus, n_steps: Sequence[int] = TEXTS) -> dict[str, Any]:
+    """Give the LSTM and a transformer the same text; rates are tuned for each amount."""
+    made = {name: arms()[name] for name in ("LSTM", "rotary")}
+    parts = [measure_arms(corpus, n, made, share_of_lstm=1) for n in n_steps]
+    return {**parts[0], "n_characters_read": [part["n_characters_read"] for part in parts]} | {
+        "arms": {name: [part["arms"][name] for part in parts] for name in made}
+    }
 
 
 def story_arms() -> dict[str, tuple[Make, dict[str, Any]]]:
@@ -531,6 +545,7 @@ def continue_prompt(model: LanguageModel, tokenizer: Any, n_tokens: int = 80) ->
 
 PARTS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
     "arms": ("wikipedia", measure_arms),
+    "text": ("wikipedia", measure_text),
     "stories": ("stories", measure_stories),
     "recipe": ("stories", measure_recipe),
     "wikipedia": ("wikipedia", measure_wikipedia),

@@ -112,7 +112,7 @@ def plain(counts):
 # One special token stands between documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
 
 # %% [markdown]
-# ## 1. Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
+# ## Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** An n-gram model of *order* $n$ guesses a token from the $n - 1$ tokens before it, the *history*. All it knows about the training text is how often each token followed each history.
 #
@@ -192,7 +192,7 @@ assert twice == {(9,): {0: 2}, (0,): {0: 4, 9: 2}}, f"equal documents all count;
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 2. From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
+# ## From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** The simplest estimate is the relative frequency. It makes the training text as probable as possible, so it is called *maximum likelihood*:
 #
@@ -243,7 +243,7 @@ assert mle_prob(counts, ("bird",), "cat") == 0 and ("bird",) not in counts, (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 3. What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
+# ## What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** A text grows longer and longer, but an n-gram model sees only its end. And it must not look into the document before: `EOS` is a wall.
 #
@@ -304,7 +304,7 @@ assert context_of([], 3, EOS) == (), "nothing in sight: the empty tuple"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 4. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
+# ## Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A language model can write: draw a token, append it, ask again. To draw is to throw a dart at a line of length 1. Each token owns a piece as long as its probability.
 #
@@ -366,7 +366,7 @@ assert drawn == 9, f"beyond the sum the last possible token is drawn, not {drawn
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 5. Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
+# ## Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** One number says how well a model predicts a text. Perplexity is the number of equally likely tokens among which the model hesitates, on average:
 #
@@ -424,7 +424,7 @@ for values in (tuple(halves), np.array(halves)):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 6. Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
+# ## Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Maximum likelihood gives probability 0 to whatever the training text did not show. One such token makes the perplexity of a whole book infinite. The oldest remedy: pretend that after every history each token of the vocabulary was seen $k$ times more.
 #
@@ -434,7 +434,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `counts`, `history`, `token` | | as in task 2 |
+# | `counts`, `history`, `token` | | as in task {task:mle_prob} |
 # | `k` | `float`, above 0 | may be a fraction |
 # | `vocab_size` | `int` | $V$, the number of different tokens that may come, seen or not |
 # | **returns** | `float` | the smoothed estimate |
@@ -478,7 +478,7 @@ assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, eve
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 7. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
+# ## Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Add-k treats all unseen tokens alike. But a shorter history often knows more. So ask all orders at once and mix their answers (Jelinek and Mercer 1980). The uniform distribution stands at the bottom and knows every token:
 #
@@ -572,7 +572,7 @@ assert abs(p - (0.1 / 7 + 0.2 * 3 / 12 + 0.3) / 0.6) < 1e-12, (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 8. Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
+# ## Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** In our sentences "the" is as frequent as any token, but it always comes after the same thing. So it is a bad guess after something new. Kneser and Ney (1995) ask another question: after how many *different* tokens did it come?
 #
@@ -588,7 +588,7 @@ print("All visible tests passed.")
 # - At the start of a document histories are shorter than `order` tokens. They begin with `eos`, and nothing can stand before that. Keep these histories and their counts as they are.
 # - Return new counters. The old ones must not change, now or later.
 #
-# **By hand.** From the table of task 1, with `order = 1`:
+# **By hand.** From the table of task {task:count_ngrams}, with `order = 1`:
 #
 # | token | comes after | continuation count | plain count |
 # |---|---|---|---|
@@ -651,7 +651,7 @@ assert made_up[(EOS,)] == {"the": 3}, "return new counters: a later change must 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 9. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
+# ## Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
 #
 # **Why.** The best of the classic n-gram models belong to this family. It takes a discount $D$ off every count that was seen, and spends what that frees on the next shorter history:
 #
@@ -673,7 +673,7 @@ print("All visible tests passed.")
 # - If order $n$ never saw its history, or `history` is too short for it, then $P_n$ is simply $P_{n-1}$.
 # - Over the vocabulary the probabilities sum to 1, after every history.
 #
-# **By hand.** Order 2, both discounts 0.5. The order-1 counts are the continuation counts of task 8: 6 different tokens, 8 in all.
+# **By hand.** Order 2, both discounts 0.5. The order-1 counts are the continuation counts of task {task:continuation_counts}: 6 different tokens, 8 in all.
 #
 # - $P_1(\text{bird}) = \frac{0}{8} + \frac{0.5 \cdot 6}{8} \cdot \frac{1}{7} = \frac{3}{56}$
 # - $P_1(\text{cat}) = \frac{1 - 0.5}{8} + \frac{3}{56} = \frac{13}{112}$
@@ -751,7 +751,7 @@ for history in [("the",), ("cat",), ("bird",), (), (EOS, "the")]:
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 10. In your own words  (8 points, 15 minutes, difficulty 3 of 5)
+# ## In your own words  (8 points, 15 minutes, difficulty 3 of 5)
 #
 # In a travel guide, "Francisco" occurs 500 times, always after "San". "Harbour" occurs 50 times, after 40 different words. A bigram model has never seen the word "rusty" before. It must guess what comes next.
 #

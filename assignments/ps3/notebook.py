@@ -33,7 +33,7 @@
 #
 # - Use torch's tensors and their plain operations. Each contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments, except where a contract says so. The caller still needs them.
-# - Gradients must flow through everything that you compute from floats, except in task 4. So do not `detach` where the task does not say so.
+# - Gradients must flow through everything that you compute from floats, except in task {task:cross_entropy_gradient}. So do not `detach` where the task does not say so.
 # - A tensor may be a view with gaps in memory, as it is after a transpose. So write `reshape` where `view` would fail.
 # - A result has the dtype of the tensors that you were given. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - Keep the names of the functions and of their arguments.
@@ -92,7 +92,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for places in the text, `V` for the size of the vocabulary, `E` for the width of an embedding, `R` for the width of a hidden state. A tensor of ids has dtype `int64`. All other tensors are floats, and all floats in one call have the same dtype.
 
 # %% [markdown]
-# ## 1. Pieces of a stream  (10 points, 20 minutes, difficulty 2 of 5)
+# ## Pieces of a stream  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A text is one long row of ids. A recurrent network reads it from left to right. To keep the hardware busy we cut it into `B` stretches and read them side by side, a few steps at a time. Row `b` must go on where row `b` has just ended, or the memory would belong to another part of the text.
 #
@@ -174,7 +174,7 @@ assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 2. The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
+# ## The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** An n-gram model learns nothing about "the cat sat" from "a dog sat". Bengio and others (2003) turned words into vectors, so that similar histories give similar predictions. The last `W` words are looked up, put side by side, and read by one hidden layer.
 #
@@ -283,7 +283,7 @@ assert wide["embedding"].grad is not None, "no gradient reaches the embeddings"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 3. Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
+# ## Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Scores become probabilities by softmax, and the loss is how surprised the model is by what really came: the mean of $-\ln p(\text{target})$. The formula fits on one line, and that line fails for a score of 1000, because $e^{1000}$ is more than any float can hold. Subtract the largest score of each row first: the probabilities stay the same, and no exponential is above 1.
 #
@@ -375,7 +375,7 @@ assert close(logits, [row, row]), "your function changes the logits"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 4. The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
+# ## The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** Everything that a language model learns starts here: how should each score have been? The answer is the simplest in the whole field. It is what the model predicted, minus what came.
 #
@@ -383,7 +383,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `logits`, `targets`, `ignore_index` | | as in task 3 |
+# | `logits`, `targets`, `ignore_index` | | as in task {task:cross_entropy} |
 # | **returns** | `(N, V)` | the derivative of `cross_entropy(logits, targets, ignore_index)` with respect to each logit |
 #
 # - For a row that counts, $\partial\,\text{loss} / \partial z_j = (p_j - [\,j = \text{target}\,]) / n$, with $p$ the softmax of the row and $n$ the number of rows that count. Try to derive it.
@@ -391,7 +391,7 @@ print("All visible tests passed.")
 # - `torch.softmax` is allowed here, and it is stable.
 # - Not allowed: torch's own `cross_entropy` and `nll_loss`, and whatever differentiates for you: `backward`, `torch.autograd`, `torch.func`. The grader calls your function under `torch.inference_mode()`, where autograd does not run.
 #
-# **By hand.** The two rows of task 3, with targets 1 and 0, and $n = 2$:
+# **By hand.** The two rows of task {task:cross_entropy}, with targets 1 and 0, and $n = 2$:
 #
 # | p | target | p minus target | divided by 2 |
 # |---|---|---|---|
@@ -446,7 +446,7 @@ assert targets.tolist() == [1, 0], "your function changes the targets"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 5. One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
+# ## One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** A window forgets at its edge. Elman (1990) fed the hidden state back into the network: the state after a word depends on the word and on the state before it, and so on all words so far. The same weights serve at every place, however long the text is.
 #
@@ -508,7 +508,7 @@ assert after.requires_grad, "no gradient can flow back to the state before: do n
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 6. One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
+# ## One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** In an Elman network everything passes through a matrix and a tanh at every step, and so does every gradient on its way back; it soon vanishes. Hochreiter and Schmidhuber (1997) gave the network a *memory* that is only multiplied, number by number, by a gate. As long as the gate stays near 1, what was written into it stays, and so does the gradient.
 #
@@ -589,7 +589,7 @@ for part, name in zip(state, ("hidden state", "memory"), strict=True):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 7. Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
+# ## Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
 #
 # **Why.** A text of a million steps cannot be unrolled in one graph: it would not fit into memory, and the first update would come after the last word. So the text is read in pieces. The state's *value* goes on from piece to piece, and the network remembers. The *graph* is cut at the border, and so the gradient of a piece looks back to its start and no further.
 #
@@ -599,8 +599,8 @@ print("All visible tests passed.")
 # |---|---|---|
 # | `step` | function | `step(ids, state)`, with `ids` of shape `(B,)`, returns the state after these ids |
 # | `loss_of` | function | `loss_of(hidden, targets)`, of shapes `(B, t, R)` and `(B, t)`, returns the loss of a piece |
-# | `state` | tuple of tensors, `(B, R)` each | the state before the first piece: one part, or two as in task 6; its first part is the hidden state |
-# | `pieces` | list of `(inputs, targets)` | at least one, as in task 1, `(B, t)` each; `t` may differ |
+# | `state` | tuple of tensors, `(B, R)` each | the state before the first piece: one part, or two as in task {task:lstm_step}; its first part is the hidden state |
+# | `pieces` | list of `(inputs, targets)` | at least one, as in task {task:stream_pieces}, `(B, t)` each; `t` may differ |
 # | `update` | function | `update()` changes the weights by their gradients, and clears these |
 # | **returns** | `(losses, state)` | a list of `float`, one for each piece, and the state after the last one |
 #
@@ -724,7 +724,7 @@ assert all(part.requires_grad for part in state), "you cut the caller's own stat
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 8. Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
+# ## Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Back through many steps a gradient may explode as well as vanish, and one huge update ruins what was learned. So, before the update, a gradient that is too long is made shorter. It must be *one* factor for all weights: then the step has the same direction, only less far (Pascanu and others, 2013).
 #
@@ -792,7 +792,7 @@ assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divide
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 9. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. In an LSTM, suppose that the forget gate of one memory cell is always 0.9. By which factor does a gradient shrink on its way back through 20 steps of that cell's memory? Through 100 steps? By which factor would it shrink through 100 steps if the gate were always 0.99? What does an Elman network have in the place of this factor, and why is that worse?
 # 2. A network is trained in pieces of 20 steps. To predict a word it would have to use a name that stood 50 steps before. *Can* the trained network use that name at all? What makes it hard to *learn* to? Keep apart what the value of the state does, and what its gradient does.

@@ -90,7 +90,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the texts of a batch, `T` for places that look (queries), `S` for places that are looked at (keys and values), `H` for heads, `D` for the width of the model, `K` for the width of a query and of a key, `M` for that of a value. `(..., T, K)` means: any number of axes may stand in front, or none.
 
 # %% [markdown]
-# ## 1. Dot-product attention  (12 points, 25 minutes, difficulty 2 of 5)
+# ## Dot-product attention  (12 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** A decoder that is about to write a word asks: which of the words that I have read matter now? It holds a *query*. Every word that was read has a *key*, which says what it can be found by, and a *value*, which is what it hands over. The better a key fits the query, the more of its value is read (Luong and others, 2015).
 #
@@ -176,7 +176,7 @@ assert close(one[2], values[:1, 0]), "the only place has the weight 1"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 2. Alignment  (8 points, 20 minutes, difficulty 2 of 5)
+# ## Alignment  (8 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** The weights of a translation model are a table: for each word that is written, how much was read from each word of the source. Nobody has told the model which word translates which; it has found out. To see it, take from every row the place with the largest weight, unless the row is so spread out that it says nothing (Bahdanau and others, 2015, figure 3).
 #
@@ -242,7 +242,7 @@ assert align(weights.requires_grad_(), 0.5) == [(0, 1), (2, 0)], "the weights ma
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 3. Beam search  (16 points, 45 minutes, difficulty 4 of 5)
+# ## Beam search  (16 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** A model gives probabilities of the next id. Which *text* is most probable? To take the best id at each step (greedy search) need not find it: a good start may lead nowhere. Beam search keeps the few best beginnings, and lets all their extensions compete. And since each id makes the product of probabilities smaller, long texts would always lose; so complete texts are compared by a score that makes up for their length (Wu and others, 2016).
 #
@@ -371,7 +371,7 @@ assert found == [(-2.0, (0, 0))], f"of equal sums, the ids that sort first win; 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 4. Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
+# ## Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** Now every place of a text asks, and all at once: the queries are a matrix. Two things are new. A dot product of `K` independent numbers of variance 1 has the variance `K`; so wide keys give large scores, the softmax turns to a single place, and its gradient vanishes. Dividing by $\sqrt{K}$ undoes it (Vaswani and others, 2017, equation 1). And a *mask* says who may see whom.
 #
@@ -393,7 +393,7 @@ print("All visible tests passed.")
 # - Hold no tensor with a number for each query, key *and* feature at once (`T·S·K`): a matrix product does without.
 # - Not allowed: torch's own `scaled_dot_product_attention` and its multi-head functions.
 #
-# **By hand.** `T = 2`, `S = 3`, `K = 4`, so $\sqrt{K} = 2$; `M = 1`. Both queries are $(2, 0, 0, 0)$, the keys are zeros but for their first number: 0, $\ln 3$, $\ln 4$. The values are 8, 0, 2. The scores are the same as in task 1, but for $\ln 4$ written in one piece.
+# **By hand.** `T = 2`, `S = 3`, `K = 4`, so $\sqrt{K} = 2$; `M = 1`. Both queries are $(2, 0, 0, 0)$, the keys are zeros but for their first number: 0, $\ln 3$, $\ln 4$. The values are 8, 0, 2. The scores are the same as in task {task:dot_attention}, but for $\ln 4$ written in one piece.
 #
 # | query | mask | weights | result |
 # |---|---|---|---|
@@ -475,7 +475,7 @@ assert close(
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 5. The causal mask  (6 points, 10 minutes, difficulty 1 of 5)
+# ## The causal mask  (6 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** A language model is trained on all places of a text at once. That is only fair if no place sees what comes after it, for that is what it is to predict. One triangle of True makes a whole text into `T` exercises.
 #
@@ -539,7 +539,7 @@ assert not causal_mask(2, 2)[0, 1], "each call makes a new mask"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 6. Padding and order in one mask  (8 points, 15 minutes, difficulty 2 of 5)
+# ## Padding and order in one mask  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Texts of a batch differ in length, so the short ones are filled up with an id that means nothing. No place may look at it: else the same text would read differently in another batch. In a decoder both rules hold at once.
 #
@@ -605,7 +605,7 @@ assert not mask[1].any(), "in a text of padding alone nobody sees anything"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 7. Split into heads  (5 points, 10 minutes, difficulty 2 of 5)
+# ## Split into heads  (5 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** One softmax gives one average: a place that wants the subject *and* the verb gets a blend. So queries, keys and values are cut into `H` stretches, and each of these *heads* attends on its own. The cut costs nothing. It is a matter of axes, and of axes only, and that is where it goes wrong most often.
 #
@@ -668,7 +668,7 @@ assert split_heads(x.requires_grad_(), 3).requires_grad, "gradients flow through
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 8. Join the heads  (5 points, 10 minutes, difficulty 2 of 5)
+# ## Join the heads  (5 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** What the heads have found is put side by side again, so that the layers above see one vector for each place.
 #
@@ -679,14 +679,14 @@ print("All visible tests passed.")
 # | `heads` | `(..., H, T, K)` | what each head has found for each place |
 # | **returns** | `(..., T, H·K)` | the heads of each place side by side, head 0 first |
 #
-# - It undoes task 7: `merge_heads(split_heads(x, n_heads))` is `x`.
+# - It undoes task {task:split_heads}: `merge_heads(split_heads(x, n_heads))` is `x`.
 # - There may be no leading axis, one, or several.
 #
 # **By hand.** From two heads, `[[0, 1], [4, 5]]` and `[[2, 3], [6, 7]]`, come the places `[0, 1, 2, 3]` and `[4, 5, 6, 7]`.
 #
 # <details><summary>Hint</summary>
 #
-# Go the way of task 7 back: first exchange the axes, then make one of the last two. After `transpose` the numbers are not in one block, so `view` fails: `reshape` and `flatten` do not.
+# Go the way of task {task:split_heads} back: first exchange the axes, then make one of the last two. After `transpose` the numbers are not in one block, so `view` fails: `reshape` and `flatten` do not.
 #
 # </details>
 
@@ -719,7 +719,7 @@ assert close(merge_heads(heads[None]), x[None]), "there may be several leading a
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 9. Multi-head attention  (14 points, 35 minutes, difficulty 3 of 5)
+# ## Multi-head attention  (14 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** Now everything comes together: queries, keys and values are made from the same text by three matrices, the heads attend, are joined, and a fourth matrix mixes what they have found (Vaswani and others, 2017, section 3.2.2). This layer is the half of a transformer that lets places talk to each other.
 #
@@ -734,8 +734,8 @@ print("All visible tests passed.")
 # | **returns** | `(B, T, D)` | for each place, what its heads have found, mixed |
 #
 # 1. Queries, keys and values are `x` times the *transposed* matrix of their name, as in `nn.Linear`: a matrix has one row for each number of its result. There are no biases.
-# 2. Split all three into heads, as in task 7. Attend in each head, as in task 4: the scale is $\sqrt{K}$ with $K = D / H$.
-# 3. Join the heads, as in task 8, and multiply by the transposed `"output"` matrix.
+# 2. Split all three into heads, as in task {task:split_heads}. Attend in each head, as in task {task:attend}: the scale is $\sqrt{K}$ with $K = D / H$.
+# 3. Join the heads, as in task {task:merge_heads}, and multiply by the transposed `"output"` matrix.
 #
 # - Here every place may look somewhere: no row of the mask is all False.
 # - Where the mask hides something, it has no influence: what comes later, under a causal mask, changes nothing before it; how much padding there is, and what stands in it, changes nothing either.
@@ -814,7 +814,7 @@ assert close(multi_head_attention(other, weights, 3, padded)[1, :3], out[1, :3])
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 10. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. Two places of a text exchange their vectors, and there is no mask. What does that do to the results of `multi_head_attention`, place by place? What follows for a model that consists of such layers alone? Does your answer change under a causal mask?
 # 2. A friend leaves out the division by $\sqrt{K}$. With `K = 64` and queries and keys of independent numbers with variance 1, what is the standard deviation of a score? One score is larger than another by twice that: what is the ratio of the two weights, and what would it be with the division? Why is that bad for *learning*, not only for reading?

@@ -16,7 +16,7 @@
 # A model that may look at both sides of a word cannot be asked for the next one: it would see it. BERT hides words and is asked what stood there. You will write everything that turns plain text into this exercise: which positions are hidden, what the model sees there instead, how two texts are joined, what enters the first block, and where the loss is taken. Then you will hide whole spans, as T5 does. In the end your functions train a small BERT that fills gaps.
 #
 # - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
-# - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks 4, 5, 8 and 9 are plain Python on lists.
+# - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans} are plain Python on lists.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
@@ -33,7 +33,7 @@
 #
 # - **Chance comes from outside.** Where something is drawn, you are given the numbers, or a `torch.Generator` to draw from. Never use torch's own generator (`torch.rand` without `generator=...`) or Python's `random`, and seed nothing: the same numbers must give the same result.
 # - Use Python and torch's tensors. Do not import `course_pkg`.
-# - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over special ids, and over the lists of tasks 4, 5, 8 and 9, are fine.)
+# - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over special ids, and over the lists of tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans}, are fine.)
 # - Do not change your arguments: neither tensors nor lists. The caller still needs them. (Drawing from a generator moves it on, of course.) A list or tensor that you return is a new one, so that the caller may write into it.
 # - Lists may have thousands of entries. A function that calls itself once for each entry runs out of Python's stack.
 # - Ids are whole numbers from 0 on: `int64` in tensors, `int` in lists. Any id may be that of a special token, also 0; do not assume that special ids are neighbours, or the smallest.
@@ -89,7 +89,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `D` for the width of the model, `V` for the size of the vocabulary.
 
 # %% [markdown]
-# ## 1. Which positions to hide  (7 points, 10 minutes, difficulty 1 of 5)
+# ## Which positions to hide  (7 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** Hide too little, and a text teaches little; hide too much, and nothing is left to guess from. BERT chooses 15 % of the positions, each by itself (Devlin and others, 2019). Special tokens are never chosen: there is nothing to learn in guessing a [SEP], and padding is no text at all.
 #
@@ -162,7 +162,7 @@ assert ids.tolist() == [[7, 3, 5, 4, 0]], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 2. What the model sees  (11 points, 25 minutes, difficulty 2 of 5)
+# ## What the model sees  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** If [MASK] stood at every chosen position, the model would never be asked about a position where it sees a word. But when it is used, there are only such positions, and no [MASK] anywhere. So of the chosen positions 80 % become [MASK], 10 % another word, and 10 % stay as they are, and *all of them* are to be predicted. Now any word that the model sees may be wrong, and it has to check each against its context.
 #
@@ -246,7 +246,7 @@ assert two[0, 0] == 5, "what is seen must be a new tensor, also if nothing is ch
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 3. A batch with new gaps  (12 points, 30 minutes, difficulty 3 of 5)
+# ## A batch with new gaps  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** BERT's authors masked each text once, and the model saw the same gaps in every epoch. Liu and others (2019, RoBERTa) draw new ones whenever a text is read, so that it teaches something else each time. This function does it. Unlike the two above it throws the dice itself.
 #
@@ -262,10 +262,10 @@ print("All visible tests passed.")
 # | **returns** | tuple of two `int64` tensors, `(B, T)` | what the model sees; the targets |
 #
 # - Each position where no special token stands is chosen with probability 15 %, independently of all others.
-# - A chosen position is seen as `mask_id` with probability 80 %, as a random id with 10 %, as it is with 10 %; independently of all others, and of how it was chosen. The targets are those of task 2.
+# - A chosen position is seen as `mask_id` with probability 80 %, as a random id with 10 %, as it is with 10 %; independently of all others, and of how it was chosen. The targets are those of task {task:corrupt}.
 # - A random id is any id below `vocab_size` that is *not special*, each equally often. It may be the true one.
 # - The generator in the same state gives the same result; a second call, in which it has moved on, gives other gaps. How many numbers you draw, and in which order, is up to you.
-# - You may use your own functions of tasks 1 and 2. But the grader then judges this task with them: a mistake there costs points here too.
+# - You may use your own functions of tasks {task:choose_positions} and {task:corrupt}. But the grader then judges this task with them: a mistake there costs points here too.
 # - The grader cannot know your numbers. It counts in batches of tens of thousands of positions: how many are chosen, what is seen there, how often each random id comes up, and whether neighbours in a row or column depend on each other. The bounds are so wide that a right answer falls outside less than once in $10^9$ times.
 #
 # **By hand.** Of 10,000 ordinary positions about 1,500 are chosen. About 1,200 of them are seen as [MASK], 150 as a random id, 150 as they are. If three of the ids 0 to 9 are special, each of the other seven is the random id about 21 times, and 21 times it is the true one. So about 171 chosen positions look as if nothing had happened: 11.4 %, not 10 %.
@@ -329,7 +329,7 @@ assert not torch.equal(second, seen), "a generator that has moved on gives other
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 4. Pairs of sentences  (11 points, 25 minutes, difficulty 2 of 5)
+# ## Pairs of sentences  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Many tasks ask about *two* texts: does this answer fit that question, does this sentence follow from that? BERT practises on pairs. Half of the time the second sentence is the one that really comes next, half of the time it is from somewhere else, and the model is to say which (next-sentence prediction).
 #
@@ -415,7 +415,7 @@ assert next_sentence_pairs([[[1]], [[2]]], []) == [], "no sentence has a success
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 5. Two texts in one row  (10 points, 20 minutes, difficulty 2 of 5)
+# ## Two texts in one row  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** An encoder reads one row of tokens. So a pair is written as `[CLS] first [SEP] second [SEP]`, and a second row of numbers says which side each token is on. What is too long for the model must be cut, and cut fairly: taking it all from one side might leave nothing of it.
 #
@@ -494,7 +494,7 @@ assert join_pair([5], [6], 0, 7, 3) == ([0, 7, 7], [0, 0, 1]), "room for special
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 6. What enters the first block  (10 points, 20 minutes, difficulty 2 of 5)
+# ## What enters the first block  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** One vector for each position has to say three things: which token stands there, at which position, and on which side of the pair. BERT learns a table for each, adds the three vectors, and normalises the sum.
 #
@@ -598,7 +598,7 @@ assert wide.keys() == leaves.keys() and len(wide) == 5, "your function changes t
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 7. The loss, where something was hidden  (13 points, 30 minutes, difficulty 3 of 5)
+# ## The loss, where something was hidden  (13 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** The model is judged at the chosen positions only: at all others the answer stands before its eyes. That also saves work. The last layer is the widest of all, one score for each id of the vocabulary, and six of seven positions do not need it. (BERT scores a vector by its dot products with the very table that ids are embedded by, plus a bias.)
 #
@@ -702,7 +702,7 @@ assert all(map(torch.equal, (vectors, targets, table, bias), kept)), "an argumen
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 8. Hide spans behind sentinels  (9 points, 20 minutes, difficulty 2 of 5)
+# ## Hide spans behind sentinels  (9 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** BERT fills a gap with exactly one token. An encoder–decoder can *write* what is missing, and how much that is. In T5 (Raffel and others, 2020) every hidden span shrinks to one special token, a *sentinel*, and the decoder writes: sentinel, what it stood for, next sentinel, and so on. Both texts become short, and that makes the exercise cheap.
 #
@@ -784,9 +784,9 @@ assert error is not None, "two spans and the end need three sentinels: raise a V
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 9. Fill the gaps again  (9 points, 20 minutes, difficulty 2 of 5)
+# ## Fill the gaps again  (9 points, 20 minutes, difficulty 2 of 5)
 #
-# **Why.** The decoder has written its sentinels and spans. To read the result as a text, each span goes back to where its sentinel stands. For the targets of task 8 this undoes what `hide_spans` did. But a *model* wrote these targets, and a young model writes all sorts of things.
+# **Why.** The decoder has written its sentinels and spans. To read the result as a text, each span goes back to where its sentinel stands. For the targets of task {task:hide_spans} this undoes what `hide_spans` did. But a *model* wrote these targets, and a young model writes all sorts of things.
 #
 # **Contract.** `fill_spans(inputs, targets, sentinel_ids)`
 #
@@ -857,7 +857,7 @@ assert filled == [50, 60, 60], f"other ids may be larger, and stand twice; you g
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 10. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. A friend replaces *all* chosen positions by [MASK]: 100/0/0 instead of 80/10/10. What has the model then never been asked about, and why does that hurt when it is fine-tuned? Say what the 10 % random ids add, and what the 10 % unchanged ones add. What would a model learn with 0/0/100?
 # 2. Next-sentence prediction takes its negatives from *other documents*. A model is right in 97 of 100 pairs. Name a cue that is easier than "follows from" and explains this. How would you choose the negatives so that the cue no longer helps?
@@ -1127,7 +1127,7 @@ print("the decoder writes", words_of(spans))
 print("filled again, it is the story:", fill_spans(with_gaps, spans, sentinels) == story)
 
 # %% [markdown]
-# What you should see: before training both losses agree to all digits that are printed; the two curves fall side by side, though each model met other gaps; and in the exam they are as good as each other. The pairs are judged rightly far more often than by guessing. But what has the model learned there? Look at the negatives: a sentence of another story may come from its beginning ("One day, ...") and stand where no story begins. That is easier than to understand what follows from what, and question 2 of task 10 asks about it.
+# What you should see: before training both losses agree to all digits that are printed; the two curves fall side by side, though each model met other gaps; and in the exam they are as good as each other. The pairs are judged rightly far more often than by guessing. But what has the model learned there? Look at the negatives: a sentence of another story may come from its beginning ("One day, ...") and stand where no story begins. That is easier than to understand what follows from what, and question 2 of task {task:explain_masking} asks about it.
 #
 # Now break something on purpose. Return `seen` for the targets in your `corrupt`; replace 0.15 by 0.6 in your `mask_batch`; leave the segments out of your `embed`; divide by all positions in your `masked_lm_loss`. Run the cell of the function and the workshop again. Which of these does the training loss notice, which the exam, and which neither? Why is a *lower* training loss no good sign in two of these cases?
 #

@@ -16,7 +16,7 @@
 # A pretrained model knows its language, but not your task. In this set you give it one. You will write what turns a pair of texts into one sequence, what reads an answer off the model's vectors, what decides which weights may move, and the thin layers (LoRA) that let a few numbers do the work of millions. Then you will write the two losses that turn a language model into an assistant: one that scores replies only, and one that learns from pairs of replies of which somebody preferred one. In between you will run a study of your own: how many labels does it take?
 #
 # - **You write** eight short functions. Each is graded on its own. A ninth task asks for a short report.
-# - **You need** the chapters on GPT, BERT and fine-tuning, and from PyTorch: indexing with tensors, boolean masks, `requires_grad`, `detach`. Task 3 works on an `nn.Module`.
+# - **You need** the chapters on GPT, BERT and fine-tuning, and from PyTorch: indexing with tensors, boolean masks, `requires_grad`, `detach`. Task {task:freeze} works on an `nn.Module`.
 # - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
@@ -32,8 +32,8 @@
 # Rules for the whole set:
 #
 # - Use Python and torch's tensors and modules. Do not import `course_pkg`.
-# - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over the pairs and their tokens in task 1, over names and parameters in task 3, and over adapters in task 5 are fine.)
-# - Do not change your arguments, except for the model of task 3, which is there to be changed. A tensor that you return is a new one, so that the caller may write into it.
+# - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over the pairs and their tokens in task {task:frame_pairs}, over names and parameters in task {task:freeze}, and over adapters in task {task:merge_lora} are fine.)
+# - Do not change your arguments, except for the model of task {task:freeze}, which is there to be changed. A tensor that you return is a new one, so that the caller may write into it.
 # - Results have the dtype of the float arguments, which all have the same one unless the task says otherwise. Nothing may depend on torch's default dtype.
 # - **Gradients** flow from a result to every float argument, unless the task says that something is frozen. No gradient reaches what is frozen, even if the caller's tensor asks for one (`requires_grad`).
 # - Ids and lengths are whole numbers from 0 on: `int64` in tensors, `int` in lists. Only targets may also be `IGNORE`. Any id, also 0, may be that of a special token or of padding, and padding may have the same id as a token. So what is padding is said by lengths, never by ids.
@@ -88,7 +88,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `D` for the width of the model, `C` for the number of classes, `V` for the size of the vocabulary; and for a linear layer `I` for its inputs, `O` for its outputs, `R` for the rank of what LoRA puts beside it.
 
 # %% [markdown]
-# ## 1. Two texts, one sequence  (13 points, 25 minutes, difficulty 2 of 5)
+# ## Two texts, one sequence  (13 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Does the hypothesis follow from the premise? A GPT reads one sequence, so a pair is written as one: `[START] premise [DELIM] hypothesis [EXTRACT]` (Radford and others, 2018). A decoder only looks back; so the head reads the vector at [EXTRACT], the only one that has seen both texts. Cut off the end of a long sequence, and you have cut off just that token.
 #
@@ -170,7 +170,7 @@ assert rows.tolist() == [[7, 8, 9]], "longest is 3: there is room for the specia
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 2. A vector for the text, and a head  (13 points, 25 minutes, difficulty 2 of 5)
+# ## A vector for the text, and a head  (13 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** The model gives a vector for each token, the task asks for one answer per text. BERT keeps the first vector for that ([CLS]); in a GPT the last token is the only one that has seen all the others; the mean of all needs no special token and is often the better choice if [CLS] was not trained for it. What is *last* differs from row to row, and padding must not be taken for text: that is the most frequent bug in this place, and it raises no error.
 #
@@ -266,7 +266,7 @@ else:
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 3. What may move  (12 points, 30 minutes, difficulty 3 of 5)
+# ## What may move  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** With few labels it can be better to train only the new head, or the head and the last block: fewer numbers that can fit noise, less memory, and the rest of the model stays as it is for other tasks. In PyTorch a parameter is frozen by `requires_grad = False`. Two things go wrong there without an error: a tied weight has two names, and an old gradient that lies about lets the optimizer move a parameter that you believe frozen.
 #
@@ -381,7 +381,7 @@ for names in (["hed"], ["head", "body.2"], ["hea"], ["ead"]):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 4. A thin layer beside a frozen one  (12 points, 20 minutes, difficulty 2 of 5)
+# ## A thin layer beside a frozen one  (12 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** Fine-tuning changes a matrix $W$ by some $\Delta W$, as large as $W$. Hu and others (2022, LoRA) let that change have a low rank: $\Delta W = \frac{\alpha}{R} B A$, with $A$ of $R$ rows and $B$ of $R$ columns. $W$ stays frozen; only $A$ and $B$ learn: $R (I + O)$ numbers instead of $I \cdot O$, and as few states of the optimizer. For that to save anything in a forward pass, the product $B A$ must never be made.
 #
@@ -458,7 +458,7 @@ assert all(map(torch.equal, (x, weight, bias, down, up), kept)), "an argument ha
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 5. Merge the thin layers  (10 points, 20 minutes, difficulty 3 of 5)
+# ## Merge the thin layers  (10 points, 20 minutes, difficulty 3 of 5)
 #
 # **Why.** After training, the thin path can be added into the matrix, and the model costs nothing more than before. Several adapters, for style and for task, can be merged into one matrix. But models are often stored in half precision, where a number has two or three digits: a small change that is rounded off is lost, and many small ones that are rounded one after the other are *all* lost, although together they would count.
 #
@@ -467,7 +467,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `weight` | `(O, I)`: `bfloat16`, `float16`, `float32` or `float64` | the frozen matrix $W$ |
-# | `adapters` | list of `(down, up, alpha)` | tensors `(R, I)` and `(O, R)` and a `float`, as in task 4; each with its own `R`; may be empty |
+# | `adapters` | list of `(down, up, alpha)` | tensors `(R, I)` and `(O, R)` and a `float`, as in task {task:lora_layer}; each with its own `R`; may be empty |
 # | **returns** | `(O, I)`, in the dtype of `weight` | $W + \sum \frac{\alpha}{R} B A$ over the adapters |
 #
 # - The matrices of the adapters are `float64` if `weight` is, and else `float32`, whatever the dtype of `weight`.
@@ -537,7 +537,7 @@ assert not merged.requires_grad, "the merged matrix carries no graph"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 6. Which tokens an assistant learns  (10 points, 20 minutes, difficulty 2 of 5)
+# ## Which tokens an assistant learns  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** An assistant is trained on dialogues: prompt, then reply. It should learn to write replies, and not to write prompts, so only the tokens of the reply are targets. The token that ends the reply is one of them, or the model would never learn to stop; and since padding often has the very same id, padding has to be told by its place.
 #
@@ -609,7 +609,7 @@ assert torch.equal(ids, kept), "the targets are a new tensor"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 7. How likely is a reply?  (12 points, 25 minutes, difficulty 3 of 5)
+# ## How likely is a reply?  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** Two numbers for two uses. Training on replies minimises the mean surprise per token. Comparing two replies, as the next task does, needs the probability of each *as a whole*: the product over its tokens, so a sum of logarithms, and no mean, or long and short replies could not be compared.
 #
@@ -618,7 +618,7 @@ print("All visible tests passed.")
 # | argument | type | meaning |
 # |---|---|---|
 # | `logits` | floats, `(B, T, V)` | the model's scores for the next id at each position |
-# | `targets` | `int64`, `(B, T)` | targets, as in task 6: ids below `V`, or `IGNORE` |
+# | `targets` | `int64`, `(B, T)` | targets, as in task {task:reply_targets}: ids below `V`, or `IGNORE` |
 # | **returns** | tuple of floats, `(B,)` and `()` | the log probability of each row's targets, in nats; the loss |
 #
 # - The log probability of a row is the sum of $\ln p(\text{target})$ over its positions that have a target, where $p$ is the softmax of the logits there. A row without targets has 0.
@@ -703,7 +703,7 @@ assert torch.equal(logits, kept[0]) and torch.equal(targets, kept[1]), "an argum
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 8. Learn from preferences  (8 points, 20 minutes, difficulty 3 of 5)
+# ## Learn from preferences  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # **Why.** People find it hard to write the best reply, and easy to say which of two is better. Rafailov and others (2023, DPO) learn from such pairs without a reward model. The policy, which learns, is compared with the frozen model from which it started, the reference; how much more likely it makes a reply than the reference does, is that reply's reward. The reward of the chosen reply should be above that of the rejected one.
 #
@@ -711,7 +711,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `policy_chosen`, `policy_rejected` | floats, `(B,)` | log probabilities of whole replies under the policy, in nats, as from task 7 |
+# | `policy_chosen`, `policy_rejected` | floats, `(B,)` | log probabilities of whole replies under the policy, in nats, as from task {task:score_replies} |
 # | `reference_chosen`, `reference_rejected` | floats, `(B,)` | the same under the reference, which is frozen |
 # | `beta` | `float` | how dear it is to leave the reference: above 0 |
 # | **returns** | tuple of a float tensor, `()`, and a `bool` tensor, `(B,)` | the loss; for each pair, whether the policy has won it |
@@ -795,7 +795,7 @@ for beta in (0, 0.0, -0.1):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## 9. How many labels does it take? A study  (10 points, 45 minutes, difficulty 3 of 5)
+# ## How many labels does it take? A study  (10 points, 45 minutes, difficulty 3 of 5)
 #
 # Labels cost money. So the question that every project asks first is: which way of fine-tuning gets how far with how many of them? Here you find out, with your own functions, on a model of five million parameters that was pretrained on English text. (The cells of this task need `course_pkg`. They are not graded themselves; your report is.)
 #

@@ -53,6 +53,7 @@ from autograder.authoring.notebooks import (
     grading,
     is_answer,
     is_autograded,
+    is_graded,
     is_ungraded_work,
 )
 from autograder.authoring.outline import Outline
@@ -73,6 +74,8 @@ __import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{it
 ### END HIDDEN TESTS"""
 _ASSISTANTS = "{assistants}"  # in a set's opening words
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
+# A task's heading, if its author has not numbered it: "## RMSNorm  (8 points, 15 minutes)".
+_TASK = re.compile(r"^## (?!\d+\. )(?=.*\([\d.]+ points?\b)", re.MULTILINE)
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _ROLES = {  # grade, solution, locked, task
     (True, False, True, False): "autograded test",
@@ -177,13 +180,19 @@ def read_source(path: Path) -> NotebookNode:
     """Read a py:percent file as an nbgrader source notebook whose cell ids never change.
 
     The cell that installs the course's package is told from where, and the one that opens the
-    notebook says what assistants may do, as `course.toml` states it.
+    notebook says what assistants may do, as `course.toml` states it. Tasks are numbered in their
+    order: a heading such as `## Rotary positions  (14 points, ...)`, and what names it elsewhere,
+    `{task:rotate}`.
+
+    Raises:
+        GraderError: if the text refers to a task that there is not.
     """
     course = Course(path.parents[1])
     address, rule = course.package_address(), course.assistants(path.parent.name)
     notebook: NotebookNode = jupytext.read(path, fmt="py:percent")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel})  # type: ignore[no-untyped-call]
+    _number_tasks(notebook.cells, path)
     for index, cell in enumerate(notebook.cells):
         if is_ungraded_work(cell):
             cell.source = cell.source.replace(_NO_ADDRESS, f"ADDRESS = {json.dumps(address)}")
@@ -192,6 +201,28 @@ def read_source(path: Path) -> NotebookNode:
         fallback = f"cell-{index:03d}-{text_digest(cell.source)}"  # which `workspace` reads
         cell.id = re.sub(r"[^\w-]", "-", grading(cell).get("grade_id") or fallback)[:64]
     return notebook
+
+
+def _number_tasks(cells: Sequence[NotebookNode], path: Path) -> None:
+    """Write the numbers of tasks into their headings, and wherever the text refers to them."""
+    numbers: dict[str, int] = {}
+    markdown = [cell for cell in cells if cell.cell_type == "markdown"]
+    n = 0
+    for cell in cells:
+        if cell.cell_type == "markdown" and _TASK.search(cell.source):
+            n += 1
+            cell.source = _TASK.sub(f"## {n}. ", cell.source, count=1)
+        if is_graded(cell):
+            name = str(grading(cell).get("grade_id", ""))
+            numbers.setdefault(name.removeprefix(f"{path.parent.name}_"), n)
+
+    def number(reference: re.Match[str]) -> str:
+        if reference[1] not in numbers:
+            raise GraderError(f"{path}: {reference[0]} names no task; there are {[*numbers]}")
+        return str(numbers[reference[1]])
+
+    for cell in markdown:
+        cell.source = re.sub(r"\{task:(\w+)\}", number, cell.source)
 
 
 def build(path: Path) -> Release:

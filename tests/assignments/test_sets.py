@@ -64,6 +64,11 @@ def test_notebook_and_checks_agree_and_the_points_sum_to_100(made):
     assert lint(made.release, made.checks) == ()
 
 
+def test_no_task_is_numbered_by_hand(made):
+    text = (ROOT / "assignments" / made.checks.name / "notebook.py").read_text()
+    assert not re.findall(r"^# ## \d.*|^#.*\b[Tt]asks? \d.*", text, re.MULTILINE)
+
+
 @each_item
 def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
     """Rare draws must not cost a student points: accents that two libraries cut differently did."""

@@ -66,6 +66,35 @@ def test_builds_are_equal_and_cell_ids_come_from_grade_ids(toy_course, toy):
     nbformat.validate(toy.student)
 
 
+def test_tasks_are_numbered_in_their_order_and_so_is_what_names_them(toy_course):
+    path = toy_course.source("toy")
+    text = path.read_text()
+    for old, new in {
+        "Write two functions.": "Write two; {task:mean} is short.",
+        "1. Double": "Double  (60 points, easy)",
+        "2. Mean": "Mean  (30 points)",
+        "3. Why?": "Why?",
+        "# `mean(": "# Unlike task {task:double}: `mean(",
+    }.items():
+        text = text.replace(old, new)
+    path.write_text(text)
+    first = [cell.source.split("\n") for cell in release.read_source(path).cells]
+    headings = [lines[0] for lines in first if lines[0].startswith("## ")]
+    assert headings == [
+        "## 1. Double  (60 points, easy)",
+        "## 2. Mean  (30 points)",
+        "## 3. Why? (10 points)",
+    ]
+    assert first[0][2] == "Write two; 2 is short."
+    double, mean, why = (text.index(f"# %% [markdown]\n# ## {name}") for name in ("D", "M", "W"))
+    path.write_text(text[:double] + text[mean:why] + text[double:mean] + text[why:])
+    moved = "\n".join(cell.source for cell in release.read_source(path).cells)
+    assert moved.index("## 1. Mean") < moved.index("task 2: `mean(") < moved.index("## 2. Double")
+    path.write_text(text.replace("{task:mean}", "{task:median}"))
+    with pytest.raises(GraderError, match=r"\{task:median\} names no task; there are \['double', "):
+        release.read_source(path)
+
+
 def test_written_release_holds_one_file_in_each_version(toy, tmp_path):
     paths = release.write(toy, tmp_path / "out")
     assert sorted(paths) == ["release", "solution", "source"]

@@ -308,7 +308,7 @@ EXPERIMENTS: dict[str, tuple[Callable[[Pretrained, Any], list[Row]], tuple[str, 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print every row beside the published figures and, on request, record them."""
-    parser = model_options(__doc__)
+    parser = model_options(__doc__, __file__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--n-train", type=int, default=3000, help="examples to learn from [3000]")
     options = parser.parse_args(arguments)

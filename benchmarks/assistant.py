@@ -270,7 +270,7 @@ def instructions(model: Pretrained, options: argparse.Namespace) -> dict[str, fl
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what both experiments find and, on request, record it."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-steps", type=int, default=300, help="updates of the tiny GPT [300]")
     parser.add_argument("--model", help="gpt-small or a folder: a GPT to be instructed")
     parser.add_argument("--n-epochs", type=int, default=3, help="passes over instructions [3]")

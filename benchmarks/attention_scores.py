@@ -12,13 +12,13 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started, test = time.process_time(), passages()[1]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCORES}
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "cpu_seconds": round(time.process_time() - started),
             **provenance("python -m benchmarks.attention_scores", torch.device("cpu")),
         }
-        options.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
+        write_record(options.record, record, indent=None)
         print(f"recorded in {options.record}")
 
 

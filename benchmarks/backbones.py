@@ -112,9 +112,9 @@ class Pretrained:
         return [self.special_ids["[CLS]"], *ids, self.special_ids["[SEP]"]]
 
 
-def model_options(about: str | None) -> argparse.ArgumentParser:
+def model_options(about: str | None, benchmark: str) -> argparse.ArgumentParser:
     """Return a parser with the options of all benchmarks that adapt checkpoints."""
-    parser = command_line(about)
+    parser = command_line(about, benchmark)
     parser.add_argument(
         "--model",
         action="append",

@@ -10,16 +10,15 @@ A minute of one core.
 """
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from benchmarks.optimizers import SEEDS, Stories, load, study
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import evaluate
 from course_pkg.layers.recurrent import ElmanCell, set_spectral_radius
@@ -93,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started, stories, arms = time.process_time(), load(), {}
     for name, arm in ARMS.items():
@@ -115,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "cpu_seconds": round(time.process_time() - started),
             **provenance("python -m benchmarks.clipping", torch.device("cpu")),
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

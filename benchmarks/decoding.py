@@ -59,7 +59,7 @@ def describe(log_probs: Tensor, targets: Tensor, setting: dict[str, Any]) -> dic
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what each setting leaves and, on request, record it."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--model", required=True, help="gpt-small or a folder: a GPT")
     options = parser.parse_args(arguments)
     with or_exit():

@@ -26,15 +26,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from benchmarks.transformer import best_rate
-from course_pkg.files import write_atomically
 from course_pkg.layers.attention import causal_mask
 from course_pkg.models import IGNORE
 from course_pkg.models.gpt import GPT
@@ -332,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--n-tokens", type=int, default=N_TOKENS, help=f"[{N_TOKENS}]")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     stories = Stories()
@@ -364,7 +363,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         record["cpu_seconds"] = round(record["cpu_seconds"] + time.process_time() - started, 1)
         print(name, where[name]["test"], flush=True)
         if options.record:
-            write_atomically(options.record, json.dumps(record, indent=1, ensure_ascii=False))
+            write_record(options.record, record, indent=1)
 
     for name, arm in ARMS.items():
         keep(

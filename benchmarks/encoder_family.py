@@ -21,21 +21,19 @@ published compares.
 """
 
 import argparse
-import json
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import begun, provenance
-from course_pkg.files import write_atomically
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import PermutationLoss, ReplacedTokenLoss, SpanBoundaryLoss
@@ -513,7 +511,7 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Words] = Wor
     )
     parser.add_argument("arms", nargs="*", default=["untrained", *ARMS], metavar="ARM")
     parser.add_argument("--n-steps", type=int, default=500, help="updates of each model [500]")
-    parser.add_argument("--record", type=Path, help="file to record the figures in")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     if unknown := set(options.arms) - {"untrained", *ARMS}:
         parser.error(f"no arm is called {min(unknown)!r}; there are: {', '.join(ARMS)}")
@@ -550,7 +548,7 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Words] = Wor
                 **settings,
                 "arms": arms,
             }
-            write_atomically(options.record, json.dumps(whole, indent=1) + "\n")
+            write_record(options.record, whole, indent=1)
 
 
 if __name__ == "__main__":

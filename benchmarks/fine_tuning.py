@@ -15,13 +15,11 @@ record that was begun with the same weights is gone on with. Nothing published c
 
 import argparse
 import copy
-import json
 import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,9 +28,9 @@ from torch import nn
 from benchmarks.adaptation import framed, pair_readings
 from benchmarks.backbones import Pretrained, Reading, collate, fine_tune, predict
 from benchmarks.pretrained_rows import digest
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import begun, provenance
 from course_pkg.evaluation import count_bytes, evaluate
-from course_pkg.files import write_atomically
 from course_pkg.metrics import accuracy, f1
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import TextClassifier, TokenTagger, add_lora, merge_lora
@@ -293,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     settings = {
         "seeds": list(SEEDS),
@@ -316,7 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 **settings,
                 **provenance("python -m benchmarks.fine_tuning", torch.device("cpu")),
             }
-            write_atomically(options.record, json.dumps(about | record, indent=1) + "\n")
+            write_record(options.record, about | record, indent=1)
 
 
 if __name__ == "__main__":

@@ -10,19 +10,18 @@ before it; so one teacher-forced pass says which passages are right.
 """
 
 import argparse
-import json
 import math
 import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from benchmarks.records import add_record_option, write_record
 from course_pkg.layers.cost import longest_chain
 from course_pkg.models import IGNORE
 from course_pkg.models.five_steps import FIVE_STEPS, FiveStepsTranslator, StepWiring
@@ -171,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--n-steps", type=int, default=800, help="updates of each model")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
 
     started = time.process_time()
@@ -196,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "machine": f"{platform.machine()}, cpu, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

@@ -8,7 +8,6 @@ submission, so what it counts is what was found equal. Takes hours of a slow mac
 """
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -21,6 +20,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.records import add_record_option, write_record  # noqa: E402
+
 TESTS = "tests/autograder/class_run/test_faults.py"
 
 
@@ -49,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--kills", type=int, default=100, help="of the grader; of its workers half")
     parser.add_argument("--only", default="", help="tests whose names contain this")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
 
     with tempfile.TemporaryDirectory(prefix="faults-") as scratch:
@@ -75,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "python": platform.python_version(),
             "tests": outcomes,
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
     sys.exit(any(test["outcome"] != "held" for test in outcomes.values()))
 

@@ -18,7 +18,6 @@ what this machine's kernel charges, so it counts when neighbours are busy; wall 
 import argparse
 import copy
 import importlib.metadata
-import json
 import os
 import platform
 import random
@@ -63,6 +62,7 @@ from benchmarks.grading_commands import (  # noqa: E402
     grade_with_otter,
     has_otter,
 )
+from benchmarks.records import add_record_option, write_record  # noqa: E402
 
 SETS = {
     "attention": Course(ROOT / "benchmarks" / "small_course"),
@@ -360,7 +360,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--plain", type=int, help="grade so many by assertions alone, as a course for nbgrader"
     )
     parser.add_argument("--set", default="ps1", choices=SETS, help="the set to soak")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
 
     with tempfile.TemporaryDirectory(prefix="grading-") as scratch:
@@ -383,7 +383,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             | {name: importlib.metadata.version(name) for name in ("torch", "nbgrader")}
             | ({"otter-grader": importlib.metadata.version("otter-grader")} if has_otter() else {}),
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

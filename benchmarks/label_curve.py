@@ -16,13 +16,11 @@ record that was begun with the same epochs and weights is gone on with. DIR must
 """
 
 import argparse
-import json
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,8 +28,8 @@ from torch import Tensor, nn
 
 from benchmarks.backbones import Pretrained, Reading, fine_tune, predict, vectors
 from benchmarks.pretrained_rows import digest
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import begun, provenance
-from course_pkg.files import write_atomically
 from course_pkg.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora
 from course_pkg.models.transformer import count_parameters
@@ -272,7 +270,7 @@ class Recording:
         parser = argparse.ArgumentParser(
             description=about, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+        add_record_option(parser, module.rpartition(".")[2])
         self.path = parser.parse_args(arguments).record
         settings = {
             "seeds": list(seeds),
@@ -301,7 +299,7 @@ class Recording:
         self.record["cpu_seconds"] = round(spent, 1)
         print(arm, n_labels, result["setting"], result["test_accuracy"], flush=True)
         if self.path is not None:
-            write_atomically(self.path, json.dumps(self.record, indent=1) + "\n")
+            write_record(self.path, self.record, indent=1)
 
     def search(
         self,

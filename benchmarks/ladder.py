@@ -8,7 +8,6 @@ memory cannot hold: five words, eight words, one vector, every word so far.
 """
 
 import argparse
-import json
 import platform
 import sys
 import time
@@ -18,6 +17,9 @@ from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
+
+from benchmarks.records import add_record_option, write_record
 from course_pkg.evaluation import evaluate
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -109,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--n-steps", type=int, default=700, help="updates of each neural model")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
 
     print(f"{'model':32} {'perplexity':>10} {'CPU seconds':>12}")
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "machine": f"{platform.machine()}, {options.device}, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

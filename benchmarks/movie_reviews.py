@@ -231,7 +231,7 @@ def line(row: dict[str, Any]) -> Figure:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print every row beside the published figures and, on request, record them."""
-    parser = model_options(__doc__)
+    parser = model_options(__doc__, __file__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--n-train", type=int, metavar="N", help="learn from N examples at most")
     options = parser.parse_args(arguments)

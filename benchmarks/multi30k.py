@@ -267,7 +267,7 @@ def figures(found: dict[str, dict[str, Any]], is_quick: bool) -> list[Figure]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print ours beside the tutorials' BLEU and, on request, record it after each baseline."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--quick", action="store_true", help="small networks, for a CPU")
     parser.add_argument(
         "--only",

@@ -168,7 +168,7 @@ def figures(found: dict[str, dict[str, Any]]) -> list[Figure]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print ours beside the lectures' figures and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     options = parser.parse_args(arguments)
     with or_exit():
         names = read_local(local_folder(None), "names/names.txt").split()

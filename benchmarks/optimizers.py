@@ -10,19 +10,18 @@ neighbours on both sides are tried too; then two more seeds. Seven minutes of on
 """
 
 import argparse
-import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import evaluate
 from course_pkg.models.gpt import GPT
@@ -237,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started = time.process_time()
     figures = measure(load())
@@ -251,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "cpu_seconds": round(time.process_time() - started),
             **provenance("python -m benchmarks.optimizers", torch.device("cpu")),
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

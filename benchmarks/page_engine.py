@@ -53,7 +53,7 @@ def one_round(driver: Any) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures and, on request, record them."""
-    options = command_line(__doc__).parse_args(arguments)
+    options = command_line(__doc__, __file__).parse_args(arguments)
     widget = widgets.gpt_completer(NAME, prompt=PROMPT, n_tokens=1, top_k=1, alt="A continuation.")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         site = write_site(Path(folder) / "site", [NAME])

@@ -129,7 +129,7 @@ def measure(entry: Entry) -> tuple[int, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table and, on request, record it."""
-    options = command_line(__doc__).parse_args(arguments)
+    options = command_line(__doc__, __file__).parse_args(arguments)
     figures, details = [], {}
     for entry in entries():
         n_params, flops = measure(entry)

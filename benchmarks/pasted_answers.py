@@ -22,6 +22,7 @@ from autograder.authoring.course import Course
 from autograder.authoring.release import ReleasedSet
 from autograder.reports.similarity import Material, like_package
 from autograder.reports.similarity_report import independent_answers, reference_functions
+from benchmarks.records import add_record_option, write_record
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "results" / "pasted_answers.json"
@@ -222,14 +223,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     course = Course(ROOT / "assignments")
     found = [one for name in course.sets() for one in measure(ReleasedSet(course, name))]
-    record = {"date": datetime.now(UTC).date().isoformat(), **summary(found)}
+    command = "python -m benchmarks.pasted_answers"
+    record = {"command": command, "date": datetime.now(UTC).date().isoformat(), **summary(found)}
     print(json.dumps(record, indent=1))
     if options.record:
-        options.record.write_text(json.dumps(record, indent=1) + "\n")
+        write_record(options.record, record, indent=1)
 
 
 if __name__ == "__main__":

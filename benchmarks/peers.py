@@ -14,7 +14,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from torch import nn
 from benchmarks.kernel_gpt import KernelGPT
 from benchmarks.peers_attention import attention
 from benchmarks.peers_text import kenlm, ngrams, tokenization
+from benchmarks.records import add_record_option
 from benchmarks.side_by_side import Ratio, compare, provenance, record, table
 from course_pkg.decoding.generation import FixedGenerator, generate
 from course_pkg.models.gpt import GPT, gpt2_small, gpt_small_cpu, gpt_small_gpu
@@ -291,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     parser.add_argument("--only", nargs="+", choices=list(CONTESTS), default=list(CONTESTS))
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
     parser.add_argument("--rounds", type=int, default=9, help="ratios for each row at least [9]")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     parser.add_argument("--add", action="store_true", help="keep the record's other rows")
     options = parser.parse_args(arguments)
     if options.rounds < 2:

@@ -10,19 +10,18 @@ of which training reaches the first 64. Eleven minutes of one core.
 """
 
 import argparse
-import json
 import platform
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from benchmarks.records import add_record_option, write_record
 from course_pkg.evaluation import evaluate
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
@@ -136,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--n-steps", type=int, default=700, help="updates of each run")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started = time.process_time()
     figures = measure(load_corpus("wikipedia"), options.n_steps)
@@ -152,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "machine": f"{platform.machine()}, cpu, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

@@ -77,7 +77,7 @@ def share(trained: TrainedModel, pairs: Sequence[Pair], *, shared_only: bool = F
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the shares and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     options = parser.parse_args(arguments)
     near, far = agreement(is_distracted=False), agreement(is_distracted=True)
     women, men = pronouns(OFTEN_WOMEN), pronouns(OFTEN_MEN)

@@ -8,16 +8,14 @@ are read from DIR. Two minutes of one core. To be run again whenever other weigh
 
 import argparse
 import hashlib
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import count_bytes, evaluate
-from course_pkg.files import write_atomically
 from course_pkg.models.transformer import count_parameters
 from course_pkg.pretrained import SHIPPED, load_pretrained
 from course_pkg.text.corpora import load_corpus
@@ -57,14 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     record = {
         **measure(),
         **provenance("python -m benchmarks.pretrained_rows", torch.device("cpu")),
     }
     if options.record:
-        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

@@ -42,6 +42,7 @@ from benchmarks.pretraining_text import (
     story_words,
     test_text,
 )
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.generation import generate
 from course_pkg.files import write_atomically
@@ -692,7 +693,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if name == "decay":
             step.add_argument("--updates", type=int, default=2000, help="how many  [2000]")
         if name in ("compare", "ship"):
-            step.add_argument("--record", type=Path, default=RECORD, help=f"[{RECORD.name}]")
+            add_record_option(step, __file__, default=RECORD)
         if name == "ship":
             step.add_argument(
                 "--machine", default=platform.machine(), help="what it was trained on"
@@ -722,8 +723,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         record = about | compare(out, settings)
         named = asdict(replace(settings, begin_with=Path(settings.begin_with).name))
-        kept = json.dumps(record | {"settings": named}, indent=2, ensure_ascii=False)
-        write_atomically(options.record, kept + "\n")  # it travels; that folder does not
+        # It travels; that folder does not.
+        write_record(options.record, record | {"settings": named})
         print(table(record))
         if options.step == "ship":
             print(ship(out, settings, record, options.machine))

@@ -49,6 +49,7 @@ from benchmarks.pretraining_text import (
     prepare_text,
     test_text,
 )
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import count_bytes
 from course_pkg.files import write_atomically
@@ -396,7 +397,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     flag = "--" + field.name.replace("_", "-")
                     step.add_argument(flag, type=type(field.default), help=f"[{field.default}]")
             continue
-        step.add_argument("--record", type=Path, default=RECORD, help=f"[{RECORD.name}]")
+        add_record_option(step, __file__, default=RECORD)
         step.add_argument(
             "--short", type=Path, nargs="+", default=[], help="short runs to be recorded with it"
         )
@@ -420,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"guessed right, on text that it has not seen, with {100 * MASK_RATE:.0f} % masked"
         )
         record = about | compare(out, settings, options.short)
-        write_atomically(options.record, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        write_record(options.record, record)
         print(table(record))
         if options.step == "ship":
             print(ship(out, settings, record, options.machine))

@@ -8,7 +8,6 @@ are best after a hundred times as many tokens. CPU time, since a machine may be 
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,8 +17,8 @@ from typing import Any
 import torch
 
 from benchmarks.pretraining import ROOT, Settings, only_process, read_curve, settings_of, train
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
-from course_pkg.files import write_atomically
 from course_pkg.model_folders import build_model
 from course_pkg.training.trainer import Trainer
 
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the short runs")
-    parser.add_argument("--record", type=Path, default=RECORD, help=f"[{RECORD.name}]")
+    add_record_option(parser, __file__, default=RECORD)
     options = parser.parse_args(arguments)
     about = provenance("python -m benchmarks.pretraining_settings", torch.device("cpu"))
     rates = {
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             {"name": name, "settings": asdict(settings), "end": read_curve(out / "stable")[-1]}
         )
         record = about | {"tokens_per_cpu_second": rates, "runs": runs}
-        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        write_record(options.record, record)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ Three seeds, each with texts, split and control labels of its own. With --record
 down at once, and a call that was cut off goes on where it stopped. Nothing published compares.
 """
 
-import json
 import random
 import re
 import statistics
@@ -38,8 +37,8 @@ import torch
 
 from benchmarks.backbones import Pretrained
 from benchmarks.published import Figure, command_line, report
+from benchmarks.records import write_record
 from benchmarks.side_by_side import begun
-from course_pkg.files import write_atomically
 from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.stories.grammar import Story, StoryGrammar
@@ -375,7 +374,7 @@ def digest(model: torch.nn.Module) -> str:
 
 def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS) -> None:
     """Print what the probes reach and, on request, record it run by run."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n", type=int, default=320, help="examples of each task [320]")
     options = parser.parse_args(arguments)
     weights = {name: digest(Pretrained(name).model) for name in models}
@@ -387,8 +386,12 @@ def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS)
 
     def keep(so_far: dict[str, Any]) -> None:
         if options.record is not None:
-            content = {"settings": settings, "runs": so_far}
-            write_atomically(options.record, json.dumps(content, indent=2) + "\n")
+            content = {
+                "command": "python -m benchmarks.probing",
+                "settings": settings,
+                "runs": so_far,
+            }
+            write_record(options.record, content)
 
     measure(models, options.n, runs, keep)
     report(

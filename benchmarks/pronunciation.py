@@ -215,7 +215,7 @@ def figures(found: dict[str, Any], setting: Setting) -> list[Figure]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print ours beside the published error rates and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--recipe", choices=SETTINGS, default="cpu", help="which network [cpu]")
     parser.add_argument(
         "--precision",

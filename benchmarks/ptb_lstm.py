@@ -142,7 +142,7 @@ def train(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print ours beside the published perplexities and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--size", choices=SETTINGS, default="small", help="which network [small]")
     parser.add_argument(
         "--precision",

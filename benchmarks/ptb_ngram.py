@@ -4,7 +4,6 @@ import argparse
 import gzip
 import importlib.metadata
 import importlib.util
-import json
 import math
 import platform
 import sys
@@ -19,6 +18,9 @@ from typing import TypeVar
 import numpy as np
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
+
+from benchmarks.records import add_record_option, write_record
 from course_pkg.models.ngram import KneserNey, ModifiedKneserNey, NGram
 from course_pkg.models.ngram.arpa import write_arpa
 from course_pkg.models.ngram.smoothing import Smoothing
@@ -193,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--orders", type=int, nargs="+", default=[2, 3, 4, 5], metavar="N", help="2 3 4 5 if absent"
     )
-    parser.add_argument("--record", type=Path, metavar="PATH", help="write the results as JSON")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     if min(options.orders) < 1:
         parser.error(f"--orders has {min(options.orders)}; an order is at least 1")
@@ -226,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             **provenance(),
         }
         options.record.parent.mkdir(parents=True, exist_ok=True)
-        options.record.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, results)
         print(f"Recorded in {options.record}.")
 
 

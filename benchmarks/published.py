@@ -5,18 +5,17 @@ part of the source's text here. The aim is what this project set itself, if anyt
 """
 
 import argparse
-import json
 import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.text.corpora.sources import SourceUnavailableError
 
@@ -81,13 +80,18 @@ class Clock:
         return self._now() - self._started
 
 
-def command_line(about: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options that these benchmarks share."""
+def command_line(about: str | None, benchmark: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that these benchmarks share.
+
+    Args:
+        about: what the help says first.
+        benchmark: the `__file__` of the one that asks.
+    """
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, benchmark)
     return parser
 
 
@@ -138,7 +142,5 @@ def report(
         "figures": [asdict(figure) for figure in figures],
         **details,
     }
-    options.record.write_text(
-        json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    write_record(options.record, content)
     show(f"recorded in {options.record}")

@@ -109,7 +109,7 @@ def gpt2_difference(folder: Path) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what agrees with what and, on request, record it."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--gpt2", type=Path, metavar="FOLDER", help="a published GPT-2")
     options = parser.parse_args(arguments)
     figures: list[Figure] = []

@@ -9,19 +9,18 @@ epoch that is best on validation text; the mixture's weight is fitted on one hal
 
 import argparse
 import copy
-import json
 import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from benchmarks.records import add_record_option, benchmark_of, write_record
 from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
@@ -180,7 +179,7 @@ def run(
     )
     parser.add_argument("--n-epochs", type=int, default=n_epochs, help="passes over the text")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, benchmark_of(command))
     options = parser.parse_args(arguments)
 
     started = time.process_time()
@@ -200,7 +199,7 @@ def run(
             "machine": f"{platform.machine()}, {options.device}, one thread",
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
         }
-        options.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

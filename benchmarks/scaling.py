@@ -10,15 +10,14 @@ seven minutes of one core.
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from benchmarks.transformer import (
     BATCH_SIZE,
@@ -30,7 +29,6 @@ from benchmarks.transformer import (
     train_arm,
     windows,
 )
-from course_pkg.files import write_atomically
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
@@ -108,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started = time.process_time()
     record = {
@@ -117,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **provenance("python -m benchmarks.scaling", torch.device("cpu")),
     }
     if options.record:
-        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

@@ -14,20 +14,18 @@ films     the 6,920 sentences of SST-2, from sst2/ in COURSE_DATA; five minutes.
 import argparse
 import copy
 import functools
-import json
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
-from course_pkg.files import write_atomically
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.text.batches import example_batches, next_token_rows, pad_rows
 from course_pkg.text.corpora import load_task
@@ -261,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("name", choices=SETTINGS, help="which sentences")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started = time.process_time()
     record = {
@@ -270,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **provenance(f"python -m benchmarks.semi_supervised {options.name}", torch.device("cpu")),
     }
     if options.record:
-        write_atomically(options.record, json.dumps(record, indent=2) + "\n")
+        write_record(options.record, record)
         print(f"recorded in {options.record}")
 
 

@@ -15,7 +15,6 @@ on a GPU), and reported with its spread.
 
 import argparse
 import copy
-import json
 import math
 import shlex
 import statistics
@@ -23,11 +22,11 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.evaluation import evaluate
 from course_pkg.models.gpt import GPT, gpt_small_cpu, gpt_small_gpu
@@ -156,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--recipe", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--device", default="cpu", help="cpu or cuda [cpu]")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     tokenizer, train, rest = split()
     setting = settings(tokenizer.vocab_size)[options.recipe]
@@ -190,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             },
             "published": setting.published,
         }
-        options.record.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, content)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 
+from benchmarks.records import write_record
+
 Work = Callable[[], object]
 
 
@@ -170,4 +172,4 @@ def _as_read(value: object) -> Any:
 def record(path: Path, ratios: Sequence[Ratio], about: dict[str, object]) -> None:
     """Write results and their provenance as JSON."""
     content = {**about, "ratios": [asdict(ratio) for ratio in ratios]}
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_record(path, content)

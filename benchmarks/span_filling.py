@@ -107,7 +107,7 @@ def train(model: EncoderDecoder, gaps: Gaps, stories: Documents, n_steps: int, d
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what the model restores and, on request, record it."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-steps", type=int, default=600, help="updates of the model [600]")
     options = parser.parse_args(arguments)
     tokenizer, stories, held_out, _ = tokenized_stories()

@@ -30,17 +30,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.assistant import best_of
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import evaluate
-from course_pkg.files import write_atomically
 from course_pkg.models.adaptation import TextClassifier
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import example_batches, next_token_rows, pad_rows
@@ -428,7 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     command = "python -m benchmarks.story_assistant"
@@ -448,7 +447,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         record["cpu_seconds"] = round(time.process_time() - started, 1)
         print(name, json.dumps(value), flush=True)
         if options.record:
-            write_atomically(options.record, json.dumps(record, indent=1, ensure_ascii=False))
+            write_record(options.record, record, indent=1)
 
     bases = [pretrain(world, seed) for seed in SEEDS]
     score = partial(evaluate, documents=world.test_stories, eos_id=world.eos_id)

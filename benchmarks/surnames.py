@@ -57,7 +57,7 @@ def nats_per_name(shares: Mapping[str, float], train: Sequence[str], order: int)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the nats of each window beside the entropy and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-train", type=int, default=50_000, help="names to count [50,000]")
     options = parser.parse_args(arguments)
     with or_exit():

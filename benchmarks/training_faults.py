@@ -22,6 +22,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.recipes import Recipe
 from course_pkg.train import run
@@ -128,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=50, help="[50]")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.record:
         command = shlex.join(["python", "-m", "benchmarks.training_faults", *sys.argv[1:]])
         content = {**provenance(command, torch.device("cpu")), **found}
-        options.record.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_record(options.record, content)
 
 
 if __name__ == "__main__":

@@ -22,17 +22,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.recurrent import Documents, Words, mix, mixture_weight
 from benchmarks.side_by_side import provenance
 from course_pkg.decoding.generation import generate
 from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
-from course_pkg.files import write_atomically
 from course_pkg.layers.blocks import Block
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -559,7 +558,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=PARTS, help="what to measure")
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     corpus, measure = PARTS[options.part]
     more: dict[str, Any] = {}
@@ -573,7 +572,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             command = f"python -m benchmarks.transformer {options.part}"
             spent = {"cpu_seconds": round(time.process_time() - started)}
             record = {**figures, **spent, **provenance(command, torch.device("cpu"))}
-            write_atomically(options.record, json.dumps(record, indent=1) + "\n")
+            write_record(options.record, record, indent=1)
 
     if options.part == "arms":
         more = {"keep": keep, "done": earlier.get("arms")}

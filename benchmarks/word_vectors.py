@@ -65,7 +65,7 @@ def neighbours_of_a_kind(vectors: Tensor, words: Sequence[tuple[int, str]]) -> f
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the shares and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-stories", type=int, default=4000, help="to learn from [4000]")
     parser.add_argument("--n-epochs", type=int, default=3, help="passes over them [3]")
     options = parser.parse_args(arguments)

@@ -174,7 +174,7 @@ def replies(records: Sequence[Written]) -> list[Figure]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all figures and, on request, record them."""
-    parser = command_line(__doc__)
+    parser = command_line(__doc__, __file__)
     parser.add_argument("--n-epochs", type=int, default=12, help="passes over E2E's pairs [12]")
     options = parser.parse_args(arguments)
     with or_exit():

@@ -87,14 +87,15 @@ def test_command_goes_on_from_its_record(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "is not a record"),
-        ("[]", "is not a record"),
+        ("{", "is no record"),
+        ("[]", "is no record"),
+        ('{"command": "python -m benchmarks.multi30k"}', "is not a record of this benchmark"),
         (None, "with another precision"),
     ],
 )
 def test_record_of_something_else_is_kept(content, complaint, trained, tmp_path, capsys):
     record = tmp_path / "ladder.json"
-    about = side_by_side.provenance("", torch.device("cpu"))
+    about = side_by_side.provenance("python -m benchmarks.multi30k", torch.device("cpu"))
     same = {"setting": dataclasses.asdict(TINY), "device": "cpu", "precision": "bfloat16"}
     before = content or json.dumps({"baselines": {}, **same, **about})
     record.write_text(before)

@@ -80,7 +80,9 @@ def test_record_goes_on_where_it_was_cut_off(checkpoints, tmp_path, monkeypatch,
     assert len(whole["runs"]) == 4 and whole["command"] and len(whole["figures"]) == 6
 
     runs = dict(list(whole["runs"].items())[1:])
-    path.write_text(json.dumps({"settings": whole["settings"], "runs": runs}))
+    path.write_text(
+        json.dumps({key: whole[key] for key in ("command", "settings")} | {"runs": runs})
+    )
     again = []
     made = probing.probe_task
     monkeypatch.setattr(probing, "probe_task", lambda *a: again.append(a) or made(*a))

@@ -31,7 +31,7 @@ def test_table_turns_the_aim_round_where_less_is_better():
 def test_report_records_figures_details_and_provenance(tmp_path):
     path = tmp_path / "record.json"
     arguments = ["--record", str(path)]
-    options = published.command_line("about").parse_args(arguments)
+    options = published.command_line("about", "nothing").parse_args(arguments)
     shown: list[str] = []
     published.report(
         FIGURES,

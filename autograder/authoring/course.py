@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
+from autograder.authoring.assistant_rules import RULES
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.records import CheckFault, GraderError
@@ -90,6 +91,16 @@ class Course:
         if not isinstance(rule, str) or not rule.strip() or not rule.isprintable():
             self.refuse(f"assistants.{key}", rule, "it must be a sentence on one line")
         return rule.strip()
+
+    @property
+    def own_edition(self) -> Path:
+        """The folder of what only students read."""
+        return self.folder / "edition"
+
+    @property
+    def rules(self) -> Path:
+        """What the course asks of code assistants; it need not be there."""
+        return self.own_edition / RULES
 
     def edition(self) -> dict[Path, str]:
         """What students get beside the notebooks: each file or folder, and its place there.

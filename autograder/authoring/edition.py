@@ -24,13 +24,12 @@ from autograder.authoring.course import Course
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, lint
 from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
+from autograder.authoring.unpacked import lists
 from autograder.files import write_atomically
 from autograder.records import GraderError
 
 LIST = ".student-edition.json"
 """The list of an edition's files, by which the next run knows them."""
-FOLDER = "edition"
-RULES = "AGENTS.md"
 
 _NO_DATE = (1980, 1, 1, 0, 0, 0)  # the same zip file from the same course
 _MOST_NAMED = 12
@@ -73,7 +72,8 @@ def make(course: Course) -> Edition:
             (public if one.kind in (SOLUTION, CHECK) else found).append(one)
     if found:
         raise GraderError(_given_away(found))
-    return Edition({**own, **listed}, tuple(public), tuple(missing), secrets)
+    files = {**own, **listed}
+    return Edition({**files, **lists(files)}, tuple(public), tuple(missing), secrets)
 
 
 def write(edition: Edition, folder: Path) -> Path:
@@ -98,16 +98,15 @@ def write(edition: Edition, folder: Path) -> Path:
 
 # ------------------------------------------------------------------ what goes in
 def _from_course(course: Course, sets: Sequence[ReleasedSet]) -> Iterator[tuple[str, bytes]]:
-    yield from _files_below(course.folder / FOLDER)
-    rules = course.folder / FOLDER / RULES
+    yield from _files_below(course.own_edition)
     for released in sets:
         complaints = lint(released.notebooks, released.problem_set)
         if complaints:
             raise GraderError(f"{released.name} cannot be released: {'; '.join(complaints)}")
         place = f"problem_sets/{released.name}"
         yield f"{place}/{released.name}.ipynb", as_text(released.notebooks.student).encode()
-        if rules.is_file():
-            yield f"{place}/{RULES}", rules.read_bytes()
+        if course.rules.is_file():
+            yield f"{place}/{course.rules.name}", course.rules.read_bytes()
 
 
 def _listed(course: Course) -> tuple[dict[str, bytes], list[Path]]:

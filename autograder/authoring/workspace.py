@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.notebooks import grading, is_answer
 from autograder.files import write_atomically
 from autograder.records import GraderError
@@ -431,7 +432,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         found = released_in(options.released)
-        lines = [bring(name, read_released(found[name]), options.work).line for name in found]
+        lines = [bring_rules(next(iter(found.values())), options.work)]
+        lines += [bring(name, read_released(found[name]), options.work).line for name in found]
     except GraderError as error:
         sys.exit(f"error: {error}")
     print("\n".join(filter(None, lines)) or f"{options.work}: {', '.join(found)} as you left them")

@@ -56,14 +56,12 @@ def release(
     would leak; else every disagreement is named. Where somebody has worked in the student notebook,
     it goes into `work/` first (see `autograder work`), and a line says so.
     """
-    from autograder.authoring.edition import FOLDER, RULES
     from autograder.authoring.release import ReleasedSet, lint, write
     from autograder.files import write_if_new
     from autograder.reports.instructor_pages import mistakes_page
 
     course, found = find_course_with_checks(folder), {}
     out = out or shown(course.top / LEGACY)
-    rules = course.folder / FOLDER / RULES
     for name in _chosen(course, names, every):
         released = ReleasedSet(course, name)
         complaints = lint(released.notebooks, released.problem_set)
@@ -74,10 +72,11 @@ def release(
             note(filter(None, [take_over(name, earlier, shown(course.top / WORK))]))
         paths = {} if complaints else write(released.notebooks, out)
         if paths:
-            page = mistakes_page(released.problem_set)
-            write_if_new(paths["solution"].with_name("mistakes.html"), page.encode())
-            if rules.is_file():
-                write_if_new(paths["release"].with_name(RULES), rules.read_bytes())
+            mistakes = mistakes_page(released.problem_set)
+            write_if_new(paths["solution"].with_name("mistakes.html"), mistakes.encode())
+            if course.rules.is_file():
+                page = paths["release"].with_name(course.rules.name)
+                write_if_new(page, course.rules.read_bytes())
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:
         click.echo(json.dumps(found, indent=1))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.course import Course, find_course_with_checks
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.workspace import (
@@ -66,7 +67,8 @@ def work(
     newer one, what you wrote goes over into it: every answer that you changed, and cells of your
     own, at their place. The notebook as it was stays beside it under the date of its last change,
     and one line says so. Nothing that you wrote is ever written over or deleted, and to run this
-    again does no harm.
+    again does no harm. If the course has an AGENTS.md, it goes into WORK, too: it asks code
+    assistants to tutor and not to solve.
     """
     if released is not None:
         found = released_in(released)
@@ -78,7 +80,8 @@ def work(
     for name in names:
         if name not in found:
             raise GraderError(f"no problem set {name!r}; there are: {', '.join(found)}")
-    updates, lines = [], []
+    rules = next(iter(found.values())) if released else course.rules
+    updates, lines = [], list(filter(None, [bring_rules(rules, place)]))
     for name in names or found:
         happened = []
         if released is None:

@@ -17,6 +17,7 @@ from autograder.authoring.edition import LIST, make, write
 from autograder.authoring.notebooks import is_answer
 from autograder.authoring.release import ReleasedSet, secret_lines
 from autograder.authoring.secrets import EXAM, MISTAKE
+from autograder.authoring.unpacked import LISTS, lists
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT / "assignments")
@@ -58,7 +59,7 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     assert names == {
         *("README.md", "AGENTS.md", "LICENSE", "CITATION.cff", "pyproject.toml"),
         *("requirements.txt", "constraints.txt", "course_pkg", "book", "problem_sets"),
-        *("work.py", "autograder"),
+        *("work.py", "autograder", LISTS),
     }
     with zipfile.ZipFile(archive) as packed:
         packed_names = {name.partition("/")[2] for name in packed.namelist()}
@@ -71,7 +72,8 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     grader = {path.removeprefix("autograder/") for path in walked if path.startswith("autograder/")}
     assert grader == {
         *("__init__.py", "files.py", "records.py", "authoring/__init__.py"),
-        *("authoring/notebooks.py", "authoring/workspace.py"),
+        *("authoring/assistant_rules.py", "authoring/notebooks.py"),
+        *("authoring/unpacked.py", "authoring/workspace.py"),
     }
 
 
@@ -163,7 +165,8 @@ def test_newer_edition_unpacked_over_an_older_one_keeps_what_a_student_wrote(edi
     assert "python work.py" in (place / "README.md").read_text("utf-8")
     command = [sys.executable, "-S", str(place / "work.py")]
     run = lambda: subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: E731
-    assert "ps2: put into work/ps2/ps2.ipynb" in run().stdout.replace(os.sep, "/")
+    said = run().stdout.replace(os.sep, "/")
+    assert "ps2: put into work/ps2/ps2.ipynb" in said and "put into work/AGENTS.md" in said
     mine = place / "work" / "ps2" / "ps2.ipynb"
     stub = "raise NotImplementedError()"
     mine.write_text(mine.read_text("utf-8").replace(stub, "return 'my own'", 1), "utf-8")
@@ -177,6 +180,36 @@ def test_newer_edition_unpacked_over_an_older_one_keeps_what_a_student_wrote(edi
     text = mine.read_text("utf-8")
     assert "return 'my own'" in text and "The contract" in text
     assert [kept.read_bytes() for kept in mine.parent.glob("ps2-*.ipynb")] == [written]
+
+
+def test_what_a_newer_edition_has_no_more_goes_unless_a_student_has_changed_it(made, tmp_path):
+    """By the README's own commands: whatever else lies in the folder stays."""
+    place = tmp_path / "lm"
+    dropped = {"course_pkg/old/__init__.py": b"OLD = 1\n", "chapters/old.ipynb": b"{}"}
+    dropped |= {"chapters/run.ipynb": b"{}", "README.md": b"# Older\n"}
+    older = {path: made.files[path] for path in ("README.md", "work.py", "LICENSE")} | dropped
+    needed = {path: data for path, data in made.files.items() if not path.startswith("course_pkg")}
+    unpack(place, older | lists(older))
+    (place / "course_pkg" / "old" / "__pycache__").mkdir()
+    (place / "chapters" / "run.ipynb").write_text("with my outputs")
+    (place / "chapters" / "mine.ipynb").write_text("my own")
+    unpack(place, needed)
+    command = [sys.executable, "-S", "work.py"]
+    said = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout
+    assert "2 files of an earlier edition deleted" in said
+    assert "chapters/run.ipynb: not in this edition any more; it stays" in said
+    assert not (place / "course_pkg" / "old").exists()
+    assert {path.name for path in (place / "chapters").iterdir()} >= {"run.ipynb", "mine.ipynb"}
+    assert not (place / "chapters" / "old.ipynb").exists()
+    assert (place / "README.md").read_bytes() == made.files["README.md"]
+    again = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout
+    assert "edition" not in again
+
+
+def unpack(place, files):
+    for path, data in files.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(data)
 
 
 def test_readme_and_rules_name_what_is_there(edition):

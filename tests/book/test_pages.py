@@ -8,8 +8,13 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder.authoring.course import Course
+from autograder.authoring.edition import make
+from autograder.authoring.secrets import CHECK, MISTAKE, SOLUTION
+
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).parents[2]
 OWN_LICENCE_LINKS = {"creativecommons.org", "www.apache.org"}
 
 
@@ -127,3 +132,20 @@ def test_set_that_a_page_offers_is_beside_it_as_students_get_it(specimen):
     notebook = nbformat.read(specimen.parent / link["href"], as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells)
     assert "YOUR CODE HERE" in text and "nbgrader_cell" not in text
+
+
+def test_built_pages_give_no_hint_mistake_check_or_exam_answer_away(site):
+    """All that a student gets of the book: pages, their search, notebooks and pictures' texts.
+
+    Lines of solutions and checks may stand there, since the book writes the package's functions
+    out; what is searched for has to be found in a page that has it, or the search looks nowhere.
+    """
+    course = Course(ROOT / "assignments")
+    made = make(course)  # which refuses what would be given away, and names it
+    pages = [path for path in made.files if path.startswith("book/pages/")]
+    assert {"book/pages/index.html", "book/pages/searchindex.js"} <= set(pages)
+    assert {path.suffix for path in map(Path, pages)} >= {".html", ".js", ".ipynb"}
+    assert {one.kind for one in made.public} <= {SOLUTION, CHECK}
+    hint = max((m.hint for c in course.problem_set("ps1").checks for m in c.mistakes), key=len)
+    page = made.files["book/pages/index.html"].replace(b"</p>", hint.encode() + b"</p>", 1)
+    assert {one.kind for one in made.secrets.find("index.html", page)} == {MISTAKE}

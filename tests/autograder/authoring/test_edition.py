@@ -9,6 +9,7 @@ import pytest
 
 from autograder.authoring.edition import LIST, make, write
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.unpacked import LISTS, clean, lists
 from autograder.records import GraderError
 from tests.autograder.conftest import make_toy_course
 
@@ -35,7 +36,7 @@ def course(tmp_path):
 
 def test_edition_holds_notebooks_package_and_words_of_its_own_and_nothing_else(course, tmp_path):
     made = make(course)
-    assert sorted(made.files) == [
+    assert sorted(path for path in made.files if not path.startswith(LISTS)) == [
         "AGENTS.md",
         "README.md",
         "pkg/__init__.py",
@@ -156,6 +157,24 @@ def test_edition_takes_what_is_gone_away_and_survives_a_kill_between_its_parts(
     write(make(course), folder)  # goes on: what stands there is its own
     assert (folder / "pkg" / "new.py").is_file() and not (folder / "pkg" / "old.py").exists()
     assert [path.name for path in folder.parent.glob(".lm-*")] == []
+
+
+@pytest.mark.parametrize("name", ["work/ps1/ps1.ipynb", "../outside", "link/x", "/{outside}", "."])
+def test_what_no_edition_may_have_written_is_not_deleted_by_a_newer_one(tmp_path, name):
+    top, outside = tmp_path / "lm", tmp_path / "outside"
+    outside.write_text("mine")
+    (top / "work" / "ps1").mkdir(parents=True)
+    (top / "work" / "ps1" / "ps1.ipynb").write_text("mine")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x").write_text("mine")
+    (top / "link").symlink_to(tmp_path / "elsewhere")
+    for files in ({name.format(outside=outside): b"mine"}, {"other": b""}):
+        for path, data in lists(files).items():
+            (top / path).parent.mkdir(exist_ok=True)
+            (top / path).write_bytes(data)
+    before = {path for path in tmp_path.rglob("*") if path.suffix != ".json"}
+    assert clean(top) == []
+    assert {path for path in tmp_path.rglob("*") if path.suffix != ".json"} == before
 
 
 def killed(*_):

@@ -15,8 +15,15 @@ from nbgrader.utils import compute_checksum
 
 from autograder import files
 from autograder.authoring import release, workspace
+from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.notebooks import as_text
-from autograder.authoring.workspace import bring, copy_of, has_work, read_notebook, take_over
+from autograder.authoring.workspace import (
+    bring,
+    copy_of,
+    has_work,
+    read_notebook,
+    take_over,
+)
 from autograder.intake.repair import repair
 from autograder.records import GraderError
 
@@ -280,10 +287,30 @@ def test_release_replaces_no_notebook_that_it_has_not_written(toy, tmp_path, ver
     assert {p: p.read_bytes() for p in tmp_path.rglob("*.ipynb")} == before
 
 
+def test_rules_for_assistants_come_in_and_stay_as_a_student_has_them(tmp_path):
+    """Newer ones replace older ones, but never what somebody wrote there."""
+    released, work = tmp_path / "AGENTS.md", tmp_path / "work"
+    assert bring_rules(released, work) == "" and not work.exists()  # the course has none
+    released.write_text("# Tutor\n")
+    assert str(work / "AGENTS.md") in bring_rules(tmp_path / "toy.ipynb", work)
+    assert bring_rules(released, work) == ""
+    released.write_text("# Tutor, do not solve\n")
+    assert bring_rules(released, work)
+    mine = work / "AGENTS.md"
+    assert mine.read_text().startswith("# Tutor, do not solve\n")
+    for own in ("# My own\n", mine.read_text() + "And mine.\n", "And mine.\n" + mine.read_text()):
+        mine.write_text(own)
+        assert bring_rules(released, work) == "" and mine.read_text() == own
+    mine.write_bytes(b"\xff")
+    with pytest.raises(GraderError, match="AGENTS"):
+        bring_rules(released, work)
+
+
 def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
     """As a student has them who was given no grader: its few files, and no package beside them."""
     root = Path(workspace.__file__).parents[2]
-    for name in ("__init__", "files", "records", "authoring/__init__", "authoring/notebooks"):
+    authoring = ("__init__", "notebooks", "assistant_rules")
+    for name in ("__init__", "files", "records", *(f"authoring/{name}" for name in authoring)):
         (tmp_path / "autograder" / "authoring").mkdir(parents=True, exist_ok=True)
         shutil.copy(root / f"autograder/{name}.py", tmp_path / f"autograder/{name}.py")
     shutil.copy(workspace.__file__, tmp_path / "autograder" / "authoring")

@@ -20,22 +20,20 @@ reported. Then three seeds.
 
 import argparse
 import copy
-import json
 import random
 import time
 from collections.abc import Callable, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from benchmarks.transformer import best_rate
 from course_pkg.evaluation import evaluate
-from course_pkg.files import write_atomically
 from course_pkg.models.loss import IGNORE, nats_per_target
 from course_pkg.models.ngram import NGram
 from course_pkg.models.window import FixedWindowLM
@@ -346,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="write the result and its provenance here")
+    add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
     started, asked = time.process_time(), Asked()
     figures: dict[str, Any] = {
@@ -358,7 +356,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         figures["cpu_seconds"] = round(time.process_time() - started)
         if options.record:  # what is there so far, since all of it takes a while
             record = figures | provenance("python -m benchmarks.votes", torch.device("cpu"))
-            write_atomically(options.record, json.dumps(record, indent=1) + "\n")
+            write_record(options.record, record, indent=1)
 
 
 if __name__ == "__main__":

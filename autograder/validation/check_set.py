@@ -124,32 +124,58 @@ def check_set(
         CheckFault: if a check breaks on the reference version or while judging.
     """
     started = sum(os.times()[:4])  # with the processes that answers run in
-    chosen = _chosen(problem_set, items)
-    faults = list(lint(release, problem_set))
-    solved = namespace_of(release.solution)
-    trials: list[Trial] = []
-    unseen: list[Unseen] = []
+    trial = _SetOnTrial(problem_set, release, seeds)
     with _one_torch_thread():
-        for check in chosen:
-            written = answers.get(check.target, ())
-            right = [answer for answer in written if answer.is_right]
-            wrong = [answer for answer in written if not answer.is_right]
-            solution = cell_of(release.solution, f"{check.item}_answer").source
-            faults += [*_too_few(check, len(right), solution), *_free_names(check)]
-            judge = ItemJudge()
-            trials += try_answers(judge, check, right, release, seeds)
-            unseen += try_written(check, wrong, seeds[0], solved)
-            if with_mutants:
-                trials += _try_mutants(judge, check, seeds[0], solved, solution)
-            if with_unseen:
-                others = [other for other in problem_set.checks if other is not check]
-                unseen += try_unseen(check, others, seeds[0], solved, solution)
-    listed = {check.item: check.equivalent_mutants for check in chosen}
-    trials, equivalent, stale = _set_aside(trials, listed if with_mutants else {})
-    points = {check.item: check.points for check in chosen}
-    seconds = sum(os.times()[:4]) - started
-    found = (tuple(trials), tuple(equivalent), (*faults, *stale), tuple(unseen))
-    return SetReport(problem_set.name, points, *found, seconds)
+        for check in _chosen(problem_set, items):
+            trial.try_item(check, answers.get(check.target, ()), with_mutants, with_unseen)
+    return trial.report(sum(os.times()[:4]) - started)
+
+
+class _SetOnTrial:
+    """A set whose items are tried one after the other, and what was found so far."""
+
+    def __init__(self, problem_set: ProblemSet, release: Release, seeds: Sequence[int]) -> None:
+        self.problem_set, self.release, self.seeds = problem_set, release, seeds
+        self.solved = namespace_of(release.solution)
+        self.faults = list(lint(release, problem_set))
+        self.points: dict[str, float] = {}
+        self.trials: list[Trial] = []
+        self.equivalent: list[tuple[str, str, str]] = []
+        self.unseen: list[Unseen] = []
+
+    def try_item(
+        self, check: Check, written: Sequence[KnownAnswer], with_mutants: bool, with_unseen: bool
+    ) -> None:
+        """Try one check; see `check_set`."""
+        right = [answer for answer in written if answer.is_right]
+        wrong = [answer for answer in written if not answer.is_right]
+        solution = cell_of(self.release.solution, f"{check.item}_answer").source
+        judge, seed = ItemJudge(), self.seeds[0]
+        self.points[check.item] = check.points
+        self.faults += [*_too_few(check, len(right), solution), *_free_names(check)]
+        self.trials += try_answers(judge, check, right, self.release, self.seeds)
+        self.unseen += try_written(check, wrong, seed, self.solved)
+        if with_mutants:
+            mutants = list(_try_mutants(judge, check, seed, self.solved, solution))
+            kept, equivalent, stale = _set_aside(mutants, check)
+            self.trials += kept
+            self.equivalent += equivalent
+            self.faults += stale
+        if with_unseen:
+            others = [c for c in self.problem_set.checks if c.item != check.item]
+            self.unseen += try_unseen(check, others, seed, self.solved, solution)
+
+    def report(self, cpu_seconds: float) -> SetReport:
+        """Return what was found."""
+        return SetReport(
+            self.problem_set.name,
+            self.points,
+            tuple(self.trials),
+            tuple(self.equivalent),
+            tuple(self.faults),
+            tuple(self.unseen),
+            cpu_seconds,
+        )
 
 
 def _chosen(problem_set: ProblemSet, items: Sequence[str]) -> list[Check]:
@@ -231,19 +257,18 @@ def _free_names(check: Check) -> Iterator[str]:
 
 
 def _set_aside(
-    trials: Sequence[Trial], listed: Mapping[str, Mapping[str, str]]
+    mutants: Sequence[Trial], check: Check
 ) -> tuple[list[Trial], list[tuple[str, str, str]], list[str]]:
-    """Take listed mutants out of the count; complain of those that do change behaviour."""
+    """Take an item's listed mutants out of the count; complain of those that change behaviour."""
     kept, equivalent, stale = [], [], []
-    waiting = {(item, change): why for item, row in listed.items() for change, why in row.items()}
-    for trial in trials:
-        reason = waiting.pop((trial.item, trial.name), None) if trial.kind == "mutant" else None
-        if reason is None:
-            kept.append(trial)
-        elif trial.share >= 1:
-            equivalent.append((trial.item, trial.name, reason))
-        else:
-            kept.append(trial)
-            stale.append(f"{trial.item}: listed as equivalent, but caught: {trial.name}")
-    stale += [f"{item}: no such mutant is made: {change}" for item, change in waiting]
+    waiting = dict(check.equivalent_mutants)
+    for mutant in mutants:
+        reason = waiting.pop(mutant.name, None)
+        if reason is not None and mutant.share >= 1:
+            equivalent.append((check.item, mutant.name, reason))
+            continue
+        kept.append(mutant)
+        if reason is not None:
+            stale.append(f"{check.item}: listed as equivalent, but caught: {mutant.name}")
+    stale += [f"{check.item}: no such mutant is made: {change}" for change in waiting]
     return kept, equivalent, stale

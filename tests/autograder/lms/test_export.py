@@ -13,7 +13,7 @@ from autograder.authoring.outline import Item, Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import Table, read_table, write_table
 from autograder.intake.layouts import student_name
-from autograder.lms.export import ExportRequest, comment_html
+from autograder.lms.export import ExportRequest, comment_html, export_formats
 from autograder.lms.formats.canvas import canvas
 from autograder.lms.formats.moodle import moodle, moodle_worksheet
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
@@ -304,6 +304,41 @@ def test_worksheet_in_another_language_is_filled_in_by_its_own_column_names():
         _request([_score("Teilnehmerin_9")], text, identifier="ID", column="Bewertung")
     )
     assert _rows(made.text)[0]["Bewertung"] == "87.5"
+
+
+# ------------------------------------------------------------------ every format
+@pytest.mark.parametrize("form", export_formats().values(), ids=lambda form: form.name)
+class TestEveryFormat:
+    """Each without a roster, the one thing that all of them can be asked for."""
+
+    @staticmethod
+    def write(form, scores):
+        request = _request(scores, identifier="" if form.roster == "" else "Username")
+        try:
+            return form.write(request)
+        except GraderError as error:
+            assert form.roster, "a format that takes no roster cannot need one"
+            assert f"--format {form.name} needs --roster" in str(error)
+            return None
+
+    def test_every_grade_is_written_once_or_the_roster_is_asked_for(self, form):
+        made = self.write(form, [_score("ada", 87.5), _score("bo", 12.25)])
+        if made is not None:
+            text = made.text.splitlines()
+            for student, points in (("ada", "87.5"), ("bo", "12.25")):
+                (row,) = (line for line in text if student in line)
+                assert points in row
+
+    def test_a_name_is_no_formula(self, form):
+        made = self.write(form, [_score("=1+1"), _score('@SUM(1)","x')])
+        if made is not None:
+            cells = [cell for row in csv.reader(io.StringIO(made.text)) for cell in row]
+            assert any("1+1" in cell for cell in cells)
+            assert not [cell for cell in cells if cell.lstrip().startswith(("=", "@", "+"))]
+
+    def test_a_class_without_grades_is_a_table_without_rows(self, form):
+        made = self.write(form, [])
+        assert made is None or len(made.text.splitlines()) == 1
 
 
 # ------------------------------------------------------------------ tables

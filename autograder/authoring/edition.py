@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.authoring.course import Course
+from autograder.authoring.exam_bank import secret_texts
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, lint
 from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
@@ -63,7 +64,7 @@ def make(course: Course) -> Edition:
     listed, missing = _listed(course)
     for path in sorted(own.keys() & listed.keys()):
         raise GraderError(f"[edition] in course.toml puts a file at {path}, which the course has")
-    secrets = Secrets(sets, {path.name: path.read_text("utf-8") for path in _texts(course)})
+    secrets = Secrets(sets, _texts(course))
     found = [one for path, data in own.items() for one in secrets.find(path, data)]
     public: list[Finding] = []
     for path, data in listed.items():
@@ -131,8 +132,10 @@ def _files_below(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield inner.as_posix(), path.read_bytes()
 
 
-def _texts(course: Course) -> list[Path]:
-    return sorted(course.folder.glob("*.md"))
+def _texts(course: Course) -> dict[str, str]:
+    """Return what only instructors may read: pages beside the sets, and the bank of questions."""
+    pages = {path.name: path.read_text("utf-8") for path in sorted(course.folder.glob("*.md"))}
+    return pages | secret_texts(course)
 
 
 def _given_away(found: Sequence[Finding]) -> str:

@@ -14,7 +14,7 @@ from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 from autograder.cli.student_commands import mine, work
-from autograder.cli.teaching_commands import syllabus
+from autograder.cli.teaching_commands import exam, syllabus
 
 _EPILOG = f"""\b
 A course, from its first day to its last:
@@ -29,6 +29,7 @@ A course, from its first day to its last:
   autograder similarity ps1            whose answers are alike?
   autograder leaderboard ps2           who is best in its challenge?
   autograder feedback ps1 --to canvas  pages, packed for their way back
+  autograder exam --seed 7 --minutes 90 --chapters 1-8
   autograder export ps1 --format canvas --roster gradebook.csv > to-canvas.csv
 
 \b
@@ -73,7 +74,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 for command in (
     *(syllabus, doctor, new, adopt, check, release, edition),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
-    *(feedback, export, gradescope, forecast),
+    *(feedback, exam, export, gradescope, forecast),
     *(work, mine),
 ):
     main.add_command(command)

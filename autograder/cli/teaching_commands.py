@@ -73,3 +73,87 @@ def syllabus(
     else:
         for path in paths:
             click.echo(path)
+
+
+def _chapters(context: click.Context, option: click.Parameter, value: str) -> list[int]:
+    """Read "1-8" or "2,5,7-9"."""
+    found: set[int] = set()
+    for part in value.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise click.BadParameter(f"{part!r} is no chapter and no range, as 5 or 1-8")
+        found.update(range(int(first), int(last or first) + 1))
+    return sorted(found)
+
+
+@click.command(
+    epilog="\b\nExamples:\n"
+    "  autograder exam --seed 7 --minutes 90 --chapters 1-8\n"
+    "  autograder exam --seed 7 --numbers 8 --minutes 90 --chapters 1-8\n"
+    "                                     the same questions with other numbers\n"
+    "  autograder exam --seed 2 --minutes 120 --chapters 1-16 --title 'Final examination'\n\n"
+    "\b\nWhat it writes, into OUT:\n"
+    "  exam-7.md, .html, .pdf             the paper\n"
+    "  exam-7-answers.md, .html, .pdf     answers, and what earns how many points\n"
+    "  exam-7-canvas.zip                  QTI: import it in Canvas as a quiz\n"
+    "  exam-7-moodle.xml                  import it into Moodle's question bank\n\n"
+    "\b\nThe questions lie in the course's folder exam/, one Markdown file a chapter. Numbers are\n"
+    "drawn from the seed; the code beside each answer computes it from them, and proves it in\n"
+    "another way before a paper is written. Nothing of it is in the student edition."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which questions.")
+@click.option("--numbers", type=int, help="Which numbers in them.  [default: as --seed]")
+@click.option("--minutes", type=click.IntRange(1), default=90, show_default=True)
+@click.option(
+    "--chapters", callback=_chapters, default="1-16", show_default=True, help="As 1-8 or 2,5,7-9."
+)
+@click.option("--title", default="Examination", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Output folder.  [default: _build/exam beside the course]",
+)
+@_PDF
+@json_option
+@click.pass_obj
+@report_errors
+def exam(
+    folder: Path | None,
+    seed: int,
+    numbers: int | None,
+    minutes: int,
+    chapters: list[int],
+    title: str,
+    out: Path | None,
+    pdf: bool | None,
+    as_json: bool,
+) -> None:
+    """Make an examination and its answers from the course's bank of questions."""
+    from autograder.authoring.exam_bank import choose, draw_question, read_bank
+    from autograder.lms.exam_export import canvas_qti, moodle_xml
+    from autograder.reports.exam_paper import answers_markdown, paper_markdown
+
+    course = find_course_with_checks(folder)
+    variant = seed if numbers is None else numbers
+    name = f"exam-{seed}" if variant == seed else f"exam-{seed}-{variant}"
+    chosen = choose(read_bank(course), minutes, chapters, seed)
+    drawn = [draw_question(question, variant) for question in chosen]
+    exports = {"canvas.zip": canvas_qti(title, drawn), "moodle.xml": moodle_xml(title, drawn)}
+    out = out or shown(course.top / "_build" / "exam")
+    paths = _written(out, name, title, paper_markdown(title, drawn, variant), pdf)
+    answers = answers_markdown(title, drawn, variant)
+    paths += _written(out, f"{name}-answers", f"{title}: answers", answers, pdf)
+    for end, data in exports.items():
+        paths.append(out / f"{name}-{end}")
+        write_atomically(paths[-1], data)
+    if as_json:
+        click.echo(json.dumps([str(path) for path in paths], indent=1))
+        return
+    spent, points = (sum(getattr(q, of) for q in chosen) for of in ("minutes", "points"))
+    click.echo(f"{len(chosen)} questions, {points} points, {spent} of {minutes} minutes")
+    for question in chosen:
+        click.echo(
+            f"  {question.chapter:>2} {question.kind:<7}{question.minutes:>3} min  {question.title}"
+        )
+    for path in paths:
+        click.echo(path)

@@ -29,7 +29,7 @@ def fragment(markdown: str) -> str:
 
 def page(title: str, markdown: str) -> str:
     """Return Markdown as a page of its own, to read and to print."""
-    return render("document.html", title=title, content=Markup(fragment(markdown)))
+    return render("document.html", title=title, content=Markup(fragment(markdown)), images=True)
 
 
 def chromium() -> str | None:

@@ -22,9 +22,13 @@ def course(tmp_path):
     (folder / "edition").mkdir()
     (folder / "edition" / "README.md").write_text("# Begin here\n")
     (folder / "edition" / "AGENTS.md").write_text("# Tutor, do not solve\n")
-    (folder / "exam_questions.md").write_text(
-        "**1.1** Why?\n\n*Answer.* Because a recurrence of this kind contracts\nevery vector "
+    (folder / "exam").mkdir()
+    (folder / "exam" / "spins.md").write_text(
+        "## Why\n\n### Answer\nBecause a recurrence of this kind contracts\nevery vector "
         "towards the fixed point that it has in common with all others.\n"
+    )
+    (folder / "oral_questions.md").write_text(
+        "Ask why. A good answer says that gradients of a sum flow unchanged to each of its terms.\n"
     )
     (toy_course.top / "pkg" / "__pycache__").mkdir(parents=True)
     (toy_course.top / "pkg" / "__init__.py").write_text('"""The package."""\n')
@@ -59,6 +63,7 @@ def secret_texts(course):
     return {
         "mistake": mistake.hint,
         "exam": "a recurrence of this kind contracts every vector towards the fixed point that it",
+        "oral": "says that gradients of a sum flow unchanged to each of its terms",
     }
 
 
@@ -78,7 +83,7 @@ def as_archive(text):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["mistake", "exam"])
+@pytest.mark.parametrize("kind", ["mistake", "exam", "oral"])
 @pytest.mark.parametrize(
     ("name", "hide"),
     [
@@ -93,7 +98,8 @@ def test_secret_is_found_in_whatever_it_hides_in(course, tmp_path, kind, name, h
     hidden = hide(secret_texts(course)[kind])
     path = course.top / "pkg" / name
     path.write_bytes(hidden if isinstance(hidden, bytes) else hidden.encode())
-    with pytest.raises(GraderError, match=rf"nothing was written.*\npkg/{name}.*: {kind} of"):
+    named = "exam" if kind == "oral" else kind
+    with pytest.raises(GraderError, match=rf"nothing was written.*\npkg/{name}.*: {named} of"):
         make(course)
 
 

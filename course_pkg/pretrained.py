@@ -23,6 +23,7 @@ from torch import Tensor
 from course_pkg.model_folders import HISTORY_FILE, TrainedModel, load_model
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
+from course_pkg.models.inference import without_weights
 from course_pkg.models.transformer_config import TransformerConfig
 
 SHA256 = {
@@ -174,7 +175,7 @@ def load_gpt2(
     weights = gpt2_weights(theirs)
     if not is_tied:
         weights["unembedding.weight"] = theirs["lm_head.weight"]
-    with torch.device("meta"):  # a place to put the weights, without drawing any
+    with without_weights():  # a place to put the weights, without drawing any
         model = GPT(config, dropout=dropout, fused=fused)
     model.load_state_dict(weights, assign=True)
     return model
@@ -219,7 +220,7 @@ def load_bert(
         weights["token_head.bias"] = theirs.get(
             "cls.predictions.decoder.bias", weights["token_head.bias"]
         )
-    with torch.device("meta"):
+    with without_weights():
         model = BERT(
             config,
             n_segments=published["type_vocab_size"],

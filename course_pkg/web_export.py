@@ -26,6 +26,7 @@ from course_pkg.text.tokenizers import BytePairTokenizer
 
 READABLE = {
     "positions": ("learned", "rotary", "none"),
+    "rotary_base": (10_000.0,),
     "is_pre_norm": (True,),
     "wiring": ("A",),
     "has_qk_norm": (False,),

@@ -207,7 +207,7 @@ class FixedGenerator(nn.Module):
         if not isinstance(model, GPT):
             raise ValueError(f"model is {type(model).__name__}; it must be a GPT: use generate()")
         whole_numbers(batch_size=batch_size, length=length)
-        config, weight = model.config, model.embedding.weight
+        config, weight = model.config, next(model.parameters())
         if length > config.context_length:
             raise ValueError(
                 f"length is {length}; it must be at most the context, {config.context_length}"

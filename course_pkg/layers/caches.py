@@ -59,6 +59,10 @@ class KeyValueCache:
         keys, values = self._room[:, :, :, :end]
         return keys, values
 
+    def shorten(self, length: int) -> None:
+        """Forget what was read after the first `length` positions, if there is any."""
+        self.length = min(self.length, length)
+
     def branch(self) -> "KeyValueCache":
         """Return a cache that holds the same and grows by itself."""
         return self._with_room(None if self._room is None else self._room.clone())

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 class TokenEmbedding(nn.Embedding):
@@ -27,13 +28,26 @@ class TokenEmbedding(nn.Embedding):
         Raises:
             ValueError: if an id is out of range.
         """
-        try:
-            return super().forward(ids)
-        except IndexError as error:
-            n = self.num_embeddings
-            wrong = ids[(ids < 0) | (ids >= n)]
-            there = f"the vocabulary has {n} tokens" if self.what == "ids" else f"there are {n}"
-            raise ValueError(f"{self.what} has {int(wrong[0])}; {there}, 0 to {n - 1}") from error
+        return look_up(self.weight, ids, self.what)
+
+    def compare(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+        """Return how well vectors fit each row of the table: what a tied output layer computes."""
+        return F.linear(x, self.weight)
+
+
+def look_up(table: Tensor, ids: Int[Tensor, "*T"], what: str) -> Tensor:
+    """Return the rows of a table that ids name.
+
+    Raises:
+        ValueError: if an id is out of range.
+    """
+    try:
+        return F.embedding(ids, table)
+    except IndexError as error:
+        n = len(table)
+        wrong = ids[(ids < 0) | (ids >= n)]
+        there = f"the vocabulary has {n} tokens" if what == "ids" else f"there are {n}"
+        raise ValueError(f"{what} has {int(wrong[0])}; {there}, 0 to {n - 1}") from error
 
 
 def check_rows(ids: Int[Tensor, "B T"]) -> None:

@@ -18,7 +18,6 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from course_pkg.layers.blocks import BlockCache, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
@@ -129,7 +128,7 @@ class GPT(nn.Module):
     def unembed(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         """Compare vectors with every token of the vocabulary."""
         if self.unembedding is None:
-            return F.linear(x, self.embedding.weight)
+            return self.embedding.compare(x)
         scores: Tensor = self.unembedding(x)
         return scores
 

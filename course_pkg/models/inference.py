@@ -1,10 +1,15 @@
-"""Models as they are asked, not trained. Chapter: n-gram models."""
+"""Models as they are asked, not trained: without gradients, or without weights of their own yet.
+
+Chapters: n-gram models, GPT.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 
 @contextmanager
@@ -27,3 +32,21 @@ def inference(model: object) -> Iterator[torch.device]:
         finally:
             for module, was_training in modes:
                 module.training = was_training  # `train` would set all parts below as well
+
+
+@contextmanager
+def without_weights() -> Iterator[None]:
+    """Build modules whose parameters have shapes and no numbers, which are to come from a file.
+
+    As `torch.device("meta")`, but nothing is drawn: the first draw there would import 800 modules.
+    """
+    with torch.device("meta"), _NothingDrawn():
+        yield
+
+
+class _NothingDrawn(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__:
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)

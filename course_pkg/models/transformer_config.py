@@ -1,11 +1,12 @@
 """One config that spans the family of transformers, and the parts that it asks for.
 
-GPT, BERT, LLaMA and the original transformer differ in sixteen choices. A config holds these and
+GPT, BERT, LLaMA and the original transformer differ in seventeen choices. A config holds these and
 nothing else; the functions here turn single choices into layers, and `make_block` into a block.
 
 Chapter: the transformer. Vaswani et al. 2017.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import real_number, whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import (
     ACTIVATIONS,
@@ -54,6 +55,8 @@ class TransformerConfig:
         n_kv_heads: key and value heads, G; None for as many as query heads.
         positions: how order gets in: "none", or a key of `EMBEDDING_POSITIONS` or of
             `ATTENTION_POSITIONS`.
+        rotary_base: of "rotary" positions: its slowest pair of entries turns by about 1 / base at
+            each step; longer contexts have larger ones (10,000 in LLaMA, 500,000 in LLaMA 3).
         norm: LayerNorm ("layer") or RMSNorm ("rms").
         is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
         activation: nonlinearity of the feed-forward layer, a key of `ACTIVATIONS`.
@@ -76,6 +79,7 @@ class TransformerConfig:
     d_ff: int
     n_kv_heads: int | None = None
     positions: str = "learned"
+    rotary_base: float = 10_000.0
     norm: str = "layer"
     is_pre_norm: bool = True
     activation: str = "gelu"
@@ -97,6 +101,8 @@ class TransformerConfig:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {allowed}")
+        if not 0 < real_number("rotary_base", self.rotary_base) < math.inf:
+            raise ValueError(f"rotary_base is {self.rotary_base}; it must be positive and finite")
         if self.d_model % self.n_heads:
             raise ValueError(
                 f"d_model is {self.d_model}; it must be a multiple of n_heads, {self.n_heads}"
@@ -164,7 +170,7 @@ EMBEDDING_POSITIONS: dict[str, Callable[[TransformerConfig], EmbeddingPositions]
 ATTENTION_POSITIONS: dict[str, Callable[[TransformerConfig], AttentionPositions]] = {
     "relative": lambda config: RelativePositions(config.d_head),
     "alibi": lambda config: ALiBi(config.n_heads),
-    "rotary": lambda config: RotaryPositions(config.d_head),
+    "rotary": lambda config: RotaryPositions(config.d_head, config.rotary_base),
     "disentangled": lambda config: DisentangledPositions(
         config.d_model, config.n_heads, config.context_length
     ),

@@ -35,6 +35,9 @@ from course_pkg.text.tokenizers.vocabulary import (
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """Where GPT-2 cuts: an English ending, letters, digits or signs, each with the space before it."""
 
+DIGITS_PATTERN = r"\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+"""The same for a text whose digits were cut out first, one by one, as SmolLM2's are."""
+
 _CACHED_WORDS = 1 << 17
 """Words whose ids are remembered: most of a text repeats, and memory must not grow for ever."""
 
@@ -48,6 +51,9 @@ class BytePairTokenizer:
         merges: pairs to merge, the first learned first.
         pattern: a regular expression (of the `regex` library) whose matches are encoded separately.
         eos: name of the special token between documents.
+        is_complete: every byte has a token. False leaves out, in encoding, the bytes that have
+            none, as the `tokenizers` library does: some published vocabularies lack those that
+            their training text did not have.
 
     Raises:
         ValueError: a token occurs twice, a byte or `eos` is missing, or a merge uses or makes a
@@ -68,14 +74,16 @@ class BytePairTokenizer:
         *,
         pattern: str = GPT2_PATTERN,
         eos: str = EOS,
+        is_complete: bool = True,
     ) -> None:
         self.vocabulary, self.merges = list(vocabulary), list(merges)
-        self.pattern, self.eos = pattern, eos
+        self.pattern, self.eos, self.is_complete = pattern, eos, is_complete
         ids = {token: i for i, token in enumerate(self.vocabulary)}
         self.special_ids = {token: i for token, i in ids.items() if isinstance(token, str)}
         self._check(ids)
         self.eos_id = self.special_ids[eos]
-        self._byte_ids = [ids[bytes([b])] for b in range(256)]
+        single = {b: ids.get(bytes([b])) for b in range(256)}
+        self._byte_ids = {b: i for b, i in single.items() if i is not None}
         # pair of ids -> (rank, the pair again, id of what it becomes)
         self._merge_of = {
             (ids[a], ids[b]): (rank, (ids[a], ids[b]), ids[a + b])
@@ -91,6 +99,8 @@ class BytePairTokenizer:
         if self.eos not in ids:
             raise ValueError(f"vocabulary lacks {self.eos!r}, the token between documents")
         made = {bytes([b]) for b in range(256)}
+        if not self.is_complete:
+            made &= ids.keys()
         if not made <= ids.keys():
             raise ValueError(f"vocabulary lacks the byte {min(made - ids.keys())!r}")
         for first, second in self.merges:
@@ -185,7 +195,7 @@ class BytePairTokenizer:
 
     def _replay(self, word: bytes) -> Iterator[list[int]]:
         """Yield the word's ids before the first merge and after each."""
-        ids = [self._byte_ids[b] for b in word]
+        ids = [self._byte_ids[b] for b in word if b in self._byte_ids]
         yield ids
         while True:
             known = (m for pair in pairwise(ids) if (m := self._merge_of.get(pair)))
@@ -235,7 +245,7 @@ class BytePairTokenizer:
             "merges": [f"{to_printable(a)} {to_printable(b)}" for a, b in self.merges],
             "pattern": self.pattern,
             "eos": self.eos,
-        }
+        } | ({} if self.is_complete else {"is_complete": False})
 
     def save(self, path: str | Path) -> None:
         """Save as JSON."""
@@ -254,6 +264,7 @@ class BytePairTokenizer:
             [_printed_pair(line) for line in fields["merges"]],
             pattern=fields["pattern"],
             eos=fields["eos"],
+            is_complete=fields.get("is_complete", True),
         )
 
     @classmethod

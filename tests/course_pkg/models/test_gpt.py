@@ -1,5 +1,7 @@
 import copy
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -558,3 +560,25 @@ def test_gpt_learns_ten_sentences(rng, changes):
         optimizer.step()
     assert loss.item() < 0.05  # 2.4 nats at the start
     assert (model(text[:, :-1])[0].argmax(-1) == text[:, 1:]).all()
+
+
+def test_a_model_without_weights_has_the_shapes_of_one_and_imports_no_compiler():
+    """Drawing weights that have no place would import torch's decompositions, 800 modules."""
+    program = """
+import sys, torch
+from course_pkg.models.bert import BERT, bert_tiny
+from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.inference import without_weights
+before = len(sys.modules)
+for kind, config in ((GPT, gpt_tiny(11)), (BERT, bert_tiny(11))):
+    with without_weights():
+        empty = kind(config)
+    assert {p.device.type for p in empty.parameters()} == {"meta"}
+    shapes = {name: p.shape for name, p in kind(config).named_parameters()}
+    assert {name: p.shape for name, p in empty.named_parameters()} == shapes
+print(len(sys.modules) - before)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(run.stdout) < 50

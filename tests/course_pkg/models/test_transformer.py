@@ -49,8 +49,8 @@ def batch(rng):
 
 
 class TestConfig:
-    def test_config_has_at_most_sixteen_fields(self):
-        assert len(dataclasses.fields(TransformerConfig)) <= 16
+    def test_config_has_at_most_seventeen_fields(self):
+        assert len(dataclasses.fields(TransformerConfig)) <= 17
 
     def test_config_cannot_be_changed(self):
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -70,6 +70,8 @@ class TestConfig:
             ({"wiring": "E"}, "wiring is 'E'; it must be one of"),
             ({"wiring": "B", "is_pre_norm": False}, "wiring is 'B'; with post-norm"),
             ({"positions": "rotary", "d_model": 15}, "d_head is 5; with rotary positions"),
+            ({"rotary_base": 0}, "rotary_base is 0; it must be positive and finite"),
+            ({"rotary_base": "10k"}, "rotary_base is '10k'; it must be a number"),
             ({"positions": "sinusoidal", "d_model": 15}, "d_model is 15; with sinusoidal"),
         ],
     )

@@ -1,0 +1,256 @@
+"""Talk with a published model in the terminal, or let one go on with a text.
+
+python -m course_pkg chat
+python -m course_pkg complete "The capital of France is"
+
+The weights stay as they are in the file, in blocks of four bits; `make published` brings them.
+"""
+
+import argparse
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_pkg.decoding.streaming import Streamer, prompt_lookup
+from course_pkg.pretrained import OWN, load_pretrained
+from course_pkg.published import PRECISIONS, PUBLISHED, PublishedModel, load_published
+from course_pkg.text.conversations import conversation_ids
+from course_pkg.text.tokenizers.vocabulary import Tokenizer
+
+_DEFAULT = next(iter(PUBLISHED))
+_HELP = "/new begins again, /quit or Ctrl-D ends, Ctrl-C stops an answer"
+
+
+class Chat:
+    """A conversation with a model, as long as fits into a context.
+
+    Args:
+        loaded: what `load_published` returns.
+        system: what the model is told first; its template's own by default.
+        context: so many tokens of the conversation it sees at most, the answer included.
+        n_tokens: an answer's most tokens.
+        knobs: of the choice of tokens, as for `Streamer.stream`.
+
+    Attributes:
+        messages: what was said, the oldest first.
+        n_forgotten: how many of the oldest messages no longer fit.
+    """
+
+    def __init__(
+        self,
+        loaded: PublishedModel,
+        *,
+        system: str | None = None,
+        context: int = 2048,
+        n_tokens: int = 256,
+        **knobs: Any,
+    ) -> None:
+        model: Any = loaded.model
+        most = min(context, model.context_length)
+        if not 0 < n_tokens < most:
+            raise ValueError(f"an answer's {n_tokens} tokens must be 1 to {most - 1}: see context")
+        self.loaded, self.n_tokens, self.knobs = loaded, n_tokens, knobs
+        self._room = most - n_tokens
+        self._first = [] if system is None else [{"role": "system", "content": system}]
+        self._streamer = Streamer(model)
+        self.messages: list[dict[str, str]] = []
+        self.n_forgotten = 0
+        self._ids([])  # a template that is missing or fails is found before anything is said
+
+    def clear(self) -> None:
+        """Begin again."""
+        self.messages, self.n_forgotten = [], 0
+
+    def answer(self, text: str) -> Iterator[str]:
+        """Say something and yield the answer, piece by piece.
+
+        What was yielded when the caller stops, or is interrupted, is what was said.
+
+        Raises:
+            ValueError: if the text alone is too long; nothing was said then.
+        """
+        said = [*self.messages, {"role": "user", "content": text.strip()}]
+        ids, n_forgotten = self._fitting(said)
+        self.messages, self.n_forgotten = said, n_forgotten
+        reply = {"role": "assistant", "content": ""}
+        self.messages.append(reply)
+        stop_ids = self.loaded.stop_ids
+        tokens = self._streamer.stream(
+            ids, self.n_tokens, stop_ids=stop_ids, draft=prompt_lookup, **self.knobs
+        )
+        for piece in pieces(self.loaded.tokenizer, tokens):
+            reply["content"] += piece
+            yield piece
+
+    def _fitting(self, said: list[dict[str, str]]) -> tuple[list[int], int]:
+        """Return the ids of what fits, and how many of the oldest messages were left out."""
+        for n_left_out in range(0, len(said), 2):  # a question goes with its answer
+            ids = self._ids(said[n_left_out:])
+            if len(ids) <= self._room:
+                return ids, n_left_out
+        raise ValueError(
+            f"that is {len(ids):,} tokens with what the template adds; it must be at most "
+            f"{self._room:,}, so that an answer of {self.n_tokens} fits into the context"
+        )
+
+    def _ids(self, messages: Sequence[dict[str, str]]) -> list[int]:
+        tokenizer: Any = self.loaded.tokenizer
+        if not messages:
+            messages = [{"role": "user", "content": ""}]
+        return conversation_ids(self.loaded.chat_template, tokenizer, [*self._first, *messages])
+
+
+def pieces(tokenizer: Tokenizer, tokens: Iterator[int]) -> Iterator[str]:
+    """Yield the text of tokens as they come; half a character waits for its other half."""
+    ids: list[int] = []
+    n_shown = 0
+    for token in tokens:
+        ids.append(token)
+        text = tokenizer.decode(ids)
+        if not text.endswith("\ufffd"):
+            yield text[n_shown:]
+            n_shown = len(text)
+    if rest := tokenizer.decode(ids)[n_shown:]:
+        yield rest
+
+
+def printable(text: str) -> str:
+    """Return a model's text without what would command the terminal: control characters."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf"))
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A model that goes on with texts, and how."""
+
+    model: Any
+    tokenizer: Any
+    stop_ids: tuple[int, ...] = field(default=())
+
+
+def chat(options: argparse.Namespace) -> int:
+    """Talk until the input ends. Returns the exit code."""
+    loaded = _load(options)
+    talk = Chat(
+        loaded,
+        system=options.system,
+        context=options.context,
+        n_tokens=options.tokens,
+        **_knobs(options),
+    )
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        print(f"{loaded.card.splitlines()[0].lstrip('# ')}. {_HELP}.")
+    while (text := _asked("you> " if is_terminal else "")) is not None:
+        if text in ("/quit", "/exit"):
+            break
+        if text == "/new":
+            talk.clear()
+        elif text.startswith("/"):
+            print(f"{text.split()[0]} is no command: {_HELP}", file=sys.stderr)
+        elif text:
+            _answer(talk, text)
+    return 0
+
+
+def _asked(prompt: str) -> str | None:
+    """Return a line of input; None at its end, or where Ctrl-C was pressed."""
+    try:
+        return input(prompt).strip()
+    except (EOFError, KeyboardInterrupt):
+        if prompt:
+            print()
+        return None
+
+
+def _answer(talk: Chat, text: str) -> None:
+    before = talk.n_forgotten
+    try:
+        for piece in talk.answer(text):
+            print(printable(piece), end="", flush=True)
+        print()
+    except KeyboardInterrupt:
+        print(" (stopped)")
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+    if talk.n_forgotten > before:
+        print(f"({talk.n_forgotten} oldest messages no longer fit)", file=sys.stderr)
+
+
+def complete(options: argparse.Namespace) -> int:
+    """Go on with a text. Returns the exit code."""
+    loaded = _load_any(options)
+    ids = loaded.tokenizer.encode(options.text) or [loaded.tokenizer.eos_id]
+    tokens = Streamer(loaded.model).stream(
+        ids, options.tokens, stop_ids=loaded.stop_ids, draft=prompt_lookup, **_knobs(options)
+    )
+    print(printable(options.text), end="", flush=True)
+    try:
+        for piece in pieces(loaded.tokenizer, tokens):
+            print(printable(piece), end="", flush=True)
+    except KeyboardInterrupt:
+        print(" (stopped)", end="")
+    print()
+    return 0
+
+
+def add_commands(commands: Any) -> None:
+    """Add both commands to a parser's."""
+    talk = commands.add_parser("chat", help="talk with a published model (make published)")
+    talk.add_argument("--system", metavar="TEXT", help="what the model is told first")
+    talk.add_argument("--context", type=int, default=2048, help="tokens that it sees (%(default)s)")
+    goes_on = commands.add_parser("complete", help="let a model go on with a text")
+    goes_on.add_argument("text", help="where it begins")
+    goes_on.add_argument(
+        "--model", choices=[*PUBLISHED, "gpt-small"], help=f"default: {_DEFAULT}, if it is there"
+    )
+    for parser, n_tokens, run in ((talk, 256, chat), (goes_on, 64, complete)):
+        parser.set_defaults(run=run)
+        parser.add_argument("--file", type=Path, help="a GGUF file, if not the installed one")
+        parser.add_argument("--any", action="store_true", help="take any file, whatever its sha256")
+        parser.add_argument("--precision", choices=PRECISIONS, default="blocks")
+        parser.add_argument("--tokens", type=int, default=n_tokens, help="at most (%(default)s)")
+        parser.add_argument("--temperature", type=float, default=0.2, help="0 is greedy")
+        parser.add_argument("--top-p", type=float, default=0.9)
+        parser.add_argument("--seed", type=int, help="the same seed, the same text")
+
+
+def _knobs(options: argparse.Namespace) -> dict[str, Any]:
+    generator = torch.Generator()
+    generator.seed() if options.seed is None else generator.manual_seed(options.seed)
+    return {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "generator": generator,
+    }
+
+
+def _load(options: argparse.Namespace) -> PublishedModel:
+    try:
+        return load_published(
+            _DEFAULT, file=options.file, any_file=options.any, precision=options.precision
+        )
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{error}. gpt-small was never taught to answer, but goes on with a text: python -m "
+            "course_pkg complete 'Once upon a time'"
+        ) from error
+
+
+def _load_any(options: argparse.Namespace) -> _Loaded:
+    """Load the model that was asked for; if none was, the published one or else our own."""
+    if options.model not in OWN:
+        try:
+            published = _load(options)
+            return _Loaded(published.model, published.tokenizer, published.stop_ids)
+        except ModuleNotFoundError as error:
+            if options.model is not None or options.file is not None:
+                raise
+            print(f"with gpt-small: {error.args[0].split(';')[0]}", file=sys.stderr)
+    own = load_pretrained("gpt-small")
+    return _Loaded(own.model, own.tokenizer, (own.tokenizer.eos_id,))

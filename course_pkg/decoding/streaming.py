@@ -1,0 +1,127 @@
+"""Continue one text token by token, and guess several at once where it repeats itself.
+
+Speculative decoding: a cheap draft proposes the next few tokens, the model reads them all in one
+pass, and keeps those that it would have chosen itself. A pass over eight tokens costs little more
+than one over a single token, since the weights are read from memory once, so every guess that is
+right is nearly free; and what comes out is what would have come out without it. The draft here is
+the text so far: where its last tokens stood before, it proposes what followed them there.
+
+Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_pkg.checks import whole_numbers
+from course_pkg.decoding.samplers import choose
+from course_pkg.models.gpt import GPT
+from course_pkg.models.inference import inference
+
+Draft = Callable[[Sequence[int]], Sequence[int]]
+"""Proposes the tokens that follow a text: any number of them, none if it has no idea."""
+
+
+def prompt_lookup(
+    ids: Sequence[int], *, longest: int = 3, n_tokens: int = 8, shortest: int = 2
+) -> list[int]:
+    """Propose what followed the last tokens of a text where they stood before, the latest time.
+
+    Args:
+        ids: the text so far.
+        longest: so many last tokens are looked for, then fewer, down to `shortest`.
+        n_tokens: so many are proposed at most.
+
+    Example:
+        >>> prompt_lookup([5, 6, 7, 8, 9, 5, 6, 7], n_tokens=2)
+        [8, 9]
+    """
+    whole_numbers(longest=longest, n_tokens=n_tokens, shortest=shortest)
+    ids = list(ids)
+    for n in range(longest, shortest - 1, -1):
+        end = ids[-n:]
+        for start in range(len(ids) - n - 1, -1, -1):
+            if ids[start : start + n] == end:
+                return ids[start + n : start + n + n_tokens]
+    return []
+
+
+class Streamer:
+    """Continues texts with a GPT, one after another; what two have in common is read once.
+
+    Attributes:
+        n_passes: how often the model was run so far.
+        n_tokens: how many tokens it gave.
+    """
+
+    def __init__(self, model: GPT) -> None:
+        self.model = model
+        self.n_passes = self.n_tokens = 0
+        self._cache = model.new_cache()
+        self._seen: list[int] = []  # what the cache holds
+
+    def stream(
+        self,
+        ids: Sequence[int],
+        n_tokens: int,
+        *,
+        stop_ids: Collection[int] = (),
+        draft: Draft | None = None,
+        generator: torch.Generator | None = None,
+        **knobs: Any,
+    ) -> Iterator[int]:
+        """Yield the tokens that follow a text, each as soon as it is known.
+
+        With a draft the distribution of the text is the same: each token is chosen from the
+        model's own probabilities, in order, and guesses are kept only as far as they agree with
+        what was chosen. It is the same text, too, but for a rounding that tips a choice.
+
+        Args:
+            ids: the text, one token at least.
+            n_tokens: how many follow at most; fewer where the context ends.
+            stop_ids: tokens that end it; they are not yielded.
+            draft: proposes tokens to be read at once, such as `prompt_lookup`.
+            generator: source of randomness.
+            knobs: `temperature`, `top_k`, `top_p`, `min_p`: see `samplers.next_token_probs`.
+
+        Raises:
+            ValueError: if there is no token, or as many as the context has.
+        """
+        text = list(ids)
+        limit = self.model.context_length
+        if not 0 < len(text) < limit:
+            raise ValueError(f"the text has {len(text)} tokens; it must have 1 to {limit - 1}")
+        n_left = min(n_tokens, limit - len(text))
+        while n_left > 0:
+            guesses = [] if draft is None else list(draft(text))[: n_left - 1]
+            for row, guess in zip(self._read(text, guesses), [*guesses, None], strict=True):
+                token = int(choose(row[None], generator=generator, **knobs))
+                if token in stop_ids:
+                    return
+                text.append(token)
+                self.n_tokens += 1
+                n_left -= 1
+                yield token
+                if token != guess:
+                    break
+
+    def _read(self, text: list[int], guesses: list[int]) -> Tensor:
+        """Return log-probabilities of the token after the text, and after each guess in turn."""
+        wanted = [*text, *guesses]
+        n_known = 0  # the last token of the text must be read, for what follows it
+        for known, token in zip(self._seen, text[:-1], strict=False):
+            if known != token:
+                break
+            n_known += 1
+        for layer in self._cache:  # also what an interrupted pass has left in some of them
+            cache: Any = layer.attention
+            cache.shorten(n_known)
+        self._seen = self._seen[:n_known]
+        with inference(self.model):
+            x = self.model.encode(torch.tensor([wanted[n_known:]]), cache=self._cache)
+            logits = self.model.unembed(x[0, -1 - len(guesses) :])
+        self._seen = wanted
+        self.n_passes += 1
+        return logits.float().log_softmax(dim=-1)

@@ -1,0 +1,154 @@
+"""Linear layers whose weights stay in four or eight bits while they compute.
+
+A model that writes one token multiplies each of its weights once, so its speed is that of reading
+them from memory: weights of four bits are read eight times as fast as float32. A scale for each
+block of 32 weights keeps one large weight from costing all others their digits.
+
+torch's kernels for such products have private names. They are called here and nowhere else; where
+one is missing, or does not take a shape, the weights are dequantised on the way: equal in value,
+and slow.
+
+Chapter: GPT. Jacob et al. 2018 (8 bits); Dettmers et al. 2022 (8 bits by rows and columns);
+the GGUF format of llama.cpp (blocks of 32).
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int, Int8, UInt8
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_pkg.layers.inputs import look_up
+
+BLOCK = 32
+"""Weights of a row that share a scale."""
+
+BYTES_PER_BLOCK = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
+"""GGUF's kinds of blocks that are read here: a float16 scale, a float16 minimum in Q4_1 only, and
+32 codes of four or eight bits."""
+
+MOST_ROWS = 16
+"""Up to so many tokens at once the kernel for eight bits is the faster way; a longer prompt shares
+the work of dequantising among its tokens. The one for four bits is as fast as float32 with any."""
+
+
+def block_parts(
+    blocks: UInt8[Tensor, "N bytes"], kind: str
+) -> tuple[Tensor, Float[Tensor, "N n 1"], Float[Tensor, "N n 1"]]:
+    """Take blocks apart into what weights are made of: w = scale * code + offset.
+
+    Args:
+        blocks: rows of blocks, as a GGUF file has them.
+        kind: a key of `BYTES_PER_BLOCK`.
+
+    Returns:
+        codes (N, n, 32): 0 to 15 in four bits, -128 to 127 in eight.
+        scale: of each block, in float32, as is the offset.
+        offset: the minimum in Q4_1, -8 scale in Q4_0, else 0.
+    """
+    parts = blocks.unflatten(-1, (-1, BYTES_PER_BLOCK[kind]))
+    scale = parts[..., :2].contiguous().view(torch.float16).float()
+    if kind == "Q8_0":
+        return parts[..., 2:].view(torch.int8), scale, torch.zeros_like(scale)
+    if kind == "Q4_1":
+        offset, packed = parts[..., 2:4].contiguous().view(torch.float16).float(), parts[..., 4:]
+    else:
+        offset, packed = -8 * scale, parts[..., 2:]
+    # A byte holds code i in its low half and code i + 16 in its high half.
+    return torch.cat([packed & 15, packed >> 4], dim=-1), scale, offset
+
+
+def dequantise(blocks: UInt8[Tensor, "N bytes"], kind: str) -> Float[Tensor, "N D"]:
+    """Return the weights that rows of blocks stand for, in float32; see `block_parts`."""
+    codes, scale, offset = block_parts(blocks, kind)
+    return (codes * scale + offset).flatten(1)
+
+
+def quantise_rows(weight: Float[Tensor, "N D"]) -> tuple[Int8[Tensor, "N D"], Float[Tensor, " N"]]:
+    """Round each row to eight bits: w = scale * code, the largest weight of a row being 127."""
+    scale = weight.abs().amax(dim=1).float() / 127
+    codes = (weight / scale.clamp(min=torch.finfo(torch.float32).tiny).unsqueeze(1)).round()
+    return codes.to(torch.int8), scale
+
+
+class BlockLinear(nn.Module):
+    """x W^T with W in blocks of four bits, which are never dequantised where torch has the kernel.
+
+    Args:
+        blocks: W, a row for each output.
+        kind: "Q4_0" or "Q4_1".
+    """
+
+    codes: Tensor
+    scales: Tensor
+
+    def __init__(self, blocks: UInt8[Tensor, "N bytes"], kind: str) -> None:
+        super().__init__()
+        if kind not in ("Q4_0", "Q4_1"):
+            raise ValueError(f"kind is {kind!r}; it must be Q4_0 or Q4_1")
+        codes, scale, offset = block_parts(blocks, kind)
+        self.is_packed = "int4" in _KERNELS and len(codes) % 16 == 0
+        if self.is_packed:
+            # The kernel's weights are (code - 8) scale + zero, its scales lie block by block.
+            codes = torch._convert_weight_to_int4pack_for_cpu(codes.flatten(1).int(), 1)
+            pair = torch.cat([scale, offset + 8 * scale], dim=-1)
+            scales = pair.transpose(0, 1).contiguous()
+        else:
+            scales = torch.stack([scale, offset])
+        self.register_buffer("codes", codes)
+        self.register_buffer("scales", scales.to(torch.bfloat16))
+
+    def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch N"]:
+        """Multiply, in bfloat16."""
+        if not self.is_packed:
+            scale, offset = self.scales
+            return F.linear(x, (self.codes * scale + offset).flatten(1).to(x.dtype))
+        rows = x.reshape(-1, x.shape[-1]).to(torch.bfloat16)
+        out: Tensor = _KERNELS["int4"](rows, self.codes, BLOCK, self.scales)
+        return out.view(*x.shape[:-1], -1).to(x.dtype)
+
+
+class RowLinear(nn.Module):
+    """x W^T with W in eight bits and one scale for each output: what `quantise_rows` returns."""
+
+    codes: Tensor
+    scale: Tensor
+
+    def __init__(self, codes: Int8[Tensor, "N D"], scale: Float[Tensor, " N"]) -> None:
+        super().__init__()
+        self.register_buffer("codes", codes)
+        self.register_buffer("scale", scale.to(torch.bfloat16))
+
+    def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch N"]:
+        """Multiply, in bfloat16."""
+        rows = x.reshape(-1, x.shape[-1])
+        if "int8" not in _KERNELS or len(rows) > MOST_ROWS or x.device.type != "cpu":
+            return F.linear(x, self.codes.to(x.dtype)) * self.scale.to(x.dtype)
+        out: Tensor = _KERNELS["int8"](rows.to(torch.bfloat16), self.codes, self.scale)
+        return out.view(*x.shape[:-1], -1).to(x.dtype)
+
+
+class RowEmbedding(RowLinear):
+    """A table of vectors in eight bits, one scale for each; it also scores tokens, as if tied."""
+
+    def forward(self, ids: Int[Tensor, "*T"]) -> Float[Tensor, "*T D"]:  # type: ignore[override]
+        """Return a vector for each id, in bfloat16.
+
+        Raises:
+            ValueError: if an id is out of range.
+        """
+        codes = look_up(self.codes, ids, "ids")
+        return codes.to(self.scale.dtype) * self.scale[ids].unsqueeze(-1)
+
+    def compare(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+        """Return how well vectors fit each row of the table."""
+        return RowLinear.forward(self, x)
+
+
+def _find_kernels() -> dict[str, Any]:
+    names = {"int4": "_weight_int4pack_mm_for_cpu", "int8": "_weight_int8pack_mm"}
+    return {bits: getattr(torch, name) for bits, name in names.items() if hasattr(torch, name)}
+
+
+_KERNELS = _find_kernels()

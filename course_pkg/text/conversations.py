@@ -1,0 +1,66 @@
+"""Conversations as one text: the template by which an instructed model was shown who says what.
+
+A template is a small program in Jinja that stands in the model's file. It is run locked in, and it
+never sees what people wrote, only a mark in its place: so nobody can end a turn, or speak for
+another, by writing the name of a special token.
+
+Chapter: assistants.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from course_pkg.text.tokenizers import BytePairTokenizer
+
+ROLES = ("system", "user", "assistant")
+"""Who may speak."""
+
+_MARK = "\ue000{}\ue001"  # of Unicode's private use: no template has it
+_MARKS = re.compile("\ue000(\\d+)\ue001")
+
+
+def conversation_ids(
+    template: str | None, tokenizer: BytePairTokenizer, messages: Sequence[Mapping[str, str]]
+) -> list[int]:
+    """Return the ids of a conversation, up to where the assistant is to answer.
+
+    Args:
+        template: the model's own, in Jinja.
+        messages: each with a "role" of `ROLES` and its "content", which is read as plain text.
+
+    Raises:
+        ModuleNotFoundError: if Jinja is not installed.
+        ValueError: if there is no template, it fails, or a role is unknown.
+    """
+    if not template:
+        raise ValueError(
+            "the model's file has no chat template; it can go on with a text: complete"
+        )
+    for message in messages:
+        if message["role"] not in ROLES:
+            raise ValueError(f"role is {message['role']!r}; it must be one of {', '.join(ROLES)}")
+    hidden = [
+        {"role": message["role"], "content": _MARK.format(number)}
+        for number, message in enumerate(messages)
+    ]
+    ids: list[int] = []
+    for number, piece in enumerate(_MARKS.split(_render(template, hidden))):
+        if number % 2:
+            ids += tokenizer.encode(messages[int(piece)]["content"])
+        else:
+            ids += tokenizer.encode(piece, parse_special=True)
+    return ids
+
+
+def _render(template: str, messages: list[dict[str, str]]) -> str:
+    # Here, so that a machine without it has all the rest.
+    from jinja2 import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    try:
+        return environment.from_string(template).render(
+            messages=messages, add_generation_prompt=True
+        )
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        raise ValueError(f"the model's chat template fails: {error}") from error

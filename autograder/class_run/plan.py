@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,12 @@ class Received:
         return resume and self.earlier.key == self.task.key and not fault
 
 
+def delivered(submissions: Path, released: ReleasedSet, settings: Settings) -> Delivery:
+    """Find what was handed in, with the times that somebody has given beside it."""
+    delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
+    return with_given_times(delivery, released, settings)
+
+
 def receive(
     released: ReleasedSet,
     delivery: Delivery,
@@ -67,6 +73,17 @@ def receive(
         if not arrival.held or arrival.earlier is not None:
             received.append(arrival)
     return received
+
+
+def penalties_before(received: Iterable[Received]) -> dict[str, Collection[float]]:
+    """Return what earlier runs took off for each student who was late."""
+    earlier = [arrival.earlier for arrival in received if arrival.earlier is not None]
+    return {record.grade.student: record.penalties for record in earlier}
+
+
+def origins(received: Iterable[Received]) -> dict[str, Origin]:
+    """Return where each student's submission came from."""
+    return {arrival.task.submission.student: arrival.origin for arrival in received}
 
 
 def look_at(

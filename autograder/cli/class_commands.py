@@ -333,7 +333,7 @@ def dashboard(
     a page of the whole course, too.
     """
     from autograder.authoring.release import ReleasedSet
-    from autograder.class_run.pipeline import write_pages
+    from autograder.class_run.outputs import write_pages
     from autograder.class_run.settings import Settings
 
     if every == bool(names):

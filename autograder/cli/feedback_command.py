@@ -65,7 +65,7 @@ def feedback(
     is run. Whoever cannot be reached in the chosen way is named with the reason.
     """
     from autograder.authoring.release import ReleasedSet
-    from autograder.class_run.pipeline import write_pages
+    from autograder.class_run.outputs import write_pages
     from autograder.class_run.settings import Settings
     from autograder.class_run.student_pages import as_graded
     from autograder.files import read_table

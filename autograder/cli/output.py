@@ -11,8 +11,8 @@ from rich.text import Text
 
 from autograder.authoring.checks import Check
 from autograder.class_run.forecast import CORES, Forecast
-from autograder.class_run.pipeline import ClassResult, Watcher
 from autograder.class_run.plan import Planned
+from autograder.class_run.result import ClassResult, Watcher
 from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
 from autograder.records import Grade, HandGrade, State, Timing, Verdict

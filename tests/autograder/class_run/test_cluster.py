@@ -13,7 +13,8 @@ import pytest
 
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import cluster
-from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError
 from autograder.store.gradebook import Gradebook

@@ -20,7 +20,8 @@ from traitlets.config import Config
 
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run.pipeline import grade_class, write_pages
+from autograder.class_run.outputs import write_pages
+from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.store.journal import Journal
 

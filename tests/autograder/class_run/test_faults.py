@@ -19,7 +19,8 @@ import pytest
 
 from autograder import files
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
 from autograder.grading.grader import Confinement

@@ -17,7 +17,8 @@ from autograder.class_run import pipeline
 from autograder.class_run.late_days import LateDays, spend
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.ledger import Ledger
-from autograder.class_run.pipeline import grade_class, write_pages
+from autograder.class_run.outputs import write_pages
+from autograder.class_run.pipeline import grade_class
 from autograder.class_run.plan import Received, plan
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Task
@@ -193,7 +194,7 @@ def test_run_that_is_killed_leaves_the_days_to_the_next(course, monkeypatch, whe
             writes = iter((Journal.write, kill))
             patch.setattr(Journal, "write", lambda *args: next(writes)(*args))
         else:  # both are recorded, no page of toz is written
-            patch.setattr(pipeline, "_write_recounted", kill)
+            patch.setattr(pipeline, "write_recounted", kill)
         with pytest.raises(Killed):
             course.grade("toy")
     course.grade("toy")
@@ -242,7 +243,7 @@ def test_whatever_is_graded_in_whatever_order_ends_as_in_the_order_of_due_dates(
             earlier = arrival.earlier.grade if arrival.earlier else None
             for other, _, record in late_days.changed_by(new, earlier):
                 other.write(record)
-        Ledger(journal, LateDays(released, out)).enter(arrival, grade)
+        Ledger(released, journal, out).enter(arrival, grade)
         late[name] = max(0, math.ceil(timedelta(days_late) / timedelta(1)))
     left = days
     for name in SETS:

@@ -10,7 +10,7 @@ from nbgrader import api
 
 from autograder.authoring.late_policy import Policy, read_policy
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run import pipeline
+from autograder.class_run import plan as planning
 from autograder.class_run.lateness import timing_of
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.plan import plan
@@ -266,7 +266,7 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
             "[set.toy]",
             r"set is \{'toy': \{\}\}; "
             "known here: assistants, book, defaults, edition, late_days, leaderboard, package, "
-            "sets, time_zone",
+            "sets, syllabus, time_zone",
         ),
         ("late_days = -1", "late_days is -1; it must be a whole number of at least 0"),
         ("late_days = 1.5", "late_days is 1.5; it must be a whole number"),
@@ -316,7 +316,7 @@ def late_class(toys, toy_course, hand_in, tmp_path, monkeypatch, without_sandbox
         )
         return replace(delivery, submissions=timed)
 
-    monkeypatch.setattr(pipeline, "collect", with_times)
+    monkeypatch.setattr(planning, "collect", with_times)
     file = toy_course.folder / "course.toml"
 
     def grade(text):

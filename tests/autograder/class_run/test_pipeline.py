@@ -11,7 +11,8 @@ from autograder.authoring import release
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import pipeline, student_pages, workers
-from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.grading import grader
 from autograder.grading.grader import Confinement, Grader

@@ -15,7 +15,8 @@ import pytest
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import fork_server, workers
-from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.class_run.workers import Job, grade_all, in_order
 from autograder.grading.grader import Confinement, Graded, Grader, Task

@@ -8,7 +8,8 @@ import pytest
 
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet
-from autograder.class_run.pipeline import Watcher, grade_class
+from autograder.class_run.pipeline import grade_class
+from autograder.class_run.result import Watcher
 from autograder.class_run.settings import Settings
 from autograder.intake.collection import Collected, Delivery
 from autograder.intake.given_times import read_given_times

@@ -1,0 +1,152 @@
+"""Write what a graded class is for: gradebook, formgrader's notebooks, feedback, dashboard."""
+
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from autograder.authoring.outline import Outline
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.containment import describe, with_fault
+from autograder.class_run.ledger import Ledger
+from autograder.class_run.result import listed
+from autograder.class_run.settings import Settings
+from autograder.class_run.student_pages import StudentPages
+from autograder.files import as_utf8, write_atomically
+from autograder.grading.grader import Graded
+from autograder.records import Grade, GraderError, Origin, State
+from autograder.reports import instructor_pages
+from autograder.reports.instructor_pages import HandGrades
+from autograder.store.gradebook import Gradebook
+from autograder.store.journal import Journal
+
+
+def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
+    """Write all outputs of some sets again, and a page that leads to them; return that page.
+
+    Made from records and received copies alone: nothing is run, for example after hand grading.
+
+    Raises:
+        GraderError: if nothing was graded there.
+    """
+    classes = []
+    for released in sets:
+        journal = Journal(settings.out, released.name)
+        with journal.only_writer():
+            records = [one for one in map(journal.read, journal.students()) if one is not None]
+            if records:
+                recorded = [Graded(record.grade) for record in records]
+                origins = {record.grade.student: record.origin for record in records}
+                classes.append(write_outputs(released, recorded, settings, origins))
+    if not classes:
+        raise GraderError(f"nothing is recorded in {settings.out}: grade a class first")
+    page = settings.out / "dashboard" / "index.html"
+    overview = instructor_pages.overview_page(
+        [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
+    )
+    write_atomically(page, as_utf8(overview))
+    return page if len(sets) > 1 else classes[0].page
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What was written about a class, and what it says.
+
+    Attributes:
+        by_hand: for each student, what people gave for each cell.
+        page: the instructor's page.
+        known: everybody in the gradebook, whatever they handed in.
+    """
+
+    outline: Outline
+    grades: Sequence[Grade]
+    by_hand: HandGrades
+    page: Path
+    known: frozenset[str]
+
+
+def write_outputs(
+    released: ReleasedSet,
+    graded: Iterable[Graded],
+    settings: Settings,
+    origins: Mapping[str, Origin],
+    earlier_penalties: Mapping[str, Collection[float]] = MappingProxyType({}),
+) -> Outputs:
+    """Write gradebook, formgrader's notebooks, feedback and the instructor's pages of a set."""
+    grades: list[Grade] = []
+    with Gradebook(settings.url) as book:
+        book.register(released.name, released.notebooks.recorded, released.policy.due)
+        given = book.hand_grades(released.name)
+        ask_again = functools.partial(book.ask_again, released.name)
+        pages = StudentPages(released, settings.out, given, origins, ask_again)
+
+        def written() -> Iterator[tuple[Grade, frozenset[str]]]:
+            for answer in graded:
+                grade, blank = pages.write_or_say(answer)
+                grades.append(grade)
+                yield grade, blank
+
+        keeps_times = not released.course.has_checks  # nbgrader may have written them
+        lost = book.record(released.name, written(), keeps_times, earlier_penalties)
+        by_hand, known = book.hand_grades(released.name), book.students()
+    pages.raise_if_all_failed()
+    grades = [
+        with_fault(grade, f"it is not in the gradebook: {lost[grade.student]}")
+        if grade.student in lost
+        else grade
+        for grade in sorted(grades, key=lambda grade: grade.student)
+    ]
+    # Apart from the students' pages, whose folder may be published as it is.
+    page = settings.out / "dashboard" / released.name / "index.html"
+    changes = Journal(settings.out, released.name).changes()
+    dashboard, grades = _class_page(released.outline, grades, by_hand, len(changes))
+    write_atomically(page, as_utf8(dashboard))
+    history = instructor_pages.changes_page(released.outline, changes)
+    write_atomically(page.with_name("changes.html"), as_utf8(history))
+    return Outputs(released.outline, grades, by_hand, page, known)
+
+
+def _class_page(
+    outline: Outline, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int
+) -> tuple[str, list[Grade]]:
+    """Return the instructor's page and its grades; one that would break it says only that."""
+    try:
+        return instructor_pages.class_page(outline, grades, by_hand, n_changes), list(grades)
+    except Exception:
+        shown = [_shown_alone(outline, grade, by_hand) for grade in grades]
+    return instructor_pages.class_page(outline, shown, by_hand, n_changes), shown
+
+
+def _shown_alone(outline: Outline, grade: Grade, by_hand: HandGrades) -> Grade:
+    try:
+        instructor_pages.class_page(outline, [grade], by_hand, 0)
+    except Exception as error:
+        what = f"the class's page cannot show this grade: {describe(error)}"
+        bare = Grade(grade.student, grade.problem_set, State.GRADER_FAULT, grade.sha256, grade.seed)
+        return with_fault(bare, what)
+    return grade
+
+
+def write_recounted(released: ReleasedSet, settings: Settings, ledger: Ledger) -> Iterator[str]:
+    """Write the outputs of sets whose late days were counted anew; say who has other points there.
+
+    That may have been in an earlier run, which was killed before it came to this.
+    """
+    for name in released.course.sets():
+        journal = Journal(settings.out, name)
+        if name == released.name or not journal.is_outdated():
+            continue
+        records = [one for one in map(journal.read, journal.students()) if one is not None]
+        write_outputs(
+            ReleasedSet(released.course, name),
+            [Graded(record.grade) for record in records],
+            settings,
+            {record.grade.student: record.origin for record in records},
+            {record.grade.student: record.penalties for record in records},
+        )
+        journal.mark_outdated(False)
+        changes = ledger.recounted.get(name, [])
+        shown = [f"{one.student} {one.before:g} → {one.after:g}" for one in changes]
+        if shown:
+            yield f"late days were counted anew, so {name} has other points: {listed(shown)}"

@@ -1,0 +1,102 @@
+"""What became of a class, who hears of it on the way, and what has to be said about it."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.authoring.outline import Outline
+from autograder.authoring.release import ReleasedSet
+from autograder.class_run.plan import Received
+from autograder.intake.collection import Delivery
+from autograder.records import Grade, State
+from autograder.reports.instructor_pages import HandGrades
+from autograder.store.grade_changes import Change
+
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """What became of a class: one grade for each submission received.
+
+    Attributes:
+        reused: how many grades were taken over from an earlier run.
+        by_hand: for each student, what people gave for each cell.
+        changes: whose grade differs from the one recorded earlier, and why.
+        notices: what an instructor should know about the class as a whole.
+        page: the instructor's page, which leads to each student's.
+    """
+
+    problem_set: str
+    outline: Outline
+    grades: tuple[Grade, ...]
+    by_hand: HandGrades
+    reused: int
+    changes: tuple[Change, ...]
+    seconds: float
+    page: Path
+    notices: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> Counter[State]:
+        """How many submissions ended in each state."""
+        return Counter(grade.state for grade in self.grades)
+
+
+@dataclass
+class Watcher:
+    """Who wants to hear how a run goes on; every method may be replaced."""
+
+    received: Callable[[int], None] = lambda n_submissions: None
+    graded: Callable[[Grade, bool], None] = lambda grade, reused: None
+    found: Callable[[Delivery], None] = lambda delivery: None
+    warned: Callable[[Sequence[str]], None] = lambda lines: None
+
+
+def notices(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:
+    """What is to be said about tests and due dates, once for the whole class."""
+    here = {arrival.task.submission.student for arrival in received}
+    name = released.name
+    for cell, why in released.left_to_people.items():
+        yield f"{cell} is left for people to grade: {why}"
+    for student in released.policy.extensions:
+        if student not in here:
+            yield f"an extension names {student!r}, but nobody of that name has handed in {name}"
+    unknown = sum(bool(arrival.timing.due and not arrival.timing.source) for arrival in received)
+    if unknown:
+        yield (
+            f"{name} has a due date, but nobody knows when {unknown} of {len(received)} were "
+            "handed in: of these no points were taken off"
+        )
+
+
+def missing(known: Collection[str], received: Sequence[Received]) -> Iterator[str]:
+    """Name who is in the gradebook and not in this delivery."""
+    missing = sorted(set(known) - {arrival.task.submission.student for arrival in received})
+    if missing:
+        yield (
+            f"{len(missing)} in the gradebook handed in nothing here; what was recorded of them "
+            f"stays: {listed(missing)}"
+        )
+
+
+def replaced(theirs: Mapping[str, float], grades: Iterable[Grade]) -> Iterator[str]:
+    """Name whose points are others than those that nbgrader gave."""
+    now = {grade.student: grade.points for grade in grades}
+    changed = [
+        f"{student} {points:g} → {now[student]:g}"
+        for student, points in theirs.items()
+        if points != now[student]
+    ]
+    if theirs:
+        yield (
+            f"of {len(theirs)} that nbgrader had graded, {len(changed)} have other points now"
+            + (f": {listed(changed)}" if changed else "")
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one line, the first of them if they are many."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

@@ -81,12 +81,13 @@
 
       /** Draw token after token until the reader stops it, the text ends, or there are enough. */
       async write(model, prompt) {
-        const room = model.context_length - N_TOKENS, { tokenizer } = model;
-        const { ids, notes } = lm.readText(model, tokenizer.encode(prompt), { room, keep: "last" });
-        this.begin(tokenizer.decode(ids));
+        const room = model.context_length - N_TOKENS - 1, { tokenizer } = model;
+        const { ids: read, notes } = lm.readText(model, tokenizer.encode(prompt), { room, keep: "last" });
+        this.begin(tokenizer.decode(read));
         this.note.textContent = notes.join(" ");
         const start = performance.now();
         const end = tokenizer.special["<eos>"];
+        const ids = [end, ...read]; // as in training, a text begins behind the end of another
         while (this.state === RUNNING && this.steps.length < N_TOKENS && ids.at(-1) !== end) {
           const logits = await model.ask("nextLogits", ids);
           const id = lm.draw(lm.distribution(logits, this.settings));

@@ -76,8 +76,8 @@
         }
         try {
           const model = await this.fetch(this.data.model), { tokenizer } = model;
-          const { ids, notes } = lm.readText(model, tokenizer.encode(prompt), { keep: "last" });
-          const logits = await model.ask("nextLogits", ids);
+          const { ids, notes } = lm.readText(model, tokenizer.encode(prompt), { room: model.context_length - 1, keep: "last" });
+          const logits = await model.ask("nextLogits", [tokenizer.special["<eos>"], ...ids]);
           const order = lm.mostProbable(logits, this.data.shown);
           this.current = { prompt, tokens: order.map((id) => tokenizer.show(id)), logits: Float64Array.from(logits).sort().reverse() };
           for (const radio of this.stage.querySelectorAll("input[type=radio]")) radio.checked = radio.value === prompt;

@@ -52,7 +52,7 @@ def gpt_completer(
         raise ValueError(f"name is {name!r}, a {trained.kind}; a gpt goes on from a prompt")
     whole_numbers(n_tokens=n_tokens)
     ids = tokenizer.encode(prompt)
-    room = model.context_length - n_tokens
+    room = model.context_length - n_tokens - 1
     if not 0 < len(ids) <= room:
         raise ValueError(f"prompt has {len(ids)} tokens; it must have 1 to {room}")
 
@@ -60,7 +60,7 @@ def gpt_completer(
     settings: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     tokens: list[str] = []
     steps: list[list[tuple[str, float]]] = []
-    unread = ids
+    unread = [tokenizer.eos_id, *ids]  # as in training, a text begins behind the end of another
     while len(tokens) < n_tokens and unread != [tokenizer.eos_id]:
         with torch.no_grad():
             log_probs = model.next_log_probs(torch.tensor([unread]), cache=cache)

@@ -43,12 +43,11 @@ def truncation(name: str, *, prompts: Sequence[str], alt: str) -> Widget:
     cases, rows = [], []
     for prompt in prompts:
         ids = tokenizer.encode(prompt)
-        if not 0 < len(ids) <= model.context_length:
-            raise ValueError(
-                f"prompt {prompt!r} has {len(ids)} tokens; it must have 1 to {model.context_length}"
-            )
+        room = model.context_length - 1  # a text begins with <eos>
+        if not 0 < len(ids) <= room:
+            raise ValueError(f"prompt {prompt!r} has {len(ids)} tokens; it must have 1 to {room}")
         with torch.no_grad():
-            logits = model(torch.tensor([ids]))[0][0, -1].double()
+            logits = model(torch.tensor([[tokenizer.eos_id, *ids]]))[0][0, -1].double()
         ranked, order = (100 * logits).round().sort(descending=True)
         # Neighbours differ by little, so the differences are much shorter to write than the logits.
         drops = [int(drop) for drop in (ranked[:-1] - ranked[1:]).tolist()]

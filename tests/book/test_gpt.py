@@ -132,7 +132,8 @@ def scores(prompt: str) -> torch.Tensor:
     """The model's logits after a prompt, in hundredths, as the figure has them."""
     gpt = load_pretrained("gpt-small")
     with torch.no_grad():
-        logits = gpt.model(torch.tensor([gpt.tokenizer.encode(prompt)]))[0][:, -1].double()
+        ids = torch.tensor([[gpt.tokenizer.eos_id, *gpt.tokenizer.encode(prompt)]])
+        logits = gpt.model(ids)[0][:, -1].double()
     return (100 * logits).round() / 100
 
 
@@ -159,8 +160,8 @@ def test_figure_writes_what_each_rule_leaves_as_a_table():
     ("make", "message"),
     [
         (lambda: figure(prompts=()), "prompts is empty"),
-        (lambda: figure(prompts=("",)), "prompt '' has 0 tokens; it must have 1 to 256"),
-        (lambda: figure(prompts=("dog " * 300,)), "tokens; it must have 1 to 256"),
+        (lambda: figure(prompts=("",)), "prompt '' has 0 tokens; it must have 1 to 255"),
+        (lambda: figure(prompts=("dog " * 300,)), "tokens; it must have 1 to 255"),
         (
             lambda: widgets.truncation("bert-small", prompts=("A",), alt="x"),
             "name is 'bert-small', a bert",

@@ -252,7 +252,7 @@ def completer(**changes) -> widgets.Widget:
 
 def test_completer_draws_from_the_models_own_distribution_at_each_step():
     gpt, data = load_pretrained("gpt-small"), completer(top_p=0.9).data
-    ids = gpt.tokenizer.encode(PROMPT)
+    ids = [gpt.tokenizer.eos_id, *gpt.tokenizer.encode(PROMPT)]
     assert len(data["tokens"]) == 5
     for token, candidates in zip(data["tokens"], data["candidates"], strict=True):
         log_probs = gpt.model.next_log_probs(torch.tensor([ids]))
@@ -274,7 +274,7 @@ def test_completer_draws_the_same_again_by_the_same_seed():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: completer(prompt=""), "prompt has 0 tokens; it must have 1 to 251"),
+        (lambda: completer(prompt=""), "prompt has 0 tokens; it must have 1 to 250"),
         (lambda: completer(temperature=-1.0), "temperature is -1.0"),
         (
             lambda: widgets.gpt_completer("bert-small", prompt="A", alt="x"),
@@ -342,7 +342,7 @@ def test_completer_continues_the_readers_prompt_and_knobs_act_at_once(gpt):
     assert "Stopped." in gpt.text("[role=status]")
     assert "tokens per second" in gpt.text(".lm-speed")
     trained = load_pretrained("gpt-small")
-    ids = torch.tensor([trained.tokenizer.encode(prompt)])
+    ids = torch.tensor([[trained.tokenizer.eos_id, *trained.tokenizer.encode(prompt)]])
     written = generate(trained.model, ids, n, temperature=0)[0, ids.shape[1] :].tolist()
     assert shown(gpt) == [widgets.show_whitespace(trained.tokenizer.tokens[i]) for i in written]
     # The first step again, by the distribution at temperature 1 and by its three likeliest.
@@ -370,7 +370,7 @@ def test_completer_answers_bad_prompts_with_a_message(gpt):
     gpt.wait("f.steps[0]?.logits")
     gpt.press(".lm-ask button")
     gpt.wait(IDLE)
-    assert "the last 156 are read" in gpt.text(".lm-note")
+    assert "the last 155 are read" in gpt.text(".lm-note")
     gpt.type("日本 🙂")
     gpt.press(".lm-ask button")
     gpt.wait("f.steps[0]?.logits && f.prompt.startsWith('日')")

@@ -46,7 +46,7 @@ published: $(STAMP)  ## Weights that others trained, 180 MB: SmolLM2, to chat wi
 # ---------------------------------------------------------------- the main job
 SAMPLE := _build/sample_class
 SETS   := $(sort $(patsubst assignments/%/notebook.py,%,$(wildcard assignments/ps*/notebook.py)))
-.PHONY: course book processors pdf epub pictures release student-edition wheel sample-class
+.PHONY: course book processors pdf epub slides pictures release student-edition wheel sample-class
 course: setup  ## Student notebooks and a graded sample class, then the book: the whole path
 	@$(MAKE) --no-print-directory sample-class
 	@echo
@@ -68,6 +68,10 @@ epub: book  ## The whole book as one EPUB, for an e-reader
 pdf epub:
 	@.ci/system-packages chromium chromium-driver
 	@$(BIN)/python book/editions.py $@
+
+slides: book  ## The slides of the lectures, as pages in the book and as PDF
+	@.ci/system-packages chromium chromium-driver
+	@$(BIN)/python book/slides.py
 
 pictures: $(STAMP)  ## The pictures of README, from the built book and the graded sample class
 	@.ci/system-packages chromium chromium-driver

@@ -190,8 +190,11 @@ def compose(pages: list[Page], site: Path, address: str) -> Path:
 
 
 @contextmanager
-def opened(page: Path) -> Iterator[Any]:
+def opened(page: Path, query: str = "") -> Iterator[Any]:
     """Open a page in Chromium, wait until its formulas are set, and give the browser.
+
+    Args:
+        query: what follows the page's address, as "?print-pdf".
 
     Raises:
         SystemExit: Chromium or its driver is not installed.
@@ -217,7 +220,7 @@ def opened(page: Path) -> Iterator[Any]:
             browser.command_executor.client_config.timeout = PATIENCE_SECONDS
             browser.set_page_load_timeout(PATIENCE_SECONDS)
             browser.set_script_timeout(PATIENCE_SECONDS)
-            browser.get(page.as_uri())
+            browser.get(page.as_uri() + query)
             WebDriverWait(browser, PATIENCE_SECONDS, poll_frequency=1).until(
                 lambda browser: browser.execute_script(
                     "return 'ready' in document.documentElement.dataset"

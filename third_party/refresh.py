@@ -27,6 +27,12 @@ PACKAGES = {
         "es5/input/tex/extensions": "mathjax/input/tex/extensions",
         "es5/output/chtml/fonts/woff-v2": "mathjax/output/chtml/fonts/woff-v2",
     },
+    "reveal.js@5.2.1": {
+        "LICENSE": "reveal/LICENSE",
+        "dist/reveal.js": "reveal/reveal.js",
+        "dist/reveal.css": "reveal/reveal.css",
+        "plugin/notes/notes.js": "reveal/notes.js",
+    },
     "axe-core@4.14.1": {
         "LICENSE": "axe-core/LICENSE",
         "LICENSE-3RD-PARTY.txt": "axe-core/LICENSE-3RD-PARTY.txt",

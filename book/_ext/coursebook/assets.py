@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "book" / "_assets"
 MATHJAX = ROOT / "third_party" / "mathjax"
+REVEAL = ROOT / "third_party" / "reveal"
 SHIPPED = ROOT / "course_pkg" / "checkpoints"
 EXPORTER = ROOT / "course_pkg" / "web_export.py"
 
@@ -26,12 +27,13 @@ MODELS_OF_ELEMENT = re.compile(r'<lm-[\w-]+ [^>]*data-models="([^"]+)"')
 
 
 def copy_assets(app: Sphinx) -> None:
-    """Copy our assets and MathJax into the site before any page refers to them."""
+    """Copy our assets, MathJax and reveal.js into the site before any page refers to them."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
     shutil.copytree(ASSETS, static, dirs_exist_ok=True)
     shutil.copytree(MATHJAX, static / "mathjax", dirs_exist_ok=True)
+    shutil.copytree(REVEAL, static / "reveal", dirs_exist_ok=True)
 
 
 def load_elements(

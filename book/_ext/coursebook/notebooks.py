@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 
 from .plain_markdown import reduce_to_markdown
 from .settings import SETTINGS, WebSettings
+from .slides import has_deck
 
 INSTALL = """\
 # Installs the course's package where it is missing, as in a hosted notebook: from its file beside
@@ -108,12 +109,15 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
 def add_link(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Put the notebook under the page's title: to download, or to open where the course says."""
+    """Put notebook and slides under the page's title; the notebook also where the course says."""
     source = Path(app.env.doc2path(pagename)) if pagename in app.env.found_docs else None
     if source is None or not has_code(source):
         return
     url = context["pathto"](f"notebooks/{source.stem}.ipynb", 1)
     links = [f'<a href="{url}" download="{source.stem}.ipynb">Download this page as a notebook</a>']
+    if has_deck(source.stem):
+        deck = context["pathto"](f"slides/{source.stem}.html", 1)
+        links.append(f'<a href="{deck}">Slides of the lecture</a>')
     web = WebSettings(**app.config.coursebook_web)
     for label, address in web.notebook_links(source.stem).items():
         links.append(f'<a href="{escape(address)}">{label}</a>')

@@ -1,0 +1,38 @@
+// The slides of a lecture: light or dark as the system is, or as the key D says; formulas; reveal.js.
+"use strict";
+
+const root = document.documentElement;
+const isPrinted = /print-pdf/.test(location.search);
+const asked = new URLSearchParams(location.search).get("theme");
+const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+root.dataset.theme = asked ?? (isDark && !isPrinted ? "dark" : "light");
+
+window.MathJax = {
+  options: { enableMenu: false, enableAssistiveMml: true },
+  startup: { typeset: false },
+};
+
+addEventListener("DOMContentLoaded", async () => {
+  const settings = {
+    plugins: [RevealNotes],
+    width: 1280,
+    height: 720,
+    margin: 0.05,
+    center: false,
+    display: "flex",
+    hash: true,
+    slideNumber: "c/t",
+    transition: "none",
+    pdfSeparateFragments: false,
+    pdfMaxPagesPerSlide: 1,
+    keyboard: {
+      68: () => { root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; },
+    },
+  };
+  const printed = isPrinted && new Promise((done) => Reveal.on("pdf-ready", done));
+  await MathJax.startup.promise;
+  await MathJax.typesetPromise();
+  await Reveal.initialize(settings);
+  await printed;
+  root.dataset.ready = "";
+});

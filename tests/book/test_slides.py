@@ -1,0 +1,212 @@
+"""Slides show what the chapter's page shows, keep their rules, and work in a browser."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from coursebook import slides  # noqa: E402
+
+AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+DECKS = sorted(slides.SOURCES.glob("*.md"))
+CHAPTER = """\
+<html><body><article><section><h1>7. Toys<a class="headerlink" href="#toys">#</a></h1>
+<p>Each further word adds <em>ten</em> operations; there are 1,024 of them.</p>
+<div class="math notranslate nohighlight" id="equation-eq-toy"><span class="eqno">(7.1)</span>
+\\[o_t = a_t &lt; 1\\]</div>
+<div class="cell_input"><div class="highlight"><pre><span></span><span>import</span> math
+
+<span class="k">class</span> Toy:
+    <span class="k">def</span> spin(self,
+    ):
+        <span class="k">return</span> 1
+
+    <span class="k">def</span> stop(self): ...
+</pre></div></div>
+<div class="cell_output"><pre>noise
+rows sum to 0.5
+and 0.7
+</pre></div>
+<div class="lm-figure"><svg role="img" aria-label="A rising line, from 3 to 4.25."
+viewBox="0 0 9 9"><path d="M 0 0 L 9 9"/></svg></div>
+<table><thead><tr><th>model</th><th>bits</th></tr></thead><tbody><tr><td>a</td><td>1.5</td></tr>
+<tr><td>b</td><td>2.5</td></tr></tbody></table>
+<lm-toy data-models="gpt-small"><p>still</p></lm-toy>
+</section></article></body></html>
+"""
+DECK = """\
+---
+minutes: 8
+numbers:
+  steps: "adds (\\\\w+) operations"
+  end: "from 3 to (4\\\\.\\\\d+)\\\\."
+---
+## Toys spin
+Up to {{end}}, by **{{steps}}** of $x_1$ and 1,024.
+
+::figure A rising line
+
+::notes 3
+Say it.
+
+## Does it stop?
+::ask
+::equation eq-toy
+::code def spin(
+::output rows sum
+::table model | 1
+::live lm-toy
+
+::notes 5
+Wait. **Answer.** After {{steps}}.
+"""
+
+
+def made(tmp_path: Path, deck: str = DECK, chapter: str = CHAPTER) -> str:
+    path = tmp_path / "toys.md"
+    path.write_text(deck, encoding="utf-8")
+    return slides.render_deck(slides.read_deck(path), slides.ChapterPage(chapter))
+
+
+def test_deck_shows_the_page_s_own_figure_formula_code_output_rows_and_numbers(tmp_path):
+    page = made(tmp_path)
+    first, second = re.findall(r"<section.*?</section>", page, re.DOTALL)
+    said = slides.BeautifulSoup(first, "lxml").select_one(".lm-text")
+    assert said.get_text("").strip() == "Up to 4.25, by ten of \\(x_1\\) and 1,024."
+    assert 'aria-label="A rising line, from 3 to 4.25."' in first and "<h1>Toys spin</h1>" in first
+    assert "o_t = a_t &lt; 1" in second and "(7.1)" not in second
+    code = slides.BeautifulSoup(second, "lxml").select_one(".lm-shown-code").get_text("")
+    assert code == "def spin(self,\n):\n    return 1"
+    assert "rows sum to 0.5\nand 0.7" in second and "noise" not in second
+    assert "<td>2.5</td>" in second and "<td>1.5</td>" not in second
+    assert "<p>still</p>" in second and "After ten." in second
+    loaded = re.findall(r'src="../_static/(lm-[\w-]+\.js)"', page)
+    assert loaded == ["lm-base.js", "lm-engine.js", "lm-toy.js"]
+
+
+def test_changed_page_changes_the_deck(tmp_path):
+    page = made(tmp_path, chapter=CHAPTER.replace("4.25", "4.75").replace(">ten<", ">twelve<"))
+    assert "Up to 4.75, by <strong>twelve</strong>" in page and "After twelve." in page
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("::figure A rising", "::figure A falling", "slide 1, 'Toys spin': the page has no figure"),
+        ("::equation eq-toy", "::equation eq-boy", "no equation 'eq-boy'"),
+        ("::code def spin(", "::code def twist(", r"no code 'def twist\('"),
+        ("::output rows", "::output columns", "no output 'columns sum'"),
+        ("::table model", "::table toy", "no table"),
+        ("::live lm-toy", "::live lm-boy", "no live 'lm-boy'"),
+        ("adds (", "takes (", "toys.md, steps: the page has nothing like"),
+        ("{{end}},", "{{begin}},", "no number is called 'begin'"),
+        ("1,024", "1,025", "the number 1,025 does not stand on the chapter's page"),
+    ],
+)
+def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message):
+    assert old in DECK
+    with pytest.raises(slides.DeckError, match=message):
+        made(tmp_path, DECK.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("by **", "word " * 40 + "by **", "slide 1, 'Toys spin': 4. words; 40 at most"),
+        ("::notes 3\nSay it.", "Say it.", "slide 1.*needs '::notes MINUTES'"),
+        ("::notes 5", "::notes 9", "its notes take 12 minutes; it has 8"),
+        ("**Answer.**", "Well.", "asks, and its notes have no"),
+        ("::live lm-toy", "::video toy", "::video is not known"),
+        ("---\nminutes", "minutes", "must begin with its minutes"),
+    ],
+)
+def test_broken_rule_is_named_with_its_slide(tmp_path, old, new, message):
+    with pytest.raises(slides.DeckError, match=message):
+        made(tmp_path, DECK.replace(old, new, 1))
+
+
+def test_four_slides_without_a_question_are_named(tmp_path):
+    quiet = "## Still\n\n::notes 1\nGo on.\n"
+    deck = DECK.replace("minutes: 8", "minutes: 12") + quiet * 2
+    made(tmp_path, deck)
+    with pytest.raises(slides.DeckError, match="slides 1 to 4: none of them asks the room"):
+        made(tmp_path, deck.replace("::ask\n", ""))
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_decks_of_the_course_keep_the_rules_and_use_every_number(path):
+    deck = slides.read_deck(path)
+    assert (ROOT / "book" / "chapters" / path.name).is_file()
+    assert 20 <= len(deck.slides) <= 30 and deck.minutes == 75
+    text = path.read_text(encoding="utf-8")
+    assert [name for name in deck.patterns if f"{{{{{name}}}}}" not in text] == []
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_what_a_deck_shows_stands_in_its_chapter_s_source(path):
+    """The build sees more, but takes minutes: a figure's description, a label, a line of code."""
+    source = (ROOT / "book" / "chapters" / path.name).read_text(encoding="utf-8")
+    joined = re.sub(r'"\s*\n\s*f?"', "", source)
+    for slide in slides.read_deck(path).slides:
+        for kind, name in slide.shows:
+            shown = {"equation": f"(eq-{name.removeprefix('eq-')})"}.get(kind, name)
+            if kind in ("figure", "equation", "code"):
+                assert shown in joined, f"{slide.title}: {kind} {name}"
+
+
+def test_page_links_to_its_slides_where_it_has_some():
+    assert slides.has_deck("self_attention") and not slides.has_deck("no_such_chapter")
+
+
+@pytest.mark.browser
+def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tmp_path, browser):
+    chapter = CHAPTER.replace(' data-models="gpt-small"', "").replace("lm-toy", "lm-quiz")
+    deck = made(tmp_path, DECK.replace("lm-toy", "lm-quiz"), chapter)
+    static = tmp_path / "site" / "_static"
+    shutil.copytree(ROOT / "book" / "_assets", static)
+    shutil.copytree(slides.ROOT / "third_party" / "reveal", static / "reveal")
+    shutil.copytree(slides.ROOT / "third_party" / "mathjax", static / "mathjax")
+    (static / "pygments.css").write_text("")
+    page = tmp_path / "site" / "slides" / "toys.html"
+    page.parent.mkdir()
+    page.write_text(deck, encoding="utf-8")
+    for theme in ("light", "dark"):
+        browser.get_log("performance")
+        browser.get(f"{page.as_uri()}?theme={theme}")
+        browser.set_script_timeout(120)
+        browser.execute_async_script(
+            "const done = arguments[0];"
+            "(function wait() { 'ready' in document.documentElement.dataset ? done() "
+            ": setTimeout(wait, 50); })();"
+        )
+        browser.execute_script(AXE)
+        for place in (0, 1):
+            browser.execute_script(f"Reveal.slide({place})")
+            found = browser.execute_async_script(
+                "const done = arguments[0]; axe.run({resultTypes: ['violations'], preload: false})"
+                ".then((r) => done(r.violations.map((v) => v.id + ' ' + v.nodes[0].html)));"
+            )
+            assert found == []
+        asked = [
+            json.loads(entry["message"])["message"] for entry in browser.get_log("performance")
+        ]
+        addresses = [
+            message["params"]["request"]["url"]
+            for message in asked
+            if message["method"] == "Network.requestWillBeSent"
+        ]
+        assert [url for url in addresses if url.startswith(("http", "ws"))] == []
+        assert any(url.endswith("reveal.js") for url in addresses)
+    body = browser.find_element("tag name", "body")
+    assert browser.execute_script("return Reveal.getIndices().h") == 1
+    body.send_keys("p")
+    assert browser.execute_script("return Reveal.getIndices().h") == 0
+    body.send_keys("d")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
+    assert browser.execute_script("return Reveal.getSlideNotes()").startswith("<p><em>3 min.</em>")

@@ -10,6 +10,7 @@ Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -94,9 +95,12 @@ class Streamer:
         if not 0 < len(text) < limit:
             raise ValueError(f"the text has {len(text)} tokens; it must have 1 to {limit - 1}")
         n_left = min(n_tokens, limit - len(text))
+        # To look into hundreds of modules before each token would cost as much as several layers.
+        in_training = any(module.training for module in self.model.modules())
+        mode = partial(inference, self.model) if in_training else torch.no_grad
         while n_left > 0:
             guesses = [] if draft is None else list(draft(text))[: n_left - 1]
-            for row, guess in zip(self._read(text, guesses), [*guesses, None], strict=True):
+            for row, guess in zip(self._read(text, guesses, mode), [*guesses, None], strict=True):
                 token = int(choose(row[None], generator=generator, **knobs))
                 if token in stop_ids:
                     return
@@ -107,7 +111,7 @@ class Streamer:
                 if token != guess:
                     break
 
-    def _read(self, text: list[int], guesses: list[int]) -> Tensor:
+    def _read(self, text: list[int], guesses: list[int], mode: Callable[[], Any]) -> Tensor:
         """Return log-probabilities of the token after the text, and after each guess in turn."""
         wanted = [*text, *guesses]
         n_known = 0  # the last token of the text must be read, for what follows it
@@ -119,7 +123,7 @@ class Streamer:
             cache: Any = layer.attention
             cache.shorten(n_known)
         self._seen = self._seen[:n_known]
-        with inference(self.model):
+        with mode():
             x = self.model.encode(torch.tensor([wanted[n_known:]]), cache=self._cache)
             logits = self.model.unembed(x[0, -1 - len(guesses) :])
         self._seen = wanted

@@ -42,7 +42,7 @@ _same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtyp
 
 
 @dataclass
-class _Drawn:
+class _DrawnCase:
     """One case of one part, and what is known of it.
 
     Attributes:
@@ -63,10 +63,10 @@ class _Drawn:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _JudgedCase:
     """One case, what the student's object gave and what the reference gives."""
 
-    drawn: _Drawn
+    drawn: _DrawnCase
     observed: Any
     expected: Any
     wrong: str | None
@@ -99,7 +99,7 @@ class ItemJudge:
     def __init__(self, references: Iterable[str] = (), n_checks: int = 16) -> None:
         self._references = tuple(sorted(references))
         self._n_kept = _SEEDS_KEPT * max(n_checks, 1)
-        self._kept: OrderedDict[tuple[int, int], tuple[Check, list[_Drawn]]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], tuple[Check, list[_DrawnCase]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
         """List what to ask of a submission, smallest case of each part first.
@@ -135,8 +135,8 @@ class ItemJudge:
             observations: in any order; a request without one counts as a crash.
             raised: the exception that the item's visible test has raised: no other is named.
         """
-        answers = {(seen.part, seen.case): seen.value for seen in observations}
-        verdicts, seen, faults = [], [], []
+        answers = {(one.part, one.case): one.value for one in observations}
+        verdicts, judged, faults = [], [], []
         try:
             cases = self._cases(check, seed)
         except CheckFault as fault:
@@ -144,15 +144,15 @@ class ItemJudge:
         for part in check.parts:
             try:
                 ours = [drawn for drawn in cases if drawn.part is part]
-                results = [_see(check, drawn, answers, raised) for drawn in ours]
+                results = [_judge_case(check, drawn, answers, raised) for drawn in ours]
             except CheckFault as fault:
                 faults.append(str(fault))
                 verdicts.append(PartVerdict(part.name, True, part.weight, staff_note=str(fault)))
                 continue
-            seen += results
+            judged += results
             verdicts.append(_part_verdict(check, part, results))
         try:
-            misconception = _misconception(check, seen)
+            misconception = _misconception(check, judged)
         except CheckFault as fault:
             misconception = None
             faults.append(str(fault))
@@ -167,7 +167,7 @@ class ItemJudge:
         """
         place = (observation.part, observation.case)
         (drawn,) = (d for d in self._cases(check, seed) if (d.part.name, d.request.case) == place)
-        return _see(check, drawn, {place: observation.value}).wrong
+        return _judge_case(check, drawn, {place: observation.value}).wrong
 
     def explains(
         self, check: Check, seed: int, observations: Sequence[Observation], mistake: str
@@ -177,12 +177,12 @@ class ItemJudge:
         Raises:
             CheckFault: if the check breaks.
         """
-        answers = {(seen.part, seen.case): seen.value for seen in observations}
-        seen = [_see(check, drawn, answers) for drawn in self._cases(check, seed)]
+        answers = {(one.part, one.case): one.value for one in observations}
+        judged = [_judge_case(check, drawn, answers) for drawn in self._cases(check, seed)]
         number = check.mistakes.index(check.mistake(mistake))
-        return all(_explains(check, number, case) for case in _asked(seen))
+        return all(_explains(check, number, case) for case in _asked(judged))
 
-    def _cases(self, check: Check, seed: int) -> list[_Drawn]:
+    def _cases(self, check: Check, seed: int) -> list[_DrawnCase]:
         """Draw all cases, or return those drawn before: students of one seed come in a row."""
         key = seed, id(check)  # an id stands for one check as long as the check is kept, too
         if key not in self._kept:
@@ -198,7 +198,7 @@ def _digest(*words: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_Drawn]:
+def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_DrawnCase]:
     drawn = []
     for part in check.parts:
         if not (math.isfinite(part.weight) and part.weight >= 0) or not (
@@ -218,13 +218,13 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_Drawn]:
             inputs = wire.decode(message)
             place = check.item, part.name, index, check.target
             request = ProbeRequest(*place, source, inputs, check.seconds, references)
-            drawn.append(_Drawn(part, case.label, request, message))
+            drawn.append(_DrawnCase(part, case.label, request, message))
     return drawn
 
 
-def _see(
-    check: Check, drawn: _Drawn, answers: dict[tuple[str, int], Any], raised: str = ""
-) -> _Seen:
+def _judge_case(
+    check: Check, drawn: _DrawnCase, answers: dict[tuple[str, int], Any], raised: str = ""
+) -> _JudgedCase:
     """Compare one answer with the reference's.
 
     Raises:
@@ -234,9 +234,9 @@ def _see(
     expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _Seen(drawn, observed, expected, describe_failure(check, observed, raised))
+        return _JudgedCase(drawn, observed, expected, describe_failure(check, observed, raised))
     if observed is expected and drawn.is_met:
-        return _Seen(drawn, observed, expected, None)
+        return _JudgedCase(drawn, observed, expected, None)
     try:
         wrong = part.judge(observed, expected, request.inputs)
     except Exception as error:
@@ -249,10 +249,10 @@ def _see(
     if wrong is not None and type(wrong) is not str:
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(explain_fault(check, part, "judging", answer))
-    return _Seen(drawn, observed, expected, wrong)
+    return _JudgedCase(drawn, observed, expected, wrong)
 
 
-def _expected(check: Check, drawn: _Drawn) -> Any:
+def _expected(check: Check, drawn: _DrawnCase) -> Any:
     """Ask the reference version, once for each case.
 
     Raises:
@@ -268,7 +268,7 @@ def _expected(check: Check, drawn: _Drawn) -> Any:
     return drawn.answers[None]
 
 
-def _prove_harmless(check: Check, drawn: _Drawn) -> None:
+def _prove_harmless(check: Check, drawn: _DrawnCase) -> None:
     """See to it that a judge leaves alone what other students' answers will be compared with.
 
     Raises:
@@ -284,7 +284,7 @@ def _prove_harmless(check: Check, drawn: _Drawn) -> None:
         raise CheckFault(explain_fault(check, drawn.part, "judging", error))
 
 
-def _probe(implementation: Any, drawn: _Drawn) -> Any:
+def _probe(implementation: Any, drawn: _DrawnCase) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
     request, inputs = drawn.request, wire.decode(drawn.message)
     with process_state_kept():
@@ -292,13 +292,13 @@ def _probe(implementation: Any, drawn: _Drawn) -> Any:
     return wire.normal_form(value)
 
 
-def _part_verdict(check: Check, part: Part, results: Sequence[_Seen]) -> PartVerdict:
-    for seen in results:
-        if seen.wrong is not None:
-            announced = f"{part.requirement} With {seen.drawn.label}"
-            wrong = without_echo(seen.wrong, f"{announced} {check.target} {check.seconds:g}")
+def _part_verdict(check: Check, part: Part, results: Sequence[_JudgedCase]) -> PartVerdict:
+    for judged in results:
+        if judged.wrong is not None:
+            announced = f"{part.requirement} With {judged.drawn.label}"
+            wrong = without_echo(judged.wrong, f"{announced} {check.target} {check.seconds:g}")
             message = f"{announced}: {wrong}."
-            return PartVerdict(part.name, False, part.weight, message, _staff_note(seen))
+            return PartVerdict(part.name, False, part.weight, message, _staff_note(judged))
     return PartVerdict(part.name, True, part.weight)
 
 
@@ -319,24 +319,24 @@ def _without_checks(check: Check, fault: str) -> Verdict:
     return Verdict(check.item, check.points, check.points, parts, None, fault)
 
 
-def _misconception(check: Check, seen: Sequence[_Seen]) -> Misconception | None:
+def _misconception(check: Check, judged: Sequence[_JudgedCase]) -> Misconception | None:
     """Name the mistake that gives what the student's object gives, in every case.
 
     A mistake that explains the wrong answers only is another mistake's neighbour.
     """
-    if not is_telling([(case.observed, case.wrong) for case in seen]):
+    if not is_telling([(case.observed, case.wrong) for case in judged]):
         return None
-    asked = sorted(_asked(seen), key=lambda case: case.wrong is None)  # wrong ones tell soonest
+    asked = sorted(_asked(judged), key=lambda case: case.wrong is None)  # wrong ones tell soonest
     for number, mistake in enumerate(check.mistakes):
         if all(_explains(check, number, case) for case in asked):
             return Misconception(mistake.name, mistake.hint)
     return None
 
 
-def _asked(seen: Sequence[_Seen]) -> list[_Seen]:
+def _asked(judged: Sequence[_JudgedCase]) -> list[_JudgedCase]:
     """Leave out what failed only because an earlier case of its part did not end."""
     asked, ended = [], set()
-    for case in seen:
+    for case in judged:
         if case.drawn.part.name not in ended:
             asked.append(case)
         if isinstance(case.observed, Failure) and case.observed.kind == "timeout":
@@ -355,19 +355,19 @@ def is_telling(answers: Sequence[tuple[Any, str | None]]) -> bool:
     return any(values) or (late and bool(values))
 
 
-def _explains(check: Check, number: int, seen: _Seen) -> bool:
-    value = _mistaken(check, number, seen.drawn)
-    if isinstance(value, Failure) or isinstance(seen.observed, Failure):
-        return type(value) is type(seen.observed) and _cause(value) == _cause(seen.observed)
-    if _same(seen.observed, value, seen.drawn.request.inputs) is None:
+def _explains(check: Check, number: int, judged: _JudgedCase) -> bool:
+    value = _mistaken(check, number, judged.drawn)
+    if isinstance(value, Failure) or isinstance(judged.observed, Failure):
+        return type(value) is type(judged.observed) and _cause(value) == _cause(judged.observed)
+    if _same(judged.observed, value, judged.drawn.request.inputs) is None:
         return True
     with contextlib.suppress(Exception):
         # The part's own tolerance, with the mistake in the place of the reference.
-        return seen.drawn.part.judge(seen.observed, value, seen.drawn.request.inputs) is None
+        return judged.drawn.part.judge(judged.observed, value, judged.drawn.request.inputs) is None
     return False
 
 
-def _mistaken(check: Check, number: int, drawn: _Drawn) -> Any:
+def _mistaken(check: Check, number: int, drawn: _DrawnCase) -> Any:
     """Ask a recorded mistake, once for each case; a Failure where it breaks or never ends.
 
     Raises:
@@ -396,12 +396,12 @@ def _cause(failure: Failure) -> tuple[str, str]:
     return failure.kind, ""
 
 
-def _staff_note(seen: _Seen) -> str:
+def _staff_note(judged: _JudgedCase) -> str:
     return "\n".join(
         (
-            f"case {seen.drawn.request.case} ({seen.drawn.label}): {seen.wrong}",
-            f"inputs: {shorten(seen.drawn.request.inputs)}",
-            f"expected: {shorten(seen.expected)}",
-            f"observed: {shorten(seen.observed)}",
+            f"case {judged.drawn.request.case} ({judged.drawn.label}): {judged.wrong}",
+            f"inputs: {shorten(judged.drawn.request.inputs)}",
+            f"expected: {shorten(judged.expected)}",
+            f"observed: {shorten(judged.observed)}",
         )
     )

@@ -1,10 +1,73 @@
 """The book's page of measurements says what is recorded, and all of it."""
 
 import json
+import re
 
 import pytest
 
-from benchmarks import measured_page
+from benchmarks import assistant, measured_page
+from course_pkg.results import benchmark
+
+TOLD_TWICE = [  # section of the page, its row and column, who tells it too, with how many digits
+    ("Is a film liked?", "sst2: naive Bayes, single words", "ours", "fine_tuning", 1),
+    ("Is a film liked?", "sst2: bert-small, full fine-tuning", "ours", "fine_tuning", 1),
+    ("Is a film liked?", "sst2: bert-small, from scratch", "ours", "fine_tuning", 1),
+    ("Is a film liked?", "sst2: bert-small, LoRA", "ours", "fine_tuning", 1),
+    ("Is a film liked?", "sst2: bert-small, linear probe", "ours", "fine_tuning", 1),
+    ("Is a film liked?", "sst2: BERT-Mini, our BERT's shape", "published", "fine_tuning", 1),
+    ("Is a film liked?", "mr: naive Bayes, n-grams up to 1, ten-fold", "ours", "fine_tuning", 1),
+    ("Our GPT, and counting the same text", "Wikipedia (gensim): GPT, bits per byte", "ours",
+     "gpt", 2),
+    ("Our GPT, and counting the same text", "Wikipedia (gensim): GPT, bits per byte", "ours",
+     "assistants", 2),
+    ("Imitation, then preference", "before", "ours", "assistants", 2),
+    ("Imitation, then preference", "loss on all tokens", "ours", "assistants", 2),
+    ("Imitation, then preference", "loss on replies", "ours", "assistants", 2),
+    ("Stories of known entropy", "the language itself", "ours", "language_models", 2),
+    ("The small LSTM of Zaremba et al. on the Penn Treebank", "LSTM, 2 x 200, test", "published",
+     "recurrent", 1),
+]  # fmt: skip
+
+
+def row_of(section: str, subject: str) -> dict[str, str]:
+    """A row of the page, by the names of its columns."""
+    text = measured_page.PAGE.read_text(encoding="utf-8")
+    (part,) = (p for p in re.split(r"^##+ ", text, flags=re.M) if p.startswith(f"{section}\n"))
+    columns: list[str] = []
+    for line in part.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and "ours" in cells:
+            columns = cells[1:]
+        elif cells[0] == subject and columns:
+            return dict(zip(columns, cells[1:], strict=True))
+    raise LookupError(f"{section} has no row {subject!r}")
+
+
+@pytest.mark.parametrize(("section", "subject", "column", "chapter", "digits"), TOLD_TWICE)
+def test_figure_that_a_chapter_tells_too_is_the_same_there(
+    section, subject, column, chapter, digits
+):
+    page = measured_page.ROOT / "book" / "chapters" / f"{chapter}.md"
+    prose = re.sub(r"^```\{code-cell\}.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+    told = f"{float(row_of(section, subject)[column]):.{digits}f}"
+    assert re.search(rf"(?<![\d.]){re.escape(told)}(?!\.?\d)", prose), told
+
+
+def test_remarks_that_reconcile_the_page_with_chapters_hold():
+    """Why preference is ahead on the page, and the GPT seems unbiased: the records say so."""
+    offline = benchmark("story_assistant")["offline"]
+    assert assistant.LR_OF_PAIRS == offline["DPO 0.1"]["lr"] == 3e-4
+    assert offline["imitation"]["lr"] == 0.01
+    ahead = {way: float(row_of("Imitation, then preference", f"{way}: its own stories")["ours"])
+             for way in ("imitation", "preference")}  # fmt: skip
+    assert ahead["preference"] > ahead["imitation"]
+    for model, women, men in (("bert", 66, 21), ("gpt", 33, 42)):
+        for job, share in (("nurse", women), ("soldier", men)):
+            found = row_of("Grammar and bias by pairs of sentences",
+                           f"{model}-small: she, of a {job} and the like")["ours"]  # fmt: skip
+            assert abs(float(found) - share) < 1
+    chapter = (measured_page.ROOT / "book/chapters/what_pretraining_teaches.md").read_text("utf-8")
+    assert "**A** takes the pronoun's own probability" in chapter and "**B**, of the" in chapter
 
 
 def test_page_of_the_book_is_what_the_records_say():

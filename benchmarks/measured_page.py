@@ -46,8 +46,8 @@ _REMARKS = {
     "shakespeare_cpu": "By chance alone two such estimates of one model differ by 0.02, so the GPT "
     "is not told apart from the published one. Seven letters of counting are far ahead of both: "
     "this GPT learned for three minutes.",
-    "ladder": "Each network had 700 updates, fewer than in its chapter. How near the floor the same "
-    "kinds of model come there stands on the [ladder](ladder.md).",
+    "ladder": "Each network had 700 updates at one setting. How near the floor such models come "
+    "in their chapters stands on the [ladder](ladder.md).",
     "names": "Here, too, counting wins, among models that learned for a few minutes.",
     "multi30k_quick": "Each network has four million parameters and learned for four passes; the "
     "published ones are larger and learned for ten. What can be compared is their order. The two "

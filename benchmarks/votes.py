@@ -242,7 +242,7 @@ def measure_pairs(asked: Asked) -> dict[str, Any]:
     ]
     counted = NGram.fit(kept, 5, asked.vocab_size, asked.eos_id)
     rows: dict[str, Any] = {"5-gram": {"by_seed": [asked.verb_probs(counted)]}}
-    for name in ARMS:
+    for name in ("votes", "network"):
         lr, models = asked.tuned(name, kept, asked.valid, 4, 500)
         rows[name] = {"lr": lr, "by_seed": [asked.verb_probs(model) for model in models]}
         print("pairs", name, rows[name], flush=True)

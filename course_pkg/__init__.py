@@ -24,12 +24,10 @@ The names below can be taken from the package itself. Each is imported when it i
 that `import course_pkg` alone is fast and loads neither torch nor matplotlib.
 """
 
-import ast
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # add a name here, and it is public
+if TYPE_CHECKING:  # a new name stands here and in the table below
     from course_pkg import plots, widgets
     from course_pkg.decoding.beam_search import beam_search, greedy_search
     from course_pkg.decoding.generation import generate
@@ -96,15 +94,52 @@ if TYPE_CHECKING:  # add a name here, and it is public
 __version__ = "0.7.0"
 
 
-def _modules_of_names() -> dict[str, str]:
-    """Read from this file's own imports for type checkers where each public name is defined."""
-    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
+_NAMES = {
+    "course_pkg": "plots widgets",
+    "course_pkg.decoding.beam_search": "beam_search greedy_search",
+    "course_pkg.decoding.generation": "generate",
+    "course_pkg.devices": "choose_device",
+    "course_pkg.evaluation": (
+        "bits_per_byte bytes_per_token count_bytes evaluate paired_bootstrap perplexity "
+        "token_log_probs"
+    ),
+    "course_pkg.layers.blocks": "Trace",
+    "course_pkg.layers.cost": "layer_cost",
+    "course_pkg.layers.recurrent": "ElmanCell GRUCell LSTMCell",
+    "course_pkg.model_folders": "load_model save_model",
+    "course_pkg.models": "IGNORE LanguageModel",
+    "course_pkg.models.attention": "AttentionLM",
+    "course_pkg.models.bert": "BERT",
+    "course_pkg.models.gpt": "GPT gpt2_small gpt_tiny",
+    "course_pkg.models.ngram": "KneserNey ModifiedKneserNey NGram",
+    "course_pkg.models.recurrent": "RecurrentLM",
+    "course_pkg.models.seq2seq": "Seq2Seq",
+    "course_pkg.models.transformer": "EncoderDecoder count_parameters",
+    "course_pkg.models.transformer_config": "TransformerConfig",
+    "course_pkg.models.window": "FixedWindowLM",
+    "course_pkg.plots.diagrams": "Diagram",
+    "course_pkg.pretrained": "load_pretrained",
+    "course_pkg.probing": "heads_that_follow layer_vectors probe trace_of",
+    "course_pkg.published": "load_published",
+    "course_pkg.results": "RECORDED Result benchmark chapter_results check_results story_so_far",
+    "course_pkg.results.published": "published_table",
+    "course_pkg.scoring": "answer_log_probs prefers_first pseudo_perplexity",
+    "course_pkg.text.batches": (
+        "batching example_batches next_token_rows pack_documents stream_batches window_batches"
+    ),
+    "course_pkg.text.corpora": "list_corpora list_tasks load_corpus load_task",
+    "course_pkg.text.stories.grammar": "StoryGrammar",
+    "course_pkg.text.stories.oracle": "StoryOracle",
+    "course_pkg.text.tokenizers": (
+        "BytePairTokenizer ByteTokenizer CharTokenizer WordPieceTokenizer WordTokenizer "
+        "load_tokenizer"
+    ),
+    "course_pkg.text.tokenizers.unknown_word_cost": "UnknownWordCost",
+    "course_pkg.training.trainer": "Trainer TrainerConfig",
+}
+"""Where each public name is defined; the imports above say the same to type checkers."""
 
-
-_MODULE_OF = _modules_of_names()
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)
 

@@ -1,5 +1,6 @@
 """`import course_pkg as lm`: every name there is, at the price of importing none of them."""
 
+import ast
 import importlib
 import re
 import subprocess
@@ -54,10 +55,13 @@ def test_missing_library_says_which_extra_brings_it():
     assert done.stdout == "GPT needs torch: pip install 'language-models-by-hand[course]'\n"
 
 
-def test_names_are_those_of_the_course():
-    """Found in the imports for type checkers, so that an editor and Python know the same ones."""
+def test_type_checkers_are_told_the_same_names():
+    tree = ast.parse((ROOT / "course_pkg" / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
+    told = {alias.name: node.module for node in imports for alias in node.names}
+    assert told == lm._MODULE_OF
     assert {"GPT", "load_corpus", "Trainer", "evaluate", "generate", "plots"} <= set(lm.__all__)
-    assert "annotations" not in lm.__all__ and "Path" not in lm.__all__
 
 
 def test_importing_the_package_loads_neither_torch_nor_matplotlib():

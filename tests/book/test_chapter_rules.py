@@ -15,7 +15,9 @@ TESTS = Path(__file__).parent
 FOLDER = TESTS.parents[1] / "book" / "chapters"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md"))}
 PROMPT = "One day,"
-MOST_LINES, MOST_WORDS, LEAST_DRAWINGS = 20, 4000, 3
+MOST_LINES, MOST_WORDS, LEAST_DRAWINGS = 20, 3800, 3
+WORDS_A_MINUTE, SECONDS_A_FIGURE, SECONDS_A_LINE = 200, 20, 10
+MOST_MINUTES_OFF = 5
 MOST_CHARACTERS = 84  # a longer line of code runs out of the text's width on a wide screen
 
 FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
@@ -62,6 +64,30 @@ def main_text(page: str) -> str:
     text = "\n".join(line for line in lines if not line.startswith(":"))
     text = re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL)
     return re.sub(r"\$[^$]+\$|\{[\w:.-]+\}`[^`]*`", "x", text)
+
+
+def n_words(page: str) -> int:
+    """Words of the main text."""
+    return len(re.findall(r"[\w’'–-]+", main_text(page)))
+
+
+def minutes_to_read(page: str) -> float:
+    """Time for the main text, its figures and its open code, the quizzes and exercises left out."""
+    main = page[: page.index("\n## Check yourself")]
+    n_lines = sum(
+        bool(line) for is_open, code in cells(main) if is_open for line in code.split("\n")
+    )
+    n_figures = len(re.findall(r"\bshow\(", main))
+    seconds = SECONDS_A_FIGURE * n_figures + SECONDS_A_LINE * n_lines
+    return n_words(page) / WORDS_A_MINUTE + seconds / 60
+
+
+def opens_with_a_picture(page: str) -> bool:
+    """Whether the first cell stands on the first screen and ends with something to see."""
+    first = page.index("```{code-cell}")
+    _, code = next(cells(page))
+    shows = isinstance(ast.parse(code).body[-1], ast.Expr)
+    return shows and first < page.index("**You will learn**")
 
 
 def stated(page: str) -> list[str]:
@@ -127,6 +153,12 @@ GIVEN = {
 
 chapter = pytest.mark.parametrize("slug", PAGES)
 
+OPEN_WITH_WORDS = (
+    "assistants",
+    "fixed_window",
+    "transformer",
+)  # pages whose first picture is later
+
 
 @chapter
 def test_decimals_in_prose_are_held_by_an_assert(slug):
@@ -149,7 +181,18 @@ def test_shown_code_fits_the_width_of_the_text(slug):
 
 @chapter
 def test_main_text_is_short(slug):
-    assert len(re.findall(r"[\w’'–-]+", main_text(PAGES[slug]))) <= MOST_WORDS
+    assert n_words(PAGES[slug]) <= MOST_WORDS
+
+
+@chapter
+def test_stated_time_is_honest(slug):
+    (stated_minutes,) = re.findall(r"^\*\*Time:\*\* (\d+) minutes", PAGES[slug], re.MULTILINE)
+    assert abs(int(stated_minutes) - minutes_to_read(PAGES[slug])) <= MOST_MINUTES_OFF
+
+
+@chapter
+def test_page_opens_with_a_picture_or_a_live_thing(slug):
+    assert opens_with_a_picture(PAGES[slug]) == (slug not in OPEN_WITH_WORDS)
 
 
 @chapter

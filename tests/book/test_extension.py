@@ -278,6 +278,18 @@ def test_chapters_are_refused_without_a_field_or_with_a_term_twice(extension, tw
         module.read_chapters(two_chapters)
 
 
+def test_glossary_has_the_terms_of_other_pages_too(extension, two_chapters):
+    (two_chapters / "back").mkdir()
+    for name, header in (("glossary", ""), ("more", "---\nterms:\n  Later: A word.\n---\n")):
+        (two_chapters / "back" / f"{name}.md").write_text(f"{header}# A page\n")
+    contents = two_chapters / "_toc.yml"
+    contents.write_text(contents.read_text() + "      - file: back/more\n")
+    module = extension("chapters")
+    lines = module.glossary_of(module.read_pages_with_terms(two_chapters))
+    assert lines[4:6] == ["Later", "  A word. ([](/back/more.md))"]
+    assert len(module.read_chapters(two_chapters)) == 2
+
+
 def test_welcome_page_shows_what_the_chapters_have_reached(extension):
     reached = {Path(c.path).stem: c.reached() for c in extension("chapters").read_chapters()}
     assert reached["language_models"] == pytest.approx(65.75, abs=0.005)

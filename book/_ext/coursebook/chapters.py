@@ -1,9 +1,10 @@
 """What follows from the chapters' own front matter: their table, and the glossary.
 
 A chapter states under `chapter` what it adds, what is still missing after it, and how many minutes
-it takes to read; under `terms`, the words that it introduces, each with its definition. The
-`{chapters}` directive writes the table of all chapters in the order of the contents, the `{terms}`
-directive the glossary. What a chapter reaches is the best result that it has measured.
+it takes to read; under `terms`, the words that it introduces, each with its definition; other
+pages may state terms as well. The `{chapters}` directive writes the table of all chapters in the
+order of the contents, the `{terms}` directive the glossary. What a chapter reaches is the best
+result that it has measured.
 """
 
 import re
@@ -78,6 +79,19 @@ def read_chapters(book: Path = BOOK) -> list[Chapter]:
     return [Chapter.read(f"{file}.md", book) for file in files if file.startswith("chapters/")]
 
 
+def read_pages_with_terms(book: Path = BOOK) -> list[Chapter]:
+    """Return the chapters, and after them what other pages of the contents say of terms."""
+    contents = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))
+    files = (entry.get("file", "") for part in contents["parts"] for entry in part["chapters"])
+    others = []
+    for path in (f"{file}.md" for file in files if not file.startswith("chapters/")):
+        found = FRONT_MATTER.match((book / path).read_text(encoding="utf-8"))
+        terms = (yaml.safe_load(found[1]) or {}).get("terms", {}) if found else {}
+        joined = {term: " ".join(text.split()) for term, text in terms.items()}
+        others += [Chapter(path, "", "", 0, joined)] * bool(joined)
+    return [*read_chapters(book), *others]
+
+
 def table_of(chapters: list[Chapter]) -> list[str]:
     """Return the table of the chapters as lines of Markdown."""
     lines = [
@@ -95,10 +109,10 @@ def table_of(chapters: list[Chapter]) -> list[str]:
 
 
 def glossary_of(chapters: list[Chapter]) -> list[str]:
-    """Return the glossary of all chapters' terms, in alphabetical order, as lines of Markdown.
+    """Return the glossary of all pages' terms, in alphabetical order, as lines of Markdown.
 
     Raises:
-        ValueError: two chapters define the same term.
+        ValueError: two pages define the same term.
     """
     home: dict[str, Chapter] = {}
     for chapter in chapters:
@@ -115,12 +129,13 @@ def glossary_of(chapters: list[Chapter]) -> list[str]:
 class FromChapters(SphinxDirective):
     """Write Markdown that is made from the chapters."""
 
+    read: Callable[[Path], list[Chapter]] = staticmethod(read_chapters)
     write: Callable[[list[Chapter]], list[str]]
 
     def run(self) -> list[nodes.Node]:
         """Return what the lines become; the page is read again whenever a chapter changes."""
         book = Path(self.env.srcdir)
-        chapters = read_chapters(book)
+        chapters = type(self).read(book)
         for path in ("_toc.yml", *(chapter.path for chapter in chapters)):
             self.env.note_dependency(str(book / path))
         parent = nodes.container()
@@ -138,6 +153,7 @@ class ChaptersDirective(FromChapters):
 class TermsDirective(FromChapters):
     """The glossary."""
 
+    read = staticmethod(read_pages_with_terms)
     write = staticmethod(glossary_of)
 
 

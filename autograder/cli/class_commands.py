@@ -358,9 +358,10 @@ def dashboard(
 def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None:
     """Find answers that are nearly the same, or copied source.
 
-    Compares students with one another and with the course's own package. Names, comments and layout
-    make no difference, and what is usual counts for little. The page shows both sides; it is a
-    reason to look and no verdict.
+    Compares students with one another and with the course's own package. Names, comments, layout,
+    annotations, refused arguments, what strings say and `self.` make no difference. What is usual
+    counts for little, and short or plain answers that are alike are no pair. The page shows both
+    sides; it is a reason to look and no verdict.
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.cli import output

@@ -8,7 +8,9 @@ all hashes as they were, moving functions or statements around leaves most.
 How much a shared hash says depends on how many others have it: log(n / m) nats where m of n
 independent answers do. The course's own right answers count among these, and what stands in the
 released notebook weighs nothing, so the usual way to write a short function is no evidence, even in
-a class of two. What comes out is a reason to look, and no verdict.
+a class of two. Who writes plainly comes near the course's own solution: of each item, what a pair
+shares with that counts no more than that two people did so. What comes out is a reason to look, and
+no verdict.
 """
 
 import ast
@@ -40,6 +42,8 @@ _CHANCE = 3.0  # nats beyond what the best of all pairs reaches by chance
 # One token stands in K runs, of which this many are kept on average: evidence counts it so often.
 _TIMES_COUNTED = 2 * K / (WINDOW + 1)
 _LEAST_HASHES = 8  # shorter functions of the package are what everybody writes
+_LEAST_SHARED = 24  # by a pair, about 60 tokens: shorter answers are alike of themselves
+_LEAST_PAIRS = 435  # of a class of thirty: two people are not alike sooner because they are alone
 
 _MAX_CHARACTERS = 100_000
 _KEPT_WORDS = frozenset(keyword.kwlist) | frozenset(dir(builtins))
@@ -129,10 +133,13 @@ def similar_students(items: Sequence[Material], released: str) -> tuple[Likeness
         return ()
     names = classes[0].names
     total = np.zeros((len(names), len(names)), dtype=np.float32)
+    n_shared = np.zeros_like(total)
     for one in classes:
-        total += one.evidence()
-    least = _beyond_chance(len(names) * (len(names) - 1) / 2)
-    pairs = np.argwhere(np.triu(total >= least, k=1))
+        evidence, count = one.evidence()
+        total += evidence
+        n_shared += count
+    least = _beyond_chance(max(_LEAST_PAIRS, len(names) * (len(names) - 1) / 2))
+    pairs = np.argwhere(np.triu((total >= least) & (n_shared >= _LEAST_SHARED), k=1))
     order = np.argsort(-total[pairs[:, 0], pairs[:, 1]], kind="stable")
     found = []
     for i, j in pairs[order[:MOST_LISTED]]:
@@ -292,26 +299,33 @@ class _Class:
             fingerprint_code(material.answers[name]).hashes - background for name in self.names
         ]
         known = [fingerprint_code(c).hashes for c in (material.solution, *material.alternatives)]
+        self._solution = known[0]
+        # Two write as the course does: as unlikely as if no other independent answer had.
+        self._most_plain = _TIMES_COUNTED * _weight(len(material.alternatives), 0)
         counts = Counter(value for found in (*self._prints, *known) for value in found)
         # Of a pair that shares a hash, both have it: how many of the others do?
         n_others = len(self._prints) + len(known) - 2
         self._weights = {v: _weight(max(n_others, m - 2), max(m, 2) - 2) for v, m in counts.items()}
         self._own = np.array([self._total(found) for found in self._prints], dtype=np.float32)
 
-    def evidence(self) -> Any:
-        """For each pair of students, the nats that they share; 0 where that is no match."""
+    def evidence(self) -> tuple[Any, Any]:
+        """For each pair of students, the nats and the hashes that they share; 0 without a match."""
         holders: defaultdict[int, list[int]] = defaultdict(list)
         for index, found in enumerate(self._prints):
             for value in found:
                 holders[value].append(index)
-        shared = np.zeros((len(self.names), len(self.names)), dtype=np.float32)
+        plain, own, count = np.zeros((3, len(self.names), len(self.names)), dtype=np.float32)
         for value, having in holders.items():
             if len(having) > 1:
-                shared[np.ix_(having, having)] += self._weights[value]
+                both = np.ix_(having, having)
+                (plain if value in self._solution else own)[both] += self._weights[value]
+                count[both] += 1
+        shared = plain + own
         enough = (shared >= _SHARE * np.minimum.outer(self._own, self._own)) & (
             shared >= _LEAST_ITEM
         )
-        return np.where(enough, shared, 0)
+        counted = own + np.minimum(plain, self._most_plain)
+        return np.where(enough, counted, 0), np.where(enough, count, 0)
 
     def match(self, i: int, j: int) -> Match | None:
         """What two students share, or None where it is not enough."""
@@ -320,7 +334,9 @@ class _Class:
         if evidence < max(_LEAST_ITEM, _SHARE * least):
             return None
         share = min(1.0, evidence / least)
-        return Match(self._item, self.names[i], self.names[j], share, evidence, both)
+        plain = self._total(both & self._solution)
+        counted = evidence - plain + min(plain, self._most_plain)
+        return Match(self._item, self.names[i], self.names[j], share, counted, both)
 
     def _total(self, hashes: Iterable[int]) -> float:
         return math.fsum(self._weights[value] for value in hashes)

@@ -1,6 +1,7 @@
 """Copies in disguise against honest answers; the honest ones are the sets' own right answers."""
 
 import inspect
+import itertools
 import random
 import re
 import sys
@@ -197,6 +198,41 @@ def real_set(request):
     known = independent_answers(released_set)
     functions = reference_functions(released_set)
     return problem_set, released, known, functions
+
+
+@pytest.fixture(scope="module")
+def solution(real_set):
+    """The course's own answer to each item."""
+    problem_set, *_ = real_set
+    cells = ReleasedSet(COURSE, problem_set.name).notebooks.solution.cells
+    return {
+        check.item: "\n".join(c.source for c in cells if c.id == f"{check.item}_answer")
+        for check in problem_set.checks
+    }
+
+
+def _pairs_of_two(known, solution, released, left, right):
+    """What is said of a class of these two, whose answers the grader has not seen before."""
+    materials = []
+    for item, texts in known.items():
+        others = [text for text in texts if text not in (left[item], right[item])]
+        answers = {"left": left[item], "right": right[item]}
+        materials.append(Material(item, answers, solution[item], others))
+    return similar_students(materials, released)
+
+
+def test_who_writes_plainly_is_no_pair_with_the_solution_or_another_who_does(real_set, solution):
+    """Each author of right answers in turn, the one who writes as the course does among them."""
+    _, released, known, _ = real_set
+    authors = [{item: texts[i] for item, texts in known.items()} for i in range(6)]
+    pairs = [(solution, author) for author in authors] + list(itertools.combinations(authors, 2))
+    for left, right in pairs:
+        assert _pairs_of_two(known, solution, released, left, right) == ()
+    copied = list(known)[-2:]
+    copy = authors[1] | {item: authors[2][item] for item in copied}
+    (pair,) = _pairs_of_two(known, solution, released, authors[2], copy)
+    assert {match.item for match in pair.matches} <= set(copied)
+    assert _pairs_of_two(known, solution, released, solution, solution) != ()
 
 
 def _materials(known, answers):

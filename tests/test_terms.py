@@ -13,6 +13,7 @@ PLACES = {
     "cross entropy": "course_pkg/models/loss.py",
     "gradient accumulation": "course_pkg/training/settings.py",
     "gradient clipping": "course_pkg/training/optim.py",
+    "late days": "autograder/authoring/late_policy.py",
     "label smoothing": "course_pkg/training/objectives.py",
     "layer normalization": "course_pkg/layers/blocks.py",
     "low-rank adaptation": "course_pkg/models/adaptation.py",

@@ -1,8 +1,8 @@
-"""Due dates, penalties, extensions and time to compute, as the course's `course.toml` states them.
+"""Due dates, late days, penalties, extensions and time to compute, as `course.toml` states them.
 
 A penalty is a share of the set's highest points for each started day or hour, so that it does not
 depend on what has been graded by hand yet, and the gradebook, the exports and the pages agree at
-all times.
+all times. How late days are spent, set by set, is `class_run/late_days.py`.
 """
 
 import math

@@ -13,6 +13,7 @@ from autograder.grading.judge import submission_seed
 from autograder.grading.own_process import OwnProcess
 from autograder.inside.process_limits import Limits
 from autograder.records import Grade, GraderError, State, Submission
+from autograder.reports.html import still_open
 from autograder.reports.student_feedback import student_page
 
 _WHO = "you"
@@ -41,7 +42,9 @@ class OwnGrade:
             verdict = earned.get(item.name)
             points = f"{verdict.points:g}" if verdict is not None else "open"
             lines.append(f"{points:>5} of {item.points:<4g} {item.title}")
-        lines.append(f"{self.grade.points:>5g} of {self.grade.max_points:<4g} together, so far")
+        grade = self.grade
+        still = still_open(self.outline.points - grade.max_points)
+        lines.append(f"{grade.points:>5g} of {grade.max_points:<4g} together{still}")
         return lines + [f"noticed: {reason}" for reason in self.grade.reasons]
 
     @property

@@ -15,9 +15,9 @@ from autograder.class_run.plan import Planned
 from autograder.class_run.result import ClassResult, Watcher
 from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
-from autograder.records import Grade, HandGrade, State, Timing, Verdict
-from autograder.reports.html import duration, late_days
-from autograder.reports.instructor_pages import total
+from autograder.records import Grade, State, Timing, Verdict
+from autograder.reports.html import duration, late_days, still_open
+from autograder.reports.instructor_pages import judged, total
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
 from autograder.store.grade_changes import describe_item_change
@@ -118,6 +118,8 @@ def print_result(console: Console, result: ClassResult, settings: Settings) -> N
         f"{len(result.grades) - result.reused} graded now, {result.reused} taken over from an "
         f"earlier run, {result.seconds:.1f} seconds"
     )
+    if open_points := _open(result):
+        console.print(open_points)
     print_changes(console, result)
     for notice in result.notices:
         console.print(printable(notice))
@@ -132,14 +134,20 @@ def _points(grade: Grade, result: ClassResult) -> str:
     """Points of checks and people together, of those that have been judged so far."""
     if grade.state is State.REFUSED or not grade.verdicts:
         return "open"
-    given = result.by_hand.get(grade.student, {})
-    judged = {verdict.item: verdict.max_points for verdict in grade.verdicts}
-    judged |= {
-        item.name: item.points
-        for item in result.outline.items
-        if given.get(item.name, HandGrade(None)).counts(None) is not None
-    }
-    return f"{total(grade, result.by_hand):g} of {sum(judged.values()):g}"
+    most = judged(grade, result.outline, result.by_hand)
+    return f"{total(grade, result.by_hand):g} of {most:g}"
+
+
+def _open(result: ClassResult) -> str:
+    """Say how many points people have yet to give; empty if there are none."""
+    most = result.outline.points
+    left = [
+        most - judged(grade, result.outline, result.by_hand)
+        for grade in result.grades
+        if grade.verdicts and grade.state is not State.REFUSED
+    ]
+    still = still_open(max(left, default=0.0))
+    return f"of {most:g} points{still}: `autograder formgrader`" if still else ""
 
 
 def _late(timing: Timing) -> list[str]:

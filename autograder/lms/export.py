@@ -15,6 +15,7 @@ from autograder.authoring.outline import Outline
 from autograder.files import Table
 from autograder.inside.probe import describe
 from autograder.records import FinalScore, GraderError, Timing
+from autograder.reports.html import still_open
 from autograder.store.journal import Journal
 from autograder.untrusted import as_html, as_line
 
@@ -142,6 +143,13 @@ def points_text(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
+def total_text(score: FinalScore) -> str:
+    """Return what a submission has come to so far, as its author reads it on every page."""
+    waiting = sum(item.max_points for item in score.items if item.waiting)
+    known = score.max_points - waiting
+    return f"{points_text(score.points)} of {points_text(known)} points{still_open(waiting)}"
+
+
 def comment_html(score: FinalScore, outline: Outline) -> str:
     """Return what a student may read about a grade: HTML on one line, as Moodle takes it.
 
@@ -153,6 +161,8 @@ def comment_html(score: FinalScore, outline: Outline) -> str:
         earned = "not graded yet" if item.waiting else f"{points_text(item.points)} points"
         lines.append(f"{title}: {earned} of {points_text(item.max_points)}")
         lines += [item.comment] if item.comment else []
+    if any(item.waiting for item in score.items):
+        lines.append(f"together: {total_text(score)}")
     if score.penalty:
         lines.append(f"late: {points_text(score.penalty)} points taken off")
     if score.late_days_left is not None:

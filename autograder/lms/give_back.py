@@ -23,7 +23,7 @@ from autograder.files import Table, write_atomically, write_if_new, write_table
 from autograder.intake.identity import same_id
 from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook
-from autograder.lms.export import points_text
+from autograder.lms.export import points_text, total_text
 from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore, Grade, GraderError, HandGrade, Origin
 from autograder.reports.feedback_notebook import feedback_notebook
@@ -188,8 +188,10 @@ def _for_mail(
         points = points_text(score.points) if one.score and score.is_graded else ""
         most = points_text(outline.points)
         more = (one.grade.timing.late_days, left[student]) if has_late_days else ()
-        rows.append((student, addresses.get(student, ""), outline.title, points, most, page, *more))
-    header = ["student", "email", "problem_set", "points", "max_points", "attachment"]
+        said = total_text(score) if points else ""
+        person = (student, addresses.get(student, ""))
+        rows.append((*person, outline.title, points, most, said, page, *more))
+    header = ["student", "email", "problem_set", "points", "max_points", "total", "attachment"]
     header += ["late_days", "late_days_left"] if has_late_days else []
     write_atomically(folder / "mail.csv", write_table([header, *rows]).encode())
     without = [student for student in scores if not addresses.get(student)]

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from autograder.authoring.outline import Outline
 from autograder.intake.repair import RepairedNotebook
 from autograder.records import Grade, HandGrade, State
-from autograder.reports.html import duration, late_days, number, when
+from autograder.reports.html import duration, late_days, number, still_open, when
 from autograder.reports.student_feedback import seen_by_student
 from autograder.untrusted import as_line, as_markdown
 
@@ -64,8 +64,7 @@ def _overview(seen: Mapping[str, Any]) -> Iterator[str]:
     if grade.state is State.REFUSED:
         yield "**Your notebook could not be graded.**"
     else:
-        still = f", and {number(seen['open_points'])} more are still to be given"
-        still = still if seen["open_points"] else ""
+        still = still_open(seen["open_points"])
         yield f"**{number(seen['points'])}** of {number(seen['known'])} points{still}."
     if timing.is_late:
         late = f"{duration(timing.seconds_late)} late" if timing.seconds_late else "late"

@@ -71,6 +71,11 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def still_open(points: float) -> str:
+    """Return how a total goes on to which people have yet to add, wherever it is shown."""
+    return f", and {number(points)} more are still to be given" if points else ""
+
+
 def duration(seconds: float) -> str:
     """Return a time in its largest unit, rounded up as penalties count it: "2 days"."""
     for unit, length in _UNITS:
@@ -101,6 +106,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "number": number,
+        "still_open": still_open,
         "highlight": highlight,
         "duration": duration,
         "late_days": late_days,

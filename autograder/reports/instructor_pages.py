@@ -13,7 +13,7 @@ from typing import Any
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.outline import Item, Outline
 from autograder.records import Grade, HandGrade, State, Timing
-from autograder.reports.html import render
+from autograder.reports.html import render, still_open
 from autograder.store.grade_changes import Change, ItemChange, describe_item_change
 
 _BINS = 10
@@ -32,14 +32,18 @@ def class_page(
     graded = [grade for grade in grades if grade.verdicts and grade.state is not State.REFUSED]
     totals = {grade.student: total(grade, by_hand) for grade in grades}
     values = [totals[grade.student] for grade in graded]
+    most = {grade.student: judged(grade, outline, by_hand) for grade in grades}
+    known = max((most[grade.student] for grade in graded), default=outline.points)
     return render(
         "class.html",
         script="dashboard.js",
         outline=outline,
-        rows=[_student_row(grade, totals[grade.student]) for grade in grades],
+        rows=[_student_row(grade, totals[grade.student], most[grade.student]) for grade in grades],
         states=[(state, sum(grade.state is state for grade in grades)) for state in State],
         n_late=sum(grade.timing.is_late for grade in grades),
         n_changes=n_changes,
+        known=known,
+        still=still_open(outline.points - known),
         mean=statistics.mean(values) if values else None,
         median=statistics.median(values) if values else None,
         bins=_histogram(values, outline.points),
@@ -102,17 +106,28 @@ def total(grade: Grade, by_hand: HandGrades) -> float:
     return max(0.0, sum(points.values()) - grade.timing.penalty)
 
 
+def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
+    """The most points that are possible in what has been judged so far, by checks and people."""
+    most = {verdict.item: verdict.max_points for verdict in grade.verdicts}
+    given = by_hand.get(grade.student, {})
+    for item in outline.items:
+        if given.get(item.name, HandGrade(None)).counts(None) is not None:
+            most[item.name] = item.points
+    return sum(most.values())
+
+
 def _change(plain: Mapping[str, Any]) -> Change:
     fields = {key: value for key, value in plain.items() if key != "at"}
     items = tuple(ItemChange(**item) for item in plain["items"])
     return Change(**fields | {"items": items, "causes": tuple(plain["causes"])})
 
 
-def _student_row(grade: Grade, points: float) -> dict[str, Any]:
+def _student_row(grade: Grade, points: float, known: float) -> dict[str, Any]:
     timing = grade.timing
     return {
         "grade": grade,
         "points": points,
+        "known": known,
         "is_late": timing.is_late,
         "problems": timing.note or timing.marked_late or grade.state is not State.GRADED,
         "noticed": [*grade.reasons, *_said_of_time(timing)],

@@ -19,12 +19,15 @@ from click.testing import CliRunner
 from nbgrader import api
 
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.outline import Outline
 from autograder.cli import main as cli
 from autograder.cli import output
 from autograder.cli.options import ERROR, FINDINGS, NO_SANDBOX
 from autograder.grading import grader
+from autograder.lms.export import comment_html
 from autograder.records import SandboxUnavailable, Timing
 from autograder.sandbox import doctor
+from autograder.store.gradebook import Gradebook
 
 
 @pytest.fixture
@@ -257,6 +260,19 @@ def test_grade_prints_a_table_that_adds_up(graded):
     assert "cy [red]" in result.stdout
     assert "not JSON" in result.stdout
     assert str(out / "dashboard" / "toy" / "index.html") in result.stdout
+
+
+def test_every_total_says_in_the_same_words_what_people_have_yet_to_give(run, graded):
+    out, _, result = graded
+    still = ", and 10 more are still to be given"
+    assert f"of 100 points{still}: `autograder formgrader`" in result.stdout
+    assert f"mean of 90{still}" in (out / "dashboard" / "toy" / "index.html").read_text()
+    assert f"of 90 points{still}" in next((out / "feedback" / "ada").rglob("*.html")).read_text()
+    run("feedback", "toy", "--to", "mail", "--out", out, expect=FINDINGS)
+    assert f"90 of 90 points{still}" in (out / "given_back/toy-mail/mail.csv").read_text()
+    with Gradebook(f"sqlite:///{out / 'gradebook.db'}") as book:
+        comments = [comment_html(one, Outline("toy", "", ())) for one in book.final_scores("toy")]
+    assert any(f"90 of 90 points{still}" in one for one in comments)
 
 
 def test_grade_says_what_a_second_run_took_over_and_what_has_changed(run, graded, hand_in, toys):

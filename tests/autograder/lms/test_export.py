@@ -244,7 +244,8 @@ def test_moodle_comments_say_points_by_item_and_carry_no_markup():
     score = _score("ada", 3.0, items=items, penalty=0.5)
     assert comment_html(score, _request([]).outline) == (
         "1. The &lt;mean&gt;: 3 points of 4<br>&lt;b&gt;Nice&lt;/b&gt;<br>work<br>"
-        "ps1_essay: not graded yet of 10<br>late: 0.5 points taken off"
+        "ps1_essay: not graded yet of 10<br>"
+        "together: 3 of 90 points, and 10 more are still to be given<br>late: 0.5 points taken off"
     )
     made = moodle(_request([score], identifier="Username", comments="Remarks"))
     assert _rows(made.text)[0]["Remarks"] == comment_html(score, _request([]).outline)

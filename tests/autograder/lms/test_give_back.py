@@ -159,7 +159,7 @@ def test_moodle_takes_one_folder_of_all_files_too(give_back):
 def test_mail_gets_a_page_and_a_row_for_everybody(give_back, tmp_path):
     roster = "student,email\nada,ada@example.edu\nbo@example.edu,bo@example.edu\n"
     names = ("ada.ipynb", "bo@example.edu.ipynb", "=1+1.ipynb")
-    said, path = give_back("mail", *names, roster=roster, expect=4)
+    said, path = give_back("mail", *names, roster=roster, expect=4, essay="So.")
     rows = {
         row["student"]: row for row in csv.DictReader(io.StringIO((path / "mail.csv").read_text()))
     }
@@ -170,6 +170,7 @@ def test_mail_gets_a_page_and_a_row_for_everybody(give_back, tmp_path):
         "problem_set": "Toy set",
         "points": "20",
         "max_points": "100",
+        "total": "20 of 90 points, and 10 more are still to be given",
         "attachment": "pages/ada.html",
     }
     for row in rows.values():

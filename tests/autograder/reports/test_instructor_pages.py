@@ -97,7 +97,7 @@ def test_late_students_are_marked_and_their_penalty_is_taken_off(outline, read_p
 
 def test_penalty_never_makes_points_negative(outline, read_page):
     ruined = dataclasses.replace(GRADE, timing=dataclasses.replace(LATE, penalty=80.0))
-    assert "0 of 100 graded" in read_page(class_page(outline, [ruined], {})).words
+    assert "0 of 90 graded" in read_page(class_page(outline, [ruined], {})).words
 
 
 def test_changes_page_of_nothing_says_so(outline, read_page):

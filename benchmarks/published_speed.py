@@ -29,8 +29,8 @@ from benchmarks.published import command_line
 from benchmarks.records import write_record
 from benchmarks.side_by_side import Ratio, compare, provenance, table
 from course_pkg.decoding.streaming import Streamer, prompt_lookup
-from course_pkg.gguf_files import read_gguf
 from course_pkg.published import PRECISIONS, PublishedModel, load_published, published_path
+from course_pkg.published_files import read_gguf
 from course_pkg.text.corpora.running_text import load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
 

@@ -16,11 +16,11 @@ import torch
 from torch import nn
 
 from course_pkg.devices import available_memory, return_freed_memory, usable_device
-from course_pkg.gguf_files import GGUFModel, StoredArray, gguf_tokenizer, read_gguf
 from course_pkg.layers.low_bit import BlockLinear, RowEmbedding, RowLinear, quantise_rows
 from course_pkg.model_folders import TrainedModel
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import without_weights
+from course_pkg.published_files import GGUFModel, StoredArray, gguf_tokenizer, read_gguf
 from course_pkg.text.tokenizers import BytePairTokenizer
 
 PRECISIONS = {"float32": 4.0, "bfloat16": 2.0, "int8": 1.0, "blocks": 0.75}

@@ -10,8 +10,8 @@ import torch
 from tokenizers import decoders, models, pre_tokenizers
 
 from course_pkg import published
-from course_pkg.gguf_files import gguf_tokenizer, read_gguf
 from course_pkg.published import PRECISIONS, build_gpt, load_published, published_path
+from course_pkg.published_files import gguf_tokenizer, read_gguf
 from course_pkg.text.tokenizers import BytePairTokenizer
 from tests.course_pkg import tiny_gguf
 

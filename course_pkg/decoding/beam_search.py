@@ -9,14 +9,14 @@ Chapter: sequence-to-sequence. Graves 2012; Sutskever et al. 2014; Wu et al. 201
 import math
 import operator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Unpack, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_pkg.checks import real_number, whole_numbers
-from course_pkg.decoding.samplers import check_id, choose
+from course_pkg.decoding.samplers import Knobs, check_id, choose
 from course_pkg.models import LanguageModel
 
 
@@ -101,10 +101,8 @@ def sample_texts(
     *,
     eos_id: int | None,
     max_length: int,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int | None = None,
     generator: torch.Generator | None = None,
+    **knobs: Unpack[Knobs],
 ) -> list[Hypothesis]:
     """Append a drawn token to each row until it is eos: `generate` for models that read a source.
 
@@ -115,11 +113,8 @@ def sample_texts(
         first_ids: appended before the first prediction: eos for a blank text, else its last token.
         eos_id: ends a text; None lets every text run to the full length.
         max_length: number of generated tokens, eos included, after which a row ends anyhow.
-        temperature: 0 takes the most probable token; otherwise, as the two that follow, see
-            `samplers.next_token_probs`.
-        top_k: draw among so many tokens only.
-        top_p: draw among the fewest tokens that have this probability together.
         generator: source of randomness, on the device of the model's output.
+        knobs: those of `samplers.Sampling`.
 
     Returns:
         for each row a hypothesis; its log_prob is the model's own, whatever the temperature.
@@ -132,9 +127,7 @@ def sample_texts(
     for _ in range(max_length):
         log_probs, texts = texts.advance(ids)
         end = _end(eos_id, log_probs)
-        ids = choose(
-            log_probs, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
-        )
+        ids = choose(log_probs, generator=generator, **knobs)
         chosen = log_probs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
         log_prob += chosen.cpu().double().masked_fill(is_done, 0.0)
         said = ids.cpu()  # one copy a step, not one for each row

@@ -5,7 +5,7 @@ The model gives a distribution; how to choose from it is a separate question, an
 """
 
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from course_pkg.checks import whole_numbers
-from course_pkg.decoding.samplers import check_id, choose, choose_unchecked
+from course_pkg.decoding.samplers import Knobs, Sampling, check_id, check_some_token_is_possible
 from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.layers.inputs import check_lengths, check_rows
@@ -88,7 +88,7 @@ def generate(
         _continue,
         model,
         n_tokens=n_tokens,
-        knobs={"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p},
+        sampling=Sampling(temperature, top_k, top_p, min_p),
         generator=generator,
         stop_id=stop_id,
         use_cache=use_cache,
@@ -142,7 +142,7 @@ def _continue(
     ids: Tensor,
     *,
     n_tokens: int,
-    knobs: dict[str, Any],
+    sampling: Sampling,
     generator: torch.Generator | None,
     stop_id: int | None,
     use_cache: bool,
@@ -152,7 +152,9 @@ def _continue(
         finished = torch.zeros_like(ids[:, 0], dtype=torch.bool)
         reader = _Reader(model, use_cache)
         for _ in range(n_tokens):
-            token = choose(reader.read(ids), **knobs, generator=generator).to(ids.device)
+            log_probs = reader.read(ids)
+            check_some_token_is_possible(log_probs)
+            token = sampling.choose(log_probs, generator).to(ids.device)
             if stop_id is not None:
                 token = torch.where(finished, stop_id, token)
                 finished = token == stop_id
@@ -239,11 +241,9 @@ class FixedGenerator(nn.Module):
         self,
         ids: Int[Tensor, "B T"],
         *,
-        temperature: float | int = 1.0,
-        top_k: int | None = None,
-        top_p: float | int | None = None,
         generator: torch.Generator | None = None,
         stop_id: int | None = None,
+        **knobs: Unpack[Knobs],
     ) -> Int[Tensor, "B T_out"]:
         """Continue each row of `ids` up to the full length, by the rules of `generate`.
 
@@ -263,6 +263,7 @@ class FixedGenerator(nn.Module):
             raise ValueError(f"ids has {B} rows; batch_size is {self.batch_size}")
         if not 0 < T <= self.length:
             raise ValueError(f"ids has {T} positions; it must have 1 to {self.length}, the length")
+        sampling = Sampling(**knobs)
         with inference(self):
             for layer in self.caches:
                 layer.clear()  # type: ignore[operator]
@@ -272,7 +273,7 @@ class FixedGenerator(nn.Module):
             for t in range(T, self.length):
                 # The prompt is read at once; its length changes from call to call.
                 log_probs = self._read(ids) if t == T else self._step(text[:, t - 1 : t].clone())
-                token = choose_unchecked(log_probs, temperature, top_k, top_p, None, generator)
+                token = sampling.choose(log_probs, generator)
                 if stop_id is not None:
                     token = torch.where(finished, stop_id, token)
                     finished = token == stop_id

@@ -8,6 +8,8 @@ Chapters: n-gram models, GPT. Fan, Lewis & Dauphin 2018 (top-k); Holtzman et al.
 
 import math
 import operator
+from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,35 +21,83 @@ _COLDEST = 1e-30
 """Below it float32 has no room for what scores divided by a temperature come to."""
 
 
+class Knobs(TypedDict, total=False):
+    """The arguments of `Sampling`, where a function hands them on."""
+
+    temperature: float | int
+    top_k: int | None
+    top_p: float | int | None
+    min_p: float | int | None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a next token is chosen: temperature first, then what is cut off.
+
+    Attributes:
+        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens; 0 takes the
+            likeliest token.
+        top_k: see `top_k_mask`; None keeps every token, as it does for the other two cuts.
+        top_p: see `top_p_mask`.
+        min_p: see `min_p_mask`.
+    """
+
+    temperature: float | int = 1.0
+    top_k: int | None = None
+    top_p: float | int | None = None
+    min_p: float | int | None = None
+
+    def probs(self, log_probs: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:
+        """Return the distribution that is drawn from.
+
+        Raises:
+            ValueError: if a number is out of its range; a temperature of 0 is no distribution.
+        """
+        heat = real_number("temperature", self.temperature)
+        if not 0 < heat < math.inf:
+            raise ValueError(
+                f"temperature is {self.temperature!r}; it must be a positive number here, 0 is "
+                "greedy"
+            )
+        # Before the cut: a flatter distribution has a larger nucleus.
+        scores = _wide(log_probs)
+        if heat < _COLDEST:  # the limit: a draw among the likeliest
+            scores = scores.masked_fill(scores < scores.amax(dim=-1, keepdim=True), -torch.inf)
+        else:
+            scores = scores / heat
+        if self.top_k is not None:
+            scores = scores.masked_fill(~top_k_mask(scores, self.top_k), -torch.inf)
+        if self.top_p is not None:
+            scores = scores.masked_fill(~top_p_mask(scores, self.top_p), -torch.inf)
+        if self.min_p is not None:
+            scores = scores.masked_fill(~min_p_mask(scores, self.min_p), -torch.inf)
+        return scores.softmax(dim=-1)
+
+    def choose(
+        self, log_probs: Float[Tensor, "B V"], generator: torch.Generator | None = None
+    ) -> Int[Tensor, " B"]:
+        """Choose without looking at what is in `log_probs`, for which a CPU would have to wait."""
+        is_greedy = real_number("temperature", self.temperature) == 0
+        # Computed when greedy too, for its checks; no cut removes the likeliest token.
+        probs = (replace(self, temperature=1.0) if is_greedy else self).probs(log_probs)
+        if is_greedy:
+            return log_probs.argmax(dim=-1)
+        return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
+
+
 def choose(
     log_probs: Float[Tensor, "B V"],
     *,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int | None = None,
-    min_p: float | int | None = None,
     generator: torch.Generator | None = None,
+    **knobs: Unpack[Knobs],
 ) -> Int[Tensor, " B"]:
-    """Choose one token per row: the likeliest at temperature 0, else a draw."""
-    _check_some_token_is_possible(log_probs)
-    return choose_unchecked(log_probs, temperature, top_k, top_p, min_p, generator)
+    """Choose one token per row as a `Sampling` of these knobs does.
 
-
-def choose_unchecked(
-    log_probs: Float[Tensor, "B V"],
-    temperature: float | int,
-    top_k: int | None,
-    top_p: float | int | None,
-    min_p: float | int | None,
-    generator: torch.Generator | None,
-) -> Int[Tensor, " B"]:
-    """Choose without looking at what is in `log_probs`, for which the CPU would have to wait."""
-    heat = real_number("temperature", temperature)
-    # Computed for temperature 0 too, for its checks; no cut removes the likeliest token.
-    probs = _cut(log_probs, heat or 1.0, top_k, top_p, min_p)
-    if heat == 0:
-        return log_probs.argmax(dim=-1)
-    return torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
+    Raises:
+        ValueError: if a number is out of its range, or no token is possible.
+    """
+    check_some_token_is_possible(log_probs)
+    return Sampling(**knobs).choose(log_probs, generator)
 
 
 def next_token_probs(
@@ -62,11 +112,7 @@ def next_token_probs(
 
     Args:
         log_probs: or logits, which differ by a constant per row.
-        temperature: divides the log-probabilities: below 1 sharpens, above 1 flattens; positive
-            and finite.
-        top_k: see `top_k_mask`; None keeps every token, as it does for the other two cuts.
-        top_p: see `top_p_mask`.
-        min_p: see `min_p_mask`.
+        temperature: positive and finite; this and all that follow as in `Sampling`.
 
     Returns:
         Probabilities; each row sums to one.
@@ -74,35 +120,8 @@ def next_token_probs(
     Raises:
         ValueError: if a number is out of its range, or no token is possible.
     """
-    _check_some_token_is_possible(log_probs)
-    return _cut(log_probs, temperature, top_k, top_p, min_p)
-
-
-def _cut(
-    log_probs: Tensor,
-    temperature: float | int,
-    top_k: int | None,
-    top_p: float | int | None,
-    min_p: float | int | None,
-) -> Tensor:
-    heat = real_number("temperature", temperature)
-    if not 0 < heat < math.inf:
-        raise ValueError(
-            f"temperature is {temperature!r}; it must be a positive number here, 0 is greedy"
-        )
-    # Before the cut: a flatter distribution has a larger nucleus.
-    scores = _wide(log_probs)
-    if heat < _COLDEST:  # the limit: a draw among the likeliest
-        scores = scores.masked_fill(scores < scores.amax(dim=-1, keepdim=True), -torch.inf)
-    else:
-        scores = scores / heat
-    if top_k is not None:
-        scores = scores.masked_fill(~top_k_mask(scores, top_k), -torch.inf)
-    if top_p is not None:
-        scores = scores.masked_fill(~top_p_mask(scores, top_p), -torch.inf)
-    if min_p is not None:
-        scores = scores.masked_fill(~min_p_mask(scores, min_p), -torch.inf)
-    return scores.softmax(dim=-1)
+    check_some_token_is_possible(log_probs)
+    return Sampling(temperature, top_k, top_p, min_p).probs(log_probs)
 
 
 def top_k_mask(scores: Float[Tensor, "B V"], k: int) -> Bool[Tensor, "B V"]:
@@ -159,7 +178,12 @@ def _wide(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
+def check_some_token_is_possible(log_probs: Float[Tensor, "B V"]) -> None:
+    """Refuse a distribution that gives nothing to draw; on a GPU that would have to be awaited.
+
+    Raises:
+        ValueError: naming the row.
+    """
     if log_probs.device.type != "cpu":  # n-gram tables answer there; a GPU would have to be awaited
         return
     if bool(log_probs.isnan().any()):

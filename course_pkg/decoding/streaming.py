@@ -11,13 +11,13 @@ Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from course_pkg.checks import whole_numbers
-from course_pkg.decoding.samplers import choose
+from course_pkg.decoding.samplers import Knobs, choose
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
 
@@ -71,7 +71,7 @@ class Streamer:
         stop_ids: Collection[int] = (),
         draft: Draft | None = None,
         generator: torch.Generator | None = None,
-        **knobs: Any,
+        **knobs: Unpack[Knobs],
     ) -> Iterator[int]:
         """Yield the tokens that follow a text, each as soon as it is known.
 
@@ -85,7 +85,7 @@ class Streamer:
             stop_ids: tokens that end it; they are not yielded.
             draft: proposes tokens to be read at once, such as `prompt_lookup`.
             generator: source of randomness.
-            knobs: `temperature`, `top_k`, `top_p`, `min_p`: see `samplers.next_token_probs`.
+            knobs: those of `samplers.Sampling`.
 
         Raises:
             ValueError: if there is no token, or as many as the context has.

@@ -55,7 +55,7 @@ def test_fixed_generation_equals_generate_token_for_token(rng, changes, temperat
     fixed = FixedGenerator(model, batch_size=3, length=CONTEXT)
     for n_prompt in (4, 1):  # the second text must see nothing of the first
         ids = torch.randint(V, (3, n_prompt), generator=rng)
-        settings = {"temperature": temperature, "top_k": 7, "top_p": 0.9}
+        settings = {"temperature": temperature, "top_k": 7, "top_p": 0.9, "min_p": 0.05}
         expected, found = (
             act(generator=torch.Generator().manual_seed(5), **settings)
             for act in (

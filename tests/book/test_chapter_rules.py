@@ -213,3 +213,11 @@ def test_letters_in_brackets_stay_letters():
         found[path.stem] = signs("\n---\n" + path.read_text(encoding="utf-8"))
     assert {slug: bare for slug, bare in found.items() if bare} == {}, "write \\(c) for (c)"
     assert signs("\n---\n(a) One. (c) Two, \\(c), `(c)`, $f(c)$") == ["(c)"]
+
+
+def test_prompts_begin_with_eos():
+    """As the texts do that a model has read: without it greedy texts are others."""
+    bare = re.compile(r"torch\.tensor\(\[(?:\w+\.)?tokenizer\.encode\((?:prompt|text)\)\]\)")
+    pages = [*FOLDER.glob("*.md"), *(FOLDER.parent / "back").glob("*.md")]
+    assert {p.stem for p in pages if bare.search(p.read_text(encoding="utf-8"))} == set()
+    assert bare.search("torch.tensor([gpt.tokenizer.encode(prompt)])")

@@ -84,7 +84,7 @@ def test_deck_shows_the_page_s_own_figure_formula_code_output_rows_and_numbers(t
     code = slides.BeautifulSoup(second, "lxml").select_one(".lm-shown-code").get_text("")
     assert code == "def spin(self,\n):\n    return 1"
     assert "rows sum to 0.5\nand 0.7" in second and "noise" not in second
-    assert "<td>2.5</td>" in second and "<td>1.5</td>" not in second
+    assert "<td>2.5 </td>" in second and "<td>1.5 </td>" not in second
     assert "<p>still</p>" in second and "After ten." in second
     loaded = re.findall(r'src="../_static/(lm-[\w-]+\.js)"', page)
     assert loaded == ["lm-base.js", "lm-engine.js", "lm-toy.js"]

@@ -171,6 +171,8 @@ class ChapterPage:
             raise DeckError("the page has no article")
         for tag in article.select(".headerlink, .eqno, .copybtn"):
             tag.decompose()
+        for cell in article.select("td, th"):
+            cell.append(" ")  # or the numbers of a row are one
         self._article = article
         self.title = self._title(article)
         labels = [tag["aria-label"] for tag in article.select("svg[aria-label]")]
@@ -340,11 +342,13 @@ def _section(
     )
     level = "h1" if is_first else "h2"
     shown = "".join(page.take(kind, name) for kind, name in slide.shows)
-    kinds = [
-        "lm-slide",
-        *(["lm-first"] if is_first else []),
-        *(["lm-to-room"] if slide.asks else []),
-    ]
+    kinds = ["lm-slide"]
+    if is_first:
+        kinds.append("lm-first")
+    elif slide.asks:
+        kinds.append("lm-to-room")
+    elif not shown:
+        kinds.append("lm-said")
     said = markdown.render(f"*{slide.minutes:g} min.* {notes}")
     return (
         f'<section class="{" ".join(kinds)}"><{level}>{markdown.renderInline(title)}</{level}>'

@@ -173,6 +173,7 @@ def train(
         lr=lr,
         n_warmup=20,
         fused=True,
+        spike_margin=10.0,  # where only verbs count, a batch with a rare one costs much more
         log_every=n_steps // 5,
         evaluate_every=None if valid is None else n_steps // 5,
         checkpoint_every=n_steps,

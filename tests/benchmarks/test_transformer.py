@@ -73,3 +73,13 @@ def test_stories_are_measured_whole(monkeypatch):
     arm = transformer.measure_stories(toy_corpus(), 12, made)["arms"]["plain Adam"]
     assert len(set(arm["test_nats"])) == len(transformer.SEEDS)
     assert arm["valid_nats_by_rate"][f"{arm['lr']:g}"] == min(arm["valid_nats_by_rate"].values())
+
+
+def test_lstm_reads_as_much_as_the_transformer_where_the_text_is_to_be_equal(monkeypatch):
+    monkeypatch.setattr(transformer, "BATCH_SIZE", 2)
+    monkeypatch.setattr(transformer, "tune_and_repeat", lambda fit: ({"lr": 0.01}, []))
+    monkeypatch.setattr(transformer.statistics, "mean", lambda values: 0.0)
+    figures = transformer.measure_text(toy_corpus(), (4, 10))
+    for name in ("LSTM", "rotary"):
+        assert [amount["n_steps"] for amount in figures["arms"][name]] == [4, 10]
+    assert figures["n_characters_read"] == [4 * 2 * transformer.LENGTH, 10 * 2 * transformer.LENGTH]

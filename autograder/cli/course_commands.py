@@ -50,14 +50,17 @@ def release(
     """Make the student notebook, the solution and nbgrader's source.
 
     Students get OUT/release/SET/: the notebook, and AGENTS.md, which asks an assistant to tutor.
-    OUT/solution/ is for you, with mistakes.html, the mistakes that the checks know and their hints;
+    OUT/solution/ is for you, with mistakes.html, the mistakes that the checks know and their hints,
+    and rubric.html, levels of the written answers, where the course has them in rubrics.md;
     OUT/source/ is for nbgrader's own tools.
     A set is written only if its source and its checks agree and no solution line or hidden test
     would leak; else every disagreement is named. Where somebody has worked in the student notebook,
     it goes into `work/` first (see `autograder work`), and a line says so.
     """
     from autograder.authoring.release import ReleasedSet, lint, write
+    from autograder.authoring.rubrics import rubric_of
     from autograder.files import write_if_new
+    from autograder.reports.documents import page as document
     from autograder.reports.instructor_pages import mistakes_page
 
     course, found = find_course_with_checks(folder), {}
@@ -74,6 +77,9 @@ def release(
         if paths:
             mistakes = mistakes_page(released.problem_set)
             write_if_new(paths["solution"].with_name("mistakes.html"), mistakes.encode())
+            if rubric := rubric_of(course, name):
+                levels = document(f"{name}: written answers", f"# Written answers\n\n{rubric}")
+                write_if_new(paths["solution"].with_name("rubric.html"), levels.encode())
             if course.rules.is_file():
                 page = paths["release"].with_name(course.rules.name)
                 write_if_new(page, course.rules.read_bytes())

@@ -3,7 +3,7 @@
   COURSE_DATA=DIR python -m benchmarks.published_speed [--record FILE]
 
 Needs `make published`. Times are CPU times of one thread, ours and theirs in turns, for greedy text
-after a short prompt; llama.cpp is timed where `llama-cpp-python` is installed. With DIR, which must
+after a prompt that was read before; llama.cpp is timed where `llama-cpp-python` is installed. With DIR, which must
 have wikitext2/, bits a byte are measured as well: of each precision, and with activations rounded
 to eight bits, which is another matter than to round weights.
 """
@@ -61,11 +61,12 @@ print((held() - before) / 1e6)
 def writes(
     loaded: PublishedModel, prompt: str, n_tokens: int, draft: Any = None
 ) -> Callable[[], Streamer]:
-    """Return work: a fresh greedy continuation of a prompt, which is read with it."""
+    """Return work: to write after a prompt, greedily; but for the first time, it was read."""
     ids = loaded.tokenizer.encode(prompt)
+    streamer = Streamer(loaded.model)  # type: ignore[arg-type]
 
     def work() -> Streamer:
-        streamer = Streamer(loaded.model)  # type: ignore[arg-type]
+        streamer.n_tokens = streamer.n_passes = 0
         for _ in streamer.stream(ids, n_tokens, temperature=0, draft=draft):
             pass
         return streamer
@@ -107,13 +108,17 @@ def transformers_writes(loaded: PublishedModel, prompt: str, n_tokens: int) -> C
     ).eval()
     theirs.load_state_dict({_theirs(n): w for n, w in ours.state_dict().items()}, strict=False)
     ids = torch.tensor([loaded.tokenizer.encode(prompt)])
+    with torch.no_grad():
+        past = theirs(ids[:, :-1], use_cache=True).past_key_values
 
     @torch.no_grad()
     def work() -> list[int]:
-        found, step, past = [], ids, None
+        if (surplus := past.get_seq_length() - ids.shape[1] + 1) > 0:
+            past.crop(-surplus)
+        found, step = [], ids[:, -1:]
         for _ in range(n_tokens):
             out = theirs(step, past_key_values=past, use_cache=True, logits_to_keep=1)
-            past, step = out.past_key_values, out.logits[:, -1].argmax(-1, keepdim=True)
+            step = out.logits[:, -1].argmax(-1, keepdim=True)
             found.append(int(step))
         return found
 
@@ -148,8 +153,7 @@ def llama_cpp_writes(path: Path, prompt: str, n_tokens: int) -> Callable[[], obj
         return None
     theirs = Llama(model_path=str(path), n_threads=1, n_threads_batch=1, n_ctx=512, verbose=False)
 
-    def work() -> object:
-        theirs.reset()
+    def work() -> object:  # it, too, keeps what it has read of a prompt
         return theirs(prompt, max_tokens=n_tokens, temperature=0.0)
 
     return work

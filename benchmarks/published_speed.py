@@ -3,9 +3,9 @@
   COURSE_DATA=DIR python -m benchmarks.published_speed [--record FILE]
 
 Needs `make published`. Times are CPU times of one thread, ours and theirs in turns, for greedy text
-after a prompt that was read before; llama.cpp is timed where `llama-cpp-python` is installed. With DIR, which must
-have wikitext2/, bits a byte are measured as well: of each precision, and with activations rounded
-to eight bits, which is another matter than to round weights.
+after a prompt that was read before; llama.cpp is timed where `llama-cpp-python` is installed. With
+DIR, which must have wikitext2/, bits a byte are measured as well: of each precision, and with
+activations rounded to eight bits, which is another matter than to round weights.
 """
 
 import json

@@ -4,6 +4,7 @@ import io
 import re
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -185,3 +186,22 @@ def test_a_damaged_file_is_noticed_by_the_doctor(monkeypatch, tmp_path):
     assert finding.found == "damaged"
     assert "4 bytes, and must have 98,362,432: make published" in finding.advice
     assert not finding.is_essential
+
+
+def test_what_make_published_installs_is_what_messages_name():
+    """One pin in the file, and the same in every place that tells somebody to install by hand."""
+    root = Path(__file__).parents[2]
+    lines = (root / "requirements-published.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line.split("#")[0].strip() for line in lines if line[0] != "#"]
+    assert len(pins) == 2
+    told = " ".join(entry.install for entry in published.PUBLISHED.values())
+    told += " ".join(doctor._OPTIONAL.values()) + (root / "pyproject.toml").read_text("utf-8")
+    for pin in pins:
+        assert told.count(pin) >= 2
+        assert told.count(pin) == told.count(pin.split("==")[0] + "==")
+    gguf = next(
+        line.split()[0]
+        for line in (root / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if line.startswith("gguf")
+    )
+    assert gguf in doctor._OPTIONAL["gguf"]

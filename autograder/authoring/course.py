@@ -19,12 +19,11 @@ from typing import Any, ClassVar, NoReturn
 
 from autograder.authoring.assistant_rules import RULES
 from autograder.authoring.checks import ProblemSet
-from autograder.authoring.notebooks import assignment_and_notebook
+from autograder.authoring.notebooks import NBGRADER_SETTINGS, assignment_and_notebook
 from autograder.records import CheckFault, GraderError
 
 COURSE_VARIABLE = "AUTOGRADER_COURSE"
 SETTINGS = "course.toml"
-NBGRADER_SETTINGS = "nbgrader_config.py"
 _ASSISTANTS = (
     "Let one explain, question and check, but not write: the code and the words of each answer are "
     "your own."

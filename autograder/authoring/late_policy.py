@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
-from autograder.authoring.course import NBGRADER_SETTINGS, SETTINGS, Course
+from autograder.authoring.course import SETTINGS, Course
+from autograder.authoring.notebooks import NBGRADER_SETTINGS
 from autograder.records import GraderError
 
 _LEAST_SECONDS = 1

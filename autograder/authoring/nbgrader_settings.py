@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError
 from traitlets import TraitError
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.authoring.course import NBGRADER_SETTINGS as SETTINGS
+from autograder.authoring.notebooks import NBGRADER_SETTINGS as SETTINGS
 from autograder.records import GraderError
 
 _EXCHANGE = ("Exchange", "ExchangeSubmit")

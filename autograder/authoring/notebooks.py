@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 # Cells that plug student code into the package and train it: seconds of work, never graded.
 UNGRADED_TAG = "workshop"
 
+NBGRADER_SETTINGS = "nbgrader_config.py"
+"""The file in which a course for nbgrader keeps its settings."""
+
 
 def assignment_and_notebook(name: str) -> tuple[str, str]:
     """Return what nbgrader calls a set: its assignment, and the notebook in that assignment.

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autograder.authoring.checks import Check, Part
-from autograder.authoring.course import NBGRADER_SETTINGS
+from autograder.authoring.notebooks import NBGRADER_SETTINGS
 from autograder.authoring.release import ReleasedSet
 
 _GRADER = Path(__file__).parents[1]

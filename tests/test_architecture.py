@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,25 @@ def test_parts_that_are_kept_by_hand_are_there():
     named = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
     assert len(rows) >= 20
     assert [name for name in named if not list(ROOT.glob(name))] == []
+
+
+def imported_files(path: Path) -> set[Path]:
+    """Return the files of ours that one imports anywhere, those within functions included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {ROOT / f"{name.replace('.', '/')}.py" for name in names}
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Not within functions either: the contracts look at folders only."""
+    files = {path for path in SOURCES if path.name != "__init__.py"}
+    graph = {path: imported_files(path) & files for path in files}
+    order = list(TopologicalSorter(graph).static_order())  # raises CycleError, with the circle
+    assert len(order) == len(files) > 200

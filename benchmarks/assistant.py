@@ -54,6 +54,11 @@ LR_OF_PAIRS = 3e-4
 N_HELD_OUT = 100
 
 
+def count_pairs(batch: Batch) -> tuple[int]:
+    """Return how many pairs the loss of a batch is a mean of."""
+    return (len(batch["ids"]) // 2,)
+
+
 class Preference(nn.Module):
     """A policy that learns from pairs, beside the frozen reference from which it started.
 
@@ -78,6 +83,8 @@ class Preference(nn.Module):
             reference = target_log_prob(self.reference(ids)[0], targets).chunk(2)
         return dpo_loss(*policy, *reference, beta=BETA)
 
+    n_targets = staticmethod(count_pairs)
+
     def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return the leanings, where other models have logits, and the loss."""
         loss, leans = self.margins(ids, targets)
@@ -95,6 +102,8 @@ class Reward(nn.Module):
         """Return the reward of each row, whose prompt is one token, read at the end of its text."""
         lengths = 1 + (targets != IGNORE).sum(dim=1)
         return self.judge(ids, lengths=lengths)[0][:, 0]
+
+    n_targets = staticmethod(count_pairs)
 
     def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Return which pairs it orders rightly, where other models have logits, and the loss."""

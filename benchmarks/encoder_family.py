@@ -26,7 +26,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -162,6 +162,14 @@ def in_halves(story: list[int], stop: int) -> tuple[list[int], list[int]]:
     return story[:cut], story[cut:]
 
 
+class PairOutput(NamedTuple):
+    """Scores of the pair; the sum of the losses; the losses, of tokens and of pairs."""
+
+    logits: Tensor
+    loss: Tensor
+    losses: Tensor
+
+
 class PairLoss(nn.Module):
     """BERT's two tasks at once; or the first alone, on the same rows."""
 
@@ -171,12 +179,17 @@ class PairLoss(nn.Module):
 
     def forward(
         self, ids: Tensor, targets: Tensor, mask: Tensor, segments: Tensor, pair_targets: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return the scores of the pair, and the sum of the losses."""
+    ) -> PairOutput:
+        """Return the scores of the pair, and the losses with their sum."""
         asked = pair_targets if self.asks_pairs else None
         asked = {"segments": segments, "mask": mask, "pair_targets": asked}
         found = self.model(ids, targets=targets, **asked)
-        return found.pair_logits, found.loss
+        return PairOutput(found.pair_logits, found.loss, found.losses)
+
+    def n_targets(self, batch: Mapping[str, Tensor]) -> tuple[int, int]:
+        """Return how many tokens, and how many pairs, the losses are means over."""
+        n_tokens, n_pairs = self.model.n_targets(batch)
+        return n_tokens, n_pairs if self.asks_pairs else 0
 
 
 class Student(nn.Module):

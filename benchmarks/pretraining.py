@@ -13,14 +13,12 @@ from a checkpoint a few minutes older; it ends when the held-out loss has stoppe
 """
 
 import argparse
-import fcntl
 import json
 import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +51,7 @@ from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.text.batches import mixed_windows
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint
+from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -231,22 +230,6 @@ def continuation(model: Any, tokenizer: Any, seed: int, n_tokens: int = 60) -> s
     kept = [i for i in drawn if i < tokenizer.vocab_size]
     text: str = tokenizer.decode(kept)
     return text if text.startswith(PROMPT) else PROMPT + text
-
-
-@contextmanager
-def only_process(out: Path) -> Iterator[None]:
-    """Let no other process train in the same folder.
-
-    Raises:
-        RuntimeError: if one does.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RuntimeError(f"{out} is being trained by another process") from None
-        yield
 
 
 def settings_of(out: Path, changes: dict[str, Any]) -> Settings:
@@ -728,7 +711,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(record))
         if options.step == "ship":
             print(ship(out, settings, record, options.machine))
-    except (ValueError, RuntimeError, SourceUnavailableError, CheckpointError) as error:
+    except (ValueError, RuntimeError, OSError, SourceUnavailableError, CheckpointError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -38,7 +38,6 @@ from benchmarks.pretraining import (
     card_section,
     joined_history,
     kinds_of_text,
-    only_process,
     read_curve,
 )
 from benchmarks.pretraining_text import (
@@ -60,6 +59,7 @@ from course_pkg.text.batches.pretraining import masked_batches
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.checkpoint import CheckpointError
+from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer, TrainerConfig
 
 RECORD = ROOT / "benchmarks" / "results" / "pretraining_bert.json"

@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.pretraining import ROOT, Settings, only_process, read_curve, settings_of, train
+from benchmarks.pretraining import ROOT, Settings, read_curve, settings_of, train
 from benchmarks.records import add_record_option, write_record
 from benchmarks.side_by_side import provenance
 from course_pkg.model_folders import build_model
+from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer
 
 RECORD = ROOT / "benchmarks" / "results" / "pretraining_settings.json"

@@ -4,7 +4,7 @@ Without these, torch would refuse too, but deep inside and by another name; or b
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -68,6 +68,26 @@ def equal_shapes(**tensors: Tensor) -> None:
                 f"{name} has shape {tuple(tensor.shape)}; it must have that of {first}, "
                 f"{tuple(pattern.shape)}"
             )
+
+
+def ids_of_tokens(**numbers: Any) -> None:
+    """Refuse what no token's id can be.
+
+    Args:
+        numbers: ids, or lists of them, or mappings of tokens to them.
+
+    Raises:
+        ValueError: naming the id.
+    """
+    for name, found in numbers.items():
+        if isinstance(found, Mapping):
+            for token, number in found.items():
+                whole_numbers(at_least=0, **{f"{name}[{token!r}]": number})
+        elif isinstance(found, Sequence | np.ndarray | Tensor) and not isinstance(found, str):
+            for place, number in enumerate(found):
+                whole_numbers(at_least=0, **{f"{name}[{place}]": number})
+        else:
+            whole_numbers(at_least=0, **{name: found})
 
 
 def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document") -> None:

@@ -1,10 +1,12 @@
 """Files that appear whole or not at all, and that say so when they are not what was written."""
 
 import hashlib
+import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 CHECKSUMS_FILE = "SHA256SUMS"
 """In the format of the program sha256sum, so that `sha256sum --check SHA256SUMS` works as well."""
@@ -32,6 +34,27 @@ def write_atomically(path: str | Path, content: str) -> None:
     """Write a whole file or nothing."""
     with replacing(path) as scratch:
         scratch.write_bytes(content.encode())
+
+
+def refuse_file(folder: str | Path) -> Path:
+    """Return the path of a folder that is there or can be made.
+
+    Raises:
+        ValueError: naming what is no path, or the file that stands there, or above it.
+    """
+    try:
+        folder = Path(folder)
+    except TypeError:
+        raise ValueError(f"folder is {folder!r}; it must be a path") from None
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{place} is a file; name a folder")
+    return folder
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """Return the sha256 of fields that are saved as JSON, whatever their order."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def write_checksums(folder: Path, names: Iterable[str]) -> None:

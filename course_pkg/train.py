@@ -12,7 +12,6 @@ tokenizer and card, to be loaded with `course_pkg.model_folders.load_model`.
 """
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -26,14 +25,15 @@ import torch
 from safetensors import SafetensorError
 
 from course_pkg.devices import choose_device, describe_device
-from course_pkg.files import write_atomically
+from course_pkg.files import refuse_file, write_atomically
 from course_pkg.model_folders import build_model, claim_folder, save_model
 from course_pkg.models.transformer import count_parameters
-from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, prepare
+from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, fields_of, prepare
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training import distributed
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints
 from course_pkg.training.compute import Peak, flops_per_token, peak_flops
+from course_pkg.training.lock import only_process
 from course_pkg.training.log import without_detours
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.sharding import whole_weights
@@ -126,11 +126,19 @@ def run(
     Raises:
         ValueError: if the folder's run followed another recipe, or one process is to shard.
         FileExistsError: if the folder has a run and `resume` is False.
+        BlockingIOError: if another process is training in the folder.
     """
-    _claim(recipe, folder, resume=resume)
+    with only_process(refuse_file(folder), device):
+        _claim(recipe, folder, resume=resume)
+        _run_alone(recipe, folder, device, fast=fast, resume=resume, shard=shard)
+
+
+def _run_alone(
+    recipe: Recipe, folder: Path, device: torch.device, *, resume: bool, fast: bool, shard: bool
+) -> None:
     prepared = _prepare_once(recipe, folder)
     peak = peak_flops(device, recipe.trainer.precision)
-    cost = flops_per_token(prepared.plain, recipe.context_length)
+    cost = _cost(recipe, prepared.plain)
     if distributed.is_main():
         print(_announce(recipe, prepared, folder, device, peak), flush=True)
     batches = prepared.batches
@@ -171,6 +179,17 @@ def run(
         print(f"the model and its card: {folder / 'model'}")
 
 
+def _cost(recipe: Recipe, model: torch.nn.Module) -> float:
+    """Return the operations of an update for each token that is read."""
+    cost = flops_per_token(model, recipe.context_length)
+    if recipe.kind in ("t5", "seq2seq"):
+        return cost / 2  # a token passes one of two halves that are alike
+    if recipe.kind == "bert":  # only what is masked is compared with the table of embeddings
+        vocab_size, width = model.output_table.shape  # type: ignore[union-attr, misc]
+        cost -= (1 - recipe.mask_rate) * 6 * vocab_size * width
+    return cost
+
+
 def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
     """Leave the recipe in the folder, or make sure that the one there is the same.
 
@@ -192,7 +211,7 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
     try:
         earlier, now = (
             {**{k: v for k, v in fields.items() if k != "trainer"}, **fields["trainer"]}
-            for fields in map(json.loads, (file.read_text(encoding="utf-8"), recipe.to_json()))
+            for fields in map(fields_of, (file.read_text(encoding="utf-8"), recipe.to_json()))
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(

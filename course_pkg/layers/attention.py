@@ -20,6 +20,34 @@ from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
 from course_pkg.layers.positions import AttentionPositions
 
 
+def check_shapes(
+    query: Tensor, key: Tensor, value: Tensor | None = None, *, shares_heads: bool = False
+) -> None:
+    """Refuse queries, keys and values that do not fit, which torch would call "a" and "b".
+
+    Args:
+        shares_heads: there may be other numbers of heads, the third axis from the end.
+
+    Raises:
+        ValueError: naming the shapes.
+    """
+    rules = []
+    if query.dim() < 2 or key.dim() < 2 or query.shape[-1] != key.shape[-1]:
+        rules.append("queries and keys must be equally wide")
+    if value is not None and (value.dim() < 2 or value.shape[-2] != key.shape[-2]):
+        rules.append("each key must have a value")
+    for other in (key, value):
+        if other is not None and not rules:
+            pairs = list(zip(query.shape[-3::-1], other.shape[-3::-1], strict=False))
+            if any(a != b and 1 not in (a, b) for a, b in pairs[int(shares_heads) :]):
+                rules.append("all must have as many rows")
+    if rules:
+        shapes = f"query has shape {tuple(query.shape)}, key {tuple(key.shape)}"
+        if value is not None:
+            shapes += f", value {tuple(value.shape)}"
+        raise ValueError(f"{shapes}; {' and '.join(rules)}")
+
+
 class DotScore(nn.Module):
     """Score a key by its dot product with the query: Luong et al. 2015, eq. 8, "dot"."""
 
@@ -27,6 +55,7 @@ class DotScore(nn.Module):
         self, query: Float[Tensor, "B T K"], key: Float[Tensor, "B S K"]
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
+        check_shapes(query, key)
         return query @ key.transpose(-2, -1)
 
 
@@ -41,6 +70,7 @@ class ScaledDotScore(nn.Module):
         self, query: Float[Tensor, "B T K"], key: Float[Tensor, "B S K"]
     ) -> Float[Tensor, "B T S"]:
         """Return one score for every pair of a query and a key."""
+        check_shapes(query, key)
         return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
@@ -158,7 +188,11 @@ def attention_weights(
 
     Returns:
         Weights whose last axis sums to one, or to zero in a row that may look nowhere.
+
+    Raises:
+        ValueError: if queries and keys do not fit; names their shapes.
     """
+    check_shapes(query, key)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., T, S)
     if bias is not None:
         scores = scores + bias
@@ -193,7 +227,11 @@ def attend(
             last key. Cheaper than a mask that says the same.
         dropout: probability of dropping a weight; pass 0 outside training.
         fused: compute the same with torch's kernels, which never store the (T, S) weights.
+
+    Raises:
+        ValueError: if queries, keys and values do not fit; names their shapes.
     """
+    check_shapes(query, key, value, shares_heads=fused and query.dim() > 3)
     if mask is not None:
         check_mask(mask)
     if fused:
@@ -298,6 +336,7 @@ class MultiHeadAttention(nn.Module):
             )
         d_head, d_memory = d_model // n_heads, d_memory or d_model
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_memory = d_memory
         self.query = nn.Linear(d_model, n_heads * d_head, bias=has_bias)
         self.key = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
         self.value = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
@@ -341,6 +380,11 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"x has shape {tuple(x.shape)}; it must be (batch, positions, d_model), "
                 f"and d_model is {self.d_model}"
+            )
+        if memory is not None and (memory.dim() != 3 or memory.shape[-1] != self.d_memory):
+            raise ValueError(
+                f"memory has shape {tuple(memory.shape)}; it must be (batch, positions, d_memory), "
+                f"and d_memory is {self.d_memory}"
             )
         if mask is not None:
             check_mask(mask)

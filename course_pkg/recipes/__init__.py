@@ -6,4 +6,4 @@ GPUs. `python -m course_pkg.train` is the command. Chapters: GPT, BERT, encoder-
 """
 
 from course_pkg.recipes.prepared import Prepared, prepare
-from course_pkg.recipes.settings import KINDS, SIZES, TOKENIZERS, Recipe
+from course_pkg.recipes.settings import KINDS, SIZES, TOKENIZERS, Recipe, fields_of

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_pkg.checks import whole_numbers
+from course_pkg.files import digest_of
 from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")
@@ -139,13 +140,34 @@ class Recipe:
 
     @classmethod
     def from_json(cls, text: str) -> "Recipe":
-        """Return the recipe that `to_json` wrote."""
-        fields = json.loads(text)
-        return cls(**{**fields, "trainer": TrainerConfig(**fields["trainer"])})
+        """Return the recipe that `to_json` wrote.
+
+        Raises:
+            ValueError: if it is damaged, changed, or of another version.
+        """
+        try:
+            fields = fields_of(text)
+            return cls(**{**fields, "trainer": TrainerConfig(**fields["trainer"])})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the text is no recipe of this version: {error}") from error
 
     def to_json(self) -> str:
-        """Return the recipe as JSON to be read by people too."""
-        return json.dumps(asdict(self), indent=2) + "\n"
+        """Return the recipe, with a checksum, as JSON to be read by people too."""
+        fields = asdict(self)
+        return json.dumps({**fields, "sha256": digest_of(fields)}, indent=2) + "\n"
+
+
+def fields_of(text: str) -> dict[str, Any]:
+    """Return the settings that `Recipe.to_json` wrote; in earlier versions it had no checksum.
+
+    Raises:
+        ValueError: if it is no JSON, or was changed since.
+    """
+    fields: dict[str, Any] = json.loads(text)
+    noted = fields.pop("sha256", None)
+    if noted is not None and noted != digest_of(fields):
+        raise ValueError("it was changed after it was written: its checksum is another")
+    return fields
 
 
 def _trainer_config(settings: dict[str, Any]) -> TrainerConfig:

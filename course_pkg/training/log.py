@@ -1,7 +1,8 @@
 """What a training run says of itself: one dict per entry, in memory and as lines of JSON.
 
-A run that goes back says so in an entry with "event", and repeats the updates that follow it; so
-the file only ever grows. Chapter: training transformers.
+A run that goes back after a spike says so in an entry with "event", and what came before it stays.
+One that goes on after an interruption repeats the updates since its checkpoint; each stands once.
+Chapter: training transformers.
 """
 
 import json
@@ -13,12 +14,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_pkg.files import write_atomically
 from course_pkg.training import distributed
 
 LOG_FILE = "log.jsonl"
 
+OWN_NAMES = ("step", "event", "loss", "gradient_norm", "lr", "tokens_per_second", "mfu")
+"""What entries of updates are called by; what an evaluation returns must have other names."""
+
 Update = tuple[Tensor, Tensor, float | Tensor]
-"""Loss, gradient norm and number of targets of one update, still on the device."""
+"""Loss, gradient norm and number of tokens read in one update, still on the device."""
 
 
 class Log:
@@ -33,10 +38,19 @@ class Log:
         self.folder, self.full_speed = folder, full_speed
         self.entries: list[dict[str, Any]] = []
 
-    def go_on(self) -> None:
-        """Take up what earlier sessions wrote into the folder."""
-        if self.folder is not None:
-            self.entries = read_log(self.folder)
+    def go_on(self, step: int) -> None:
+        """Take up what earlier sessions wrote, without the updates after `step`: they come again.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
+        if self.folder is None:
+            return
+        earlier = read_log(self.folder)
+        self.entries = _up_to(step, earlier)
+        if len(self.entries) < len(earlier) and distributed.is_main():
+            lines = (json.dumps(entry) + "\n" for entry in self.entries)
+            write_atomically(self.folder / LOG_FILE, "".join(lines))
 
     def has_earlier(self) -> bool:
         """Say whether another run has left entries in the folder."""
@@ -102,6 +116,28 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
         if isinstance(entry, dict) and "step" in entry:
             entries.append(entry)
     return entries
+
+
+def _up_to(step: int, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out figures that were noted after a step; what was gone back behind earlier stays."""
+    end = max((n for n, entry in enumerate(entries, 1) if entry["step"] <= step), default=0)
+    return entries[:end] + [entry for entry in entries[end:] if "event" in entry]
+
+
+def check_names(figures: Mapping[str, Any]) -> None:
+    """Refuse figures of an evaluation that the log would take for those of updates.
+
+    Raises:
+        ValueError: naming the figure.
+    """
+    for name in figures:
+        if not isinstance(name, str):
+            raise ValueError(f"evaluate returned a figure called {name!r}; a name must be text")
+        if name in OWN_NAMES:
+            raise ValueError(
+                f"evaluate returned {name!r}, which the log itself notes of each update; choose "
+                f"another name, such as 'valid_{name}'"
+            )
 
 
 def without_detours(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -21,11 +21,13 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_pkg.devices import usable_device
+from course_pkg.files import refuse_file
 from course_pkg.models import IGNORE, CountsTargets
 from course_pkg.models.loss import count_targets
 from course_pkg.training import checkpoint, distributed, optim, sharding
 from course_pkg.training.compute import explained_out_of_memory
-from course_pkg.training.log import Log, Update
+from course_pkg.training.lock import only_process
+from course_pkg.training.log import Log, Update, check_names
 from course_pkg.training.precision import autocast, forbid_tf32
 from course_pkg.training.run import Batch, BatchSource, Run, structure_of
 from course_pkg.training.schedules import Schedule
@@ -55,13 +57,15 @@ class Trainer:
         shard: divide the model among the processes, see `training.sharding`. The updates are the
             same, and so are the checkpoints: a run may go on without it.
         full_speed: tokens a second at which the device would be fully used; logs show the share of
-            it that is reached, the model-FLOPs utilisation "mfu" of `training.compute`.
+            it that is reached, the model-FLOPs utilisation "mfu" of `training.compute`. All ids
+            that are read count, those of sources and padding too, predicted or not.
         optimizer: your own over the model's parameters, in place of the config's.
         learning_rate: your own schedule, in place of the config's.
 
     Raises:
         ValueError: if the model has nothing to train or a weight that is not finite, the batches
-            end, the device is not there, or an optimizer is another model's or to be sharded.
+            end, the device is not there, the folder is a file, or an optimizer is another model's
+            or to be sharded.
     """
 
     def __init__(
@@ -91,7 +95,7 @@ class Trainer:
         self.optimizer = optimizer or config.make_optimizer(model)
         self.learning_rate = learning_rate or config.learning_rates()
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=config.precision == "float16")
-        folder = None if folder is None else Path(folder)
+        folder = None if folder is None else refuse_file(folder)
         self.run = Run(
             model,
             batches,
@@ -117,23 +121,40 @@ class Trainer:
         `resume` the run goes on as if never stopped.
 
         Args:
-            resume: go on from the newest checkpoint in the folder; without one, start anew. A run
+            resume: go on from the newest checkpoint in the folder; if it has none, begin. A run
                 that has ended is returned as it is.
 
         Raises:
+            ValueError: if resume is True and there is no folder to go on from.
             FileExistsError: if the folder has checkpoints and resume is False.
+            BlockingIOError: if another process is training in the folder.
             CheckpointError: if the folder's run had another model, config, data or optimizer.
             TrainingDivergedError: after too many spikes, or at once without a folder.
             KeyboardInterrupt: after Ctrl-C.
         """
+        if resume and self.run.folder is None:
+            raise ValueError(
+                "resume is True, but this trainer keeps no checkpoints; make it by Trainer(..., "
+                "folder=...), with the folder of the run that is to go on"
+            )
+        with only_process(self.run.folder, self.device):
+            self._start(resume)
+            self._do_updates()
+            self._evaluate_once()
+        return self.history
+
+    def _start(self, resume: bool) -> None:
         run = self.run
         event = run.start(resume)
         if event is not None:
-            self.log.go_on()
+            self.log.go_on(run.step)
             if run.step < self.config.n_steps:
                 self.log.add(run.step, {"event": event})
         elif self.log.has_earlier():
             self.log.add(run.step, {"event": "began anew"})
+
+    def _do_updates(self) -> None:
+        run = self.run
         progress = tqdm(
             total=self.config.n_steps,
             initial=run.step,
@@ -159,8 +180,6 @@ class Trainer:
                     since = time.perf_counter() - run.seconds
                 if is_stopping and (is_due or distributed.n_processes() == 1):
                     stop.obey(self._stopped())
-        self._evaluate_once()
-        return self.history
 
     def _is_due(self, every: int) -> bool:
         return self.run.step % every == 0 or self.run.step == self.config.n_steps
@@ -187,7 +206,8 @@ class Trainer:
 
     def _update_by(self, batches: list[Batch], sizes: list[Sequence[int]]) -> Update:
         own_totals = [sum(parts) for parts in zip(*sizes, strict=True)]
-        totals = distributed.sum_over_processes(own_totals, self.device)
+        numbers = [*own_totals, sum(map(_n_read, batches))]
+        *totals, n_read = distributed.sum_over_processes(numbers, self.device)
         self.forward.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=self.device)
@@ -213,8 +233,7 @@ class Trainer:
         norm = optim.clip_global_norm(self.model.parameters(), limit)
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        most = totals.max() if isinstance(totals, Tensor) else max(totals)
-        return distributed.sum_tensor_over_processes(loss), norm, most
+        return distributed.sum_tensor_over_processes(loss), norm, n_read
 
     def _losses(self, batch: Batch, n_parts: int) -> Sequence[Tensor]:
         """Return the parts of a batch's loss, each a mean in its own right."""
@@ -283,6 +302,7 @@ class Trainer:
                 f"evaluate returned {type(figures).__name__}; it must return figures by name, such "
                 'as {"valid_loss": 1.5}'
             )
+        check_names(figures)
         self.log.add(self.run.step, figures)
 
     def _stopped(self) -> str:
@@ -340,6 +360,11 @@ def _check(
 
 def _first_not_finite(numbers: Sequence[float]) -> float | None:
     return next((number for number in numbers if not math.isfinite(number)), None)
+
+
+def _n_read(batch: Batch) -> int:
+    """Return how many ids a model reads of a batch, padding included."""
+    return sum(t.numel() for name, t in batch.items() if name == "ids" or name.endswith("_ids"))
 
 
 def _at_least_one(total: int | Tensor) -> int | Tensor:

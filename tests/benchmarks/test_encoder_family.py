@@ -10,15 +10,17 @@ from benchmarks import encoder_family
 from benchmarks.encoder_family import (
     ARMS,
     RATES,
+    PairLoss,
     Words,
     best_rate,
     detected,
     in_halves,
     last_in_order,
     masked_once,
+    new_model,
     wrong_words,
 )
-from course_pkg.models import IGNORE
+from course_pkg.models import IGNORE, CountsTargets
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,25 @@ def test_record_holds_every_arm_and_is_gone_on_with(words, tmp_path, monkeypatch
         arm, found = ARMS[name], recorded["arms"][name]
         assert found["n_steps"] == round(arm.patience)
         assert len(found["wrong"]) == 1 and set(arm.asked) - {"pairs"} <= found.keys()
+
+
+@pytest.mark.parametrize("asks_pairs", [True, False])
+def test_parts_of_a_loss_with_pairs_are_counted(words, asks_pairs):
+    """Micro-batches in which padding and masks fall unevenly weigh as one large batch does."""
+    arm = ARMS["NSP"]
+    batch = {k: v[:4] for k, v in arm.batches(words, "train", 0).next_batch().items()}
+    whole = PairLoss(new_model(words, arm, torch.Generator().manual_seed(0)), asks_pairs=asks_pairs)
+    own = whole(**batch)
+    counts = whole.n_targets(batch)
+    assert counts == (int((batch["targets"] != IGNORE).sum()), 4 if asks_pairs else 0)
+    parts = [{k: v[rows] for k, v in batch.items()} for rows in (slice(0, 1), slice(1, 4))]
+    shares = [
+        torch.tensor(whole.n_targets(part)) / torch.tensor(counts).clamp(min=1) for part in parts
+    ]
+    found = sum((whole(**part).losses * n).sum() for part, n in zip(parts, shares, strict=True))
+    # 1e-5: float32, summed in another order
+    torch.testing.assert_close(found, own.loss, rtol=0, atol=1e-5)
+    assert isinstance(whole, CountsTargets)
 
 
 def test_unknown_arm_is_refused(words, capsys):

@@ -1,5 +1,6 @@
 """A long pretraining in small: its text, its interruptions, its end, and what it is measured by."""
 
+import fcntl
 import json
 import math
 import re
@@ -11,11 +12,12 @@ import torch
 
 from benchmarks import continuations, pretraining, pretraining_text
 from benchmarks.continuations import PROMPT
-from benchmarks.pretraining import Settings, has_stalled, only_process, settings_of
+from benchmarks.pretraining import Settings, has_stalled, settings_of
 from course_pkg.model_folders import load_model
 from course_pkg.models.ngram import NGram
 from course_pkg.text.corpora import load_corpus
 from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
+from course_pkg.training.lock import LOCK_FILE
 
 TINY = {"vocab_size": 300, "context_length": 12, "d_model": 16, "n_heads": 2, "n_layers": 1}
 TINY |= {"d_ff": 24, "batch_size": 3, "n_warmup": 2, "precision": "float32", "dropout": 0.1}
@@ -274,8 +276,10 @@ def test_run_ends_when_ten_evaluations_gain_nothing(tmp_path, monkeypatch):
 
 
 def test_folder_belongs_to_one_process_and_one_recipe(tmp_path):
-    with only_process(tmp_path), pytest.raises(SystemExit, match=r"error: .* another process"):
-        command("train", tmp_path, **TINY)
+    with (tmp_path / LOCK_FILE).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(SystemExit, match=r"error: .* another process"):
+            command("train", tmp_path, **TINY)
     assert settings_of(tmp_path, {"lr": 0.25}).lr == 0.25
     assert settings_of(tmp_path, {}).lr == 0.25
     with pytest.raises(ValueError, match=r"begun with lr 0\.25, not 0\.5"):

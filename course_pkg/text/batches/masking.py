@@ -8,7 +8,8 @@ masking, Liu et al. 2019.
 Chapters: bert, encoder-decoders. Devlin et al. 2019; Joshi et al. 2020; Raffel et al. 2020.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import ids_of_tokens, probabilities, real_number, whole_numbers
 from course_pkg.text.batches.batching import IGNORE
 from course_pkg.text.batches.formatting import shorten
 
@@ -29,7 +30,7 @@ def choose_tokens(
     Args:
         may_mask: False at special tokens and padding, which are never chosen.
     """
-    _require_rate(rate)
+    probabilities(rate=rate)
     _require_mask(may_mask)
     return may_mask & (torch.rand(may_mask.shape, generator=generator) < rate)
 
@@ -44,7 +45,7 @@ def choose_words(
 
     A word's other pieces would give the masked one away: Cui et al. 2019.
     """
-    _require_rate(rate)
+    probabilities(rate=rate)
     _require_mask(may_mask)
     # A token belongs to the last word that started; a draw for each word, looked up by its tokens.
     word = is_word_start.long().cumsum(dim=1)  # 0 before the first start
@@ -80,7 +81,7 @@ def choose_spans(
     A span contains no special token and overlaps no other; where the budget or the free places do
     not suffice it is shortened. Joshi et al. 2020, section 3.1.
     """
-    _require_rate(rate)
+    probabilities(rate=rate)
     _require_mask(may_mask)
     chosen = torch.zeros_like(may_mask)
     for row, may_row in enumerate(may_mask):
@@ -100,13 +101,50 @@ def choose_spans(
 
 
 def _require_mask(mask: Tensor) -> None:
+    if not isinstance(mask, Tensor):
+        raise ValueError(f"may_mask is {type(mask).__name__}; it must be a tensor")
     if mask.dtype != torch.bool:
         raise ValueError(f"may_mask is {mask.dtype}; it must be bool, as may_mask() makes of ids")
 
 
-def _require_rate(rate: float) -> None:
-    if not 0 <= rate <= 1:
-        raise ValueError(f"rate is {rate}; it must be between 0 and 1")
+def check_shares(shares: tuple[float, float]) -> None:
+    """Refuse shares of masked and of random tokens that are none.
+
+    Raises:
+        ValueError: naming them.
+    """
+    if not isinstance(shares, tuple | list) or len(shares) != 2:
+        raise ValueError(f"shares are {shares!r}; they must be two, of masks and of random tokens")
+    probabilities(**{"shares[0]": shares[0], "shares[1]": shares[1]})
+    if sum(shares) > 1:
+        raise ValueError(f"shares are {shares}; together they must not exceed 1")
+
+
+def check_special_ids(special_ids: Iterable[int], vocab_size: int) -> None:
+    """Refuse special ids outside the vocabulary, or that are all of it.
+
+    Raises:
+        ValueError: naming the id.
+    """
+    whole_numbers(vocab_size=vocab_size)
+    special_ids = set(special_ids)
+    for number in special_ids:
+        ids_of_tokens(special_id=number)
+        if number >= vocab_size:
+            raise ValueError(f"special id {number} is outside the vocabulary of {vocab_size}")
+    if len(special_ids) == vocab_size:
+        raise ValueError(f"special_ids are all {vocab_size} tokens; one at least must be ordinary")
+
+
+def check_spans(rate: float, mean_length: float) -> None:
+    """Refuse spans that cannot be drawn.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    probabilities(rate=rate)
+    if not 1 <= real_number("mean_length", mean_length) < math.inf:
+        raise ValueError(f"mean_length is {mean_length}; it must be at least 1 and finite")
 
 
 def mask_tokens(
@@ -137,16 +175,10 @@ def mask_tokens(
         ids: what the model sees.
         targets: the true token at chosen places, IGNORE elsewhere.
     """
-    if min(shares) < 0 or sum(shares) > 1:
-        raise ValueError(f"shares are {shares}; they must not be negative or exceed 1 together")
-    whole_numbers(vocab_size=vocab_size)
-    outside = [i for i in (mask_id, *special_ids) if not 0 <= i < vocab_size]
-    if outside:
-        raise ValueError(f"special id {outside[0]} is outside the vocabulary of {vocab_size}")
+    check_shares(shares)
+    check_special_ids((mask_id, *special_ids), vocab_size)
     is_ordinary = torch.ones(vocab_size, dtype=torch.bool)
     is_ordinary[[*special_ids, mask_id]] = False
-    if not bool(is_ordinary.any()):
-        raise ValueError(f"special_ids are all {vocab_size} tokens; one at least must be ordinary")
     ordinary = is_ordinary.nonzero().flatten()
     draws = torch.rand(ids.shape, generator=generator)
     if whole_spans:
@@ -166,6 +198,7 @@ def may_mask(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor
         >>> may_mask(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
         [[False, True, True, False]]
     """
+    ids_of_tokens(special_ids=special_ids)
     return ~torch.isin(ids, torch.tensor(special_ids, dtype=ids.dtype))
 
 
@@ -221,8 +254,8 @@ def join_pair(
         >>> join_pair(SentencePair([7, 8], [9], True), cls_id=1, sep_id=2, longest=9)
         ([1, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
     """
-    if longest < 3:
-        raise ValueError(f"longest is {longest}; [CLS] and two [SEP] need at least 3")
+    ids_of_tokens(cls_id=cls_id, sep_id=sep_id)
+    whole_numbers(at_least=3, longest=longest)  # [CLS] and two [SEP]
     first, second = shorten([pair.first, pair.second], longest - 3)
     ids = [cls_id, *first, sep_id, *second, sep_id]
     return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
@@ -236,11 +269,8 @@ def random_spans(
     Kept and hidden stretches alternate, none empty, the first one kept: as in Raffel et al. 2020,
     section 3.1.4, every division of the two totals into stretches is equally probable.
     """
-    _require_rate(rate)
-    if n_tokens < 2:
-        raise ValueError(f"n_tokens is {n_tokens}; one must be kept and one hidden")
-    if mean_length < 1:
-        raise ValueError(f"mean_length is {mean_length}; it must be at least 1")
+    whole_numbers(at_least=2, n_tokens=n_tokens)  # one is kept and one hidden
+    check_spans(rate, mean_length)
     n_hidden = min(max(round(n_tokens * rate), 1), n_tokens - 1)
     n_spans = min(max(round(n_hidden / mean_length), 1), n_tokens - n_hidden)
     kept = _divide(n_tokens - n_hidden, n_spans, generator)
@@ -305,6 +335,7 @@ def fill_sentinels(
         >>> fill_sentinels([4, 90, 7], [90, 5, 6, 91], [90, 91])
         [4, 5, 6, 7]
     """
+    ids_of_tokens(sentinel_ids=sentinel_ids)
     spans: dict[int, list[int]] = {}
     span: list[int] = []
     for token in targets:
@@ -319,6 +350,7 @@ def fill_sentinels(
 
 
 def _require_sentinels(ids: Sequence[int], sentinel_ids: Sequence[int]) -> None:
+    ids_of_tokens(sentinel_ids=sentinel_ids)
     if not sentinel_ids or len(set(sentinel_ids)) != len(sentinel_ids):
         raise ValueError(f"sentinel_ids are {list(sentinel_ids)}; they must differ")
     clash = set(ids) & set(sentinel_ids)

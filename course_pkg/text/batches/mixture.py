@@ -44,7 +44,12 @@ def mixed_windows(
     require_stream(ids)
     whole_numbers(context_length=context_length, batch_size=batch_size)
     length = context_length
-    for first, end, n_times in parts:
+    for number, part in enumerate(parts):
+        if not isinstance(part, tuple | list) or len(part) != 3:
+            raise ValueError(f"parts[{number}] is {part!r}; it must be (first, end, n_times)")
+        first, end, n_times = part
+        numbers = {"first": first, "end": end, "n_times": n_times}
+        whole_numbers(at_least=0, **{f"parts[{number}] {n}": v for n, v in numbers.items()})
         if not 0 <= first <= end - 2 * length or end > len(ids) or n_times < 1:
             raise ValueError(
                 f"parts has ({first}, {end}, {n_times}); each must lie within {len(ids)} tokens, "

@@ -4,11 +4,12 @@ Unlike masking for BERT they may change the length of a text or its order, so on
 writes can undo them. Chapter: encoder-decoders. Lewis et al. 2020, section 2.2.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
 
-from course_pkg.checks import document_of_ids
+from course_pkg.checks import document_of_ids, ids_of_tokens, probabilities, real_number
 
 
 def delete_tokens(ids: Sequence[int], rate: float, generator: torch.Generator) -> list[int]:
@@ -18,7 +19,7 @@ def delete_tokens(ids: Sequence[int], rate: float, generator: torch.Generator) -
         ValueError: if the rate is no probability.
     """
     document_of_ids(ids, "ids")
-    _require_share(rate)
+    probabilities(rate=rate)
     draws = torch.rand(len(ids), generator=generator).tolist()
     return [token for token, draw in zip(ids, draws, strict=True) if draw >= rate]
 
@@ -43,9 +44,10 @@ def infill_spans(
         ValueError: if the rate is no share, or the mean length is not positive.
     """
     document_of_ids(ids, "ids")
-    _require_share(rate)
-    if not mean_length > 0:
-        raise ValueError(f"mean_length is {mean_length}; it must be positive")
+    probabilities(rate=rate)
+    ids_of_tokens(mask_id=mask_id)
+    if not 0 < real_number("mean_length", mean_length) < math.inf:
+        raise ValueError(f"mean_length is {mean_length}; it must be positive and finite")
     n_hidden = round(rate * len(ids))
     lengths: list[int] = []
     while sum(lengths) < n_hidden:
@@ -73,6 +75,7 @@ def permute_sentences(
         [7, 0, 5, 6, 0]
     """
     document_of_ids(ids, "ids")
+    ids_of_tokens(end_ids=end_ids)
     sentences: list[list[int]] = [[]]
     for token in ids:
         sentences[-1].append(token)
@@ -94,8 +97,3 @@ def rotate(ids: Sequence[int], generator: torch.Generator) -> list[int]:
         raise ValueError("ids is empty; there is no token to begin with")
     start = int(torch.randint(len(ids), (), generator=generator))
     return [*ids[start:], *ids[:start]]
-
-
-def _require_share(rate: float) -> None:
-    if not 0 <= rate <= 1:
-        raise ValueError(f"rate is {rate}; it must be from 0 to 1")

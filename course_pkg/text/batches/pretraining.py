@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import ids_of_tokens, probabilities, whole_numbers
 from course_pkg.text.batches.batching import (
     IGNORE,
     Batch,
@@ -20,6 +20,9 @@ from course_pkg.text.batches.batching import (
     translation_rows,
 )
 from course_pkg.text.batches.masking import (
+    check_shares,
+    check_spans,
+    check_special_ids,
     choose_spans,
     choose_tokens,
     mask_tokens,
@@ -41,6 +44,7 @@ def sentinel_tokens(n: int) -> tuple[str, ...]:
         >>> sentinel_tokens(2)
         ('<extra_0>', '<extra_1>')
     """
+    whole_numbers(at_least=0, n=n)
     return tuple(f"<extra_{i}>" for i in range(n))
 
 
@@ -70,6 +74,9 @@ def masked_batches(
     Raises:
         ValueError: if the windows would be empty, or a special token is missing.
     """
+    probabilities(rate=rate)
+    check_shares(shares)
+    check_special_ids(special_ids.values(), vocab_size)
     choose = choose_spans if whole_spans else choose_tokens
 
     def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
@@ -115,8 +122,7 @@ def permuted_batches(
         ValueError: if the windows would be empty, a special token is missing, or the rate is no
             share.
     """
-    if not 0 <= rate <= 1:
-        raise ValueError(f"rate is {rate}; it must be between 0 and 1")
+    probabilities(rate=rate)
 
     def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         draws = torch.rand(rows.shape, generator=generator)
@@ -148,6 +154,8 @@ def span_batches(
         sentinel_ids: enough for the spans of one window and the end: `n_sentinels`.
         eos_id: begins the decoder's input and ends its targets.
     """
+    ids_of_tokens(sentinel_ids=sentinel_ids, eos_id=eos_id)
+    whole_numbers(context_length=context_length)
 
     def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         pairs = [
@@ -167,6 +175,8 @@ def n_sentinels(context_length: int, *, rate: float = 0.15, mean_length: float =
         >>> n_sentinels(64)
         4
     """
+    whole_numbers(at_least=2, context_length=context_length)
+    check_spans(rate, mean_length)
     n_hidden = min(max(round(context_length * rate), 1), context_length - 1)
     return max(round(n_hidden / mean_length), 1) + 1
 
@@ -182,9 +192,11 @@ def _framed_windows(
     settings: dict[str, Any],
 ) -> Batches:
     """Put [CLS] before each window and [SEP] after it, `context_length` tokens in all."""
+    whole_numbers(context_length=context_length)
     missing = [token for token in BERT_TOKENS if token not in special_ids]
     if missing:
         raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
+    ids_of_tokens(special_ids=special_ids)
 
     def frame(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         edge = torch.ones(len(windows), 1, dtype=torch.int64)

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_pkg.checks import whole_numbers
 from course_pkg.files import replacing
 
 MAGIC = b"LMTOKENS"
@@ -44,7 +45,8 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
     Raises:
         ValueError: if vocab_size does not fit four bytes, or an id lies outside the vocabulary.
     """
-    if not 1 <= vocab_size <= 2**32:
+    whole_numbers(vocab_size=vocab_size)
+    if vocab_size > 2**32:
         raise ValueError(f"vocab_size is {vocab_size}; it must be 1 to 2**32")
     width = 2 if vocab_size <= 2**16 else 4
     n_tokens = checksum = 0
@@ -64,7 +66,10 @@ def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
 
 
 def _encode(chunk: Ids, vocab_size: int, width: int) -> bytes:
-    ids = np.asarray(chunk, np.int64)
+    ids = np.asarray(chunk)
+    if ids.size and ids.dtype.kind not in "iu":
+        raise ValueError(f"chunk is {ids.dtype}; it must hold whole numbers, the ids of tokens")
+    ids = ids.astype(np.int64)
     outside = ids[(ids < 0) | (ids >= vocab_size)]
     if outside.size:
         raise ValueError(f"id {outside[0]} lies outside the vocabulary of {vocab_size}")

@@ -7,7 +7,6 @@ id, and it plays the part of GPT-2's `<|endoftext|>`. Text can never produce it.
 Chapter: tokenization.
 """
 
-import hashlib
 import json
 import operator
 from collections import Counter
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from course_pkg.checks import whole_numbers
-from course_pkg.files import write_atomically
+from course_pkg.files import digest_of, write_atomically
 
 Built = TypeVar("Built")
 
@@ -241,7 +240,7 @@ class Vocabulary:
 def save_fields(path: str | Path, kind: str, fields: dict[str, Any]) -> None:
     """Save a tokenizer's fields as JSON beside the name of its kind and a checksum of both."""
     content = {"kind": kind, **fields}
-    content |= {"sha256": _digest(content)}
+    content |= {"sha256": digest_of(content)}
     write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1))
 
 
@@ -257,7 +256,7 @@ def load_fields(path: str | Path, kind: str, build: Callable[[dict[str, Any]], B
     try:
         fields: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         noted = fields.pop("sha256", None)  # none in files of earlier versions
-        if noted is not None and noted != _digest(fields):
+        if noted is not None and noted != digest_of(fields):
             raise ValueError("it was changed after it was written: its checksum is another")
         found = fields.pop("kind")
         if found == kind:
@@ -265,7 +264,3 @@ def load_fields(path: str | Path, kind: str, build: Callable[[dict[str, Any]], B
     except (ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
         raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
     raise ValueError(f"{path} holds a tokenizer of kind {found!r}, not {kind!r}")
-
-
-def _digest(fields: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

@@ -1,5 +1,7 @@
 import math
+import re
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -438,6 +440,42 @@ class TestPlugIn:
 def test_multi_head_attention_rejects_sizes_that_do_not_divide(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(**arguments)
+
+
+@pytest.fixture
+def without_jaxtyping():
+    """As readers run it: with checks of shapes, a test would meet those first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize(
+    ("query", "key", "value", "rule"),
+    [
+        ((2, 5, 4), (2, 6, 3), (2, 6, 4), "queries and keys must be equally wide"),
+        ((2, 5, 4), (2, 6, 4), (2, 5, 4), "each key must have a value"),
+        ((2, 5, 4), (3, 6, 4), (3, 6, 4), "all must have as many rows"),
+        ((4,), (6, 4), (6, 4), "queries and keys must be equally wide"),
+    ],
+)
+def test_attend_names_the_shapes_that_do_not_fit(without_jaxtyping, query, key, value, rule, fused):
+    shapes = rf"query has shape {query}, key {key}, value {value}; {rule}"
+    with pytest.raises(ValueError, match=re.escape(shapes)):
+        attend(torch.ones(query), torch.ones(key), torch.ones(value), fused=fused)
+
+
+@pytest.mark.parametrize("score", [attention_weights, DotScore(), ScaledDotScore()])
+def test_scores_name_the_shapes_that_do_not_fit(without_jaxtyping, score):
+    with pytest.raises(ValueError, match=r"query has shape \(5, 4\), key \(6, 3\); queries and"):
+        score(torch.ones(5, 4), torch.ones(6, 3))
+
+
+def test_memory_of_another_width_is_refused_by_name(without_jaxtyping):
+    layer = MultiHeadAttention(8, 2, d_memory=6)
+    with pytest.raises(ValueError, match=r"memory has shape \(1, 4, 8\).* d_memory is 6"):
+        layer(torch.ones(1, 3, 8), torch.ones(1, 4, 8))
 
 
 def test_cache_of_fixed_size_rejects_a_mask_and_positions_that_change_the_scores(rng):

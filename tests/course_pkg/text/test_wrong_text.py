@@ -1,5 +1,8 @@
 """What is no text, or no ids, is refused by every tokenizer and batcher, by name."""
 
+import math
+import re
+
 import jaxtyping
 import numpy as np
 import pytest
@@ -19,12 +22,26 @@ from course_pkg.text.batches import (
     translation_rows,
     window_batches,
 )
+from course_pkg.text.batches.formatting import TaskFormat, shorten
+from course_pkg.text.batches.masking import (
+    SentencePair,
+    fill_sentinels,
+    join_pair,
+    mask_tokens,
+    may_mask,
+    random_spans,
+    spans_to_sentinels,
+)
+from course_pkg.text.batches.noising import infill_spans, permute_sentences
 from course_pkg.text.batches.pretraining import (
     BERT_TOKENS,
     masked_batches,
+    n_sentinels,
     permuted_batches,
+    sentinel_tokens,
     span_batches,
 )
+from course_pkg.text.batches.token_files import write_token_file
 from course_pkg.text.stories.grammar import StoryGrammar
 from course_pkg.text.stories.translation import sample_translations
 from course_pkg.text.tokenizers import (
@@ -195,6 +212,94 @@ def test_ids_are_whole_numbers(document):
             make()
 
 
+def rng():
+    return torch.Generator().manual_seed(0)
+
+
+ALL = torch.ones(1, 4, dtype=torch.bool)
+ROWS = IDS[:4][None]
+PAIR = SentencePair([1], [2], True)
+SPECIAL = MASKS["special_ids"]
+
+
+def mask(**changes):
+    settings = {"vocab_size": 9, "mask_id": 0, "special_ids": [1], "generator": rng()}
+    return mask_tokens(ROWS, ALL, **(settings | changes))
+
+
+def spans(**changes):
+    settings = {"sentinel_ids": [10, 11], "eos_id": 0, "seed": 0}
+    return span_batches(IDS, 8, 2, **(settings | changes))
+
+
+INTEGERS = {
+    "eos_id of pack_documents": lambda n: pack_documents([[1]], n),
+    "eos_id of next_token_rows": lambda n: next_token_rows([[1]], n),
+    "eos_id of translation_rows": lambda n: translation_rows([([1], [2])], n),
+    "eos_id of span_batches": lambda n: spans(eos_id=n),
+    "sentinel_ids[1] of span_batches": lambda n: spans(sentinel_ids=[10, n]),
+    "sentinel_ids[1] of spans_to_sentinels": lambda n: spans_to_sentinels([1], ALL[0, :1], [10, n]),
+    "sentinel_ids[0] of fill_sentinels": lambda n: fill_sentinels([1], [2], [n]),
+    "special_id of mask_tokens": lambda n: mask(mask_id=n),
+    "vocab_size of mask_tokens": lambda n: mask(vocab_size=n),
+    "special_ids[0] of may_mask": lambda n: may_mask(ROWS, [n]),
+    "special_id of masked_batches": lambda n: masked_batches(
+        IDS, 8, 2, vocab_size=9, special_ids=SPECIAL | {"[SEP]": n}, seed=0
+    ),
+    "special_ids['[SEP]'] of permuted_batches": lambda n: permuted_batches(
+        IDS, 8, 2, special_ids=SPECIAL | {"[SEP]": n}, seed=0
+    ),
+    "vocab_size of masked_batches": lambda n: masked_batches(IDS, 8, 2, vocab_size=n, **MASKS),
+    "context_length of masked_batches": lambda n: masked_batches(IDS, n, 2, vocab_size=9, **MASKS),
+    "context_length of span_batches": lambda n: span_batches(
+        IDS, n, 2, sentinel_ids=[10, 11], eos_id=0, seed=0
+    ),
+    "context_length of n_sentinels": n_sentinels,
+    "n of sentinel_tokens": sentinel_tokens,
+    "cls_id of join_pair": lambda n: join_pair(PAIR, cls_id=n, sep_id=1, longest=9),
+    "sep_id of join_pair": lambda n: join_pair(PAIR, cls_id=1, sep_id=n, longest=9),
+    "longest of join_pair": lambda n: join_pair(PAIR, cls_id=1, sep_id=1, longest=n),
+    "n_tokens of random_spans": lambda n: random_spans(n, rng()),
+    "n_tokens of shorten": lambda n: shorten([[1, 2]], n),
+    "start of TaskFormat": lambda n: TaskFormat(n, 1, 2, 9),
+    "extract of TaskFormat": lambda n: TaskFormat(3, 1, n, 9),
+    "mask_id of infill_spans": lambda n: infill_spans([1, 2], 0.5, n, rng()),
+    "end_ids[0] of permute_sentences": lambda n: permute_sentences([1, 2], [n], rng()),
+    "parts[0] first of mixed_windows": lambda n: mixed_windows(IDS, [(n, 40, 1)], 4, 2, seed=0),
+    "share[0] of window_batches": lambda n: window_batches(IDS, 4, 2, seed=0, share=(n, 2)),
+    "share[1] of window_batches": lambda n: window_batches(IDS, 4, 2, seed=0, share=(0, n)),
+    "vocab_size of write_token_file": lambda n: write_token_file("never", [[1]], n),
+}
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, None, "0"])
+@pytest.mark.parametrize("what", INTEGERS)
+def test_every_whole_number_of_a_batcher_is_one_by_one_rule(what, n):
+    name = re.escape(what.split(" of ")[0])
+    with pytest.raises(ValueError, match=rf"^{name} is {n!r}; it must be"):
+        INTEGERS[what](n)
+
+
+@pytest.mark.parametrize("ids", [[1, -100], [-1]])
+def test_documents_have_no_ids_that_no_token_has(ids):
+    for make in (
+        lambda: pack_documents([ids], 0),
+        lambda: next_token_rows([ids], 0),
+        lambda: translation_rows([(ids, [1])], 0),
+        lambda: translation_rows([([1], ids)], 0),
+    ):
+        with pytest.raises(ValueError, match=f"an id is {min(ids)}; it must be at least 0"):
+            make()
+    assert pad_rows([ids], -100)[0].tolist() == [ids]  # targets may be ignored
+
+
+@pytest.mark.parametrize("chunk", [[1.5], ["a"], [None], torch.ones(2)], ids=repr)
+def test_token_files_take_whole_numbers(tmp_path, chunk):
+    with pytest.raises(ValueError, match="it must hold whole numbers, the ids of tokens"):
+        write_token_file(tmp_path / "ids", [chunk], 9)
+    assert not list(tmp_path.iterdir())
+
+
 def test_other_arguments_of_batchers():
     for make, message in (
         (lambda: window_batches(IDS[:1], 4, 2, seed=0), "ids has 1 tokens; it must have 2"),
@@ -203,6 +308,13 @@ def test_other_arguments_of_batchers():
         (lambda: random_windows(IDS, -4, 2, torch.Generator()), "context_length is -4"),
         (lambda: mixed_windows(IDS, [(0, 40, 1)], 0, 2, seed=0), "context_length is 0"),
         (lambda: permuted_batches(IDS, 8, 2, rate=2, **MASKS), "rate is 2"),
+        (lambda: masked_batches(IDS, 8, 2, vocab_size=9, rate=15, **MASKS), "rate is 15; it must"),
+        (lambda: mask(shares=(0.8, 0.3)), "shares are .*; together they must not exceed 1"),
+        (lambda: mask(shares=0.8), "shares are 0.8; they must be two"),
+        (lambda: infill_spans([1], 0.5, 0, rng(), mean_length=math.inf), "mean_length is inf"),
+        (lambda: random_spans(9, rng(), mean_length=NAN), "mean_length is nan"),
+        (lambda: mixed_windows(IDS, [40], 4, 2, seed=0), r"parts\[0\] is 40; it must be \(first"),
+        (lambda: window_batches(IDS, 4, 2, seed=0, share=2), r"share is 2; it must be \(number"),
         (lambda: translation_rows([[1, 2, 3]], 0), r"pair 0 is \[1, 2, 3\]"),
         (lambda: Batches(lambda _: [], lambda *_: {}, seed=0), "plan makes no batch"),
     ):

@@ -1,8 +1,10 @@
 """A run goes on as if never interrupted, whatever interrupts it, or says why it cannot."""
 
+import errno
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,7 +17,8 @@ from course_pkg.files import CHECKSUMS_FILE
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import example_batches, next_token_rows, window_batches
 from course_pkg.text.batches.batching import fingerprint
-from course_pkg.training import checkpoint
+from course_pkg.training import checkpoint, lock
+from course_pkg.training.lock import only_process
 from course_pkg.training.log import read_log, without_detours
 from course_pkg.training.trainer import Trainer, TrainerConfig
 from tests.course_pkg.training.toy import CycleBatches, V, model
@@ -113,6 +116,105 @@ def test_log_whose_last_line_is_cut_off_goes_on(tmp_path, cut):
     second = trainer(tmp_path / "run")
     assert noted(second.train(resume=True)) == noted(first.history)
     assert second.history == read_log(tmp_path / "run")
+
+
+@pytest.mark.parametrize("killed_at", [3, 6, 11])
+def test_updates_that_are_repeated_stand_once_in_history_and_log(tmp_path, monkeypatch, killed_at):
+    config = replace(CONFIG, log_every=1)
+    with monkeypatch.context() as patch, suppress(KilledError):
+        kill_at(patch, Trainer, "_note_updates", killed_at, "after")
+        trainer(tmp_path, config=config).train()
+    resumed = trainer(tmp_path, config=config)
+    history = resumed.train(resume=True)
+    assert history == read_log(tmp_path)
+    assert [entry["step"] for entry in history if "loss" in entry] == list(range(1, 13))
+    straight = trainer(tmp_path / "straight", config=config)
+    assert noted(history) == noted(straight.train())
+
+
+def test_what_a_roll_back_left_behind_stays_in_the_log_after_resuming(tmp_path):
+    config = replace(CONFIG, n_steps=80, lr=0.05, spike_factor=2.5, checkpoint_every=20)
+    batches = CycleBatches(poison_at=57)
+    first = trainer(tmp_path, batches, config, model(dropout=0.0))
+    first.train()
+    told = [e for e in first.history if "rolled back" in e.get("event", "")]
+    assert len(told) == 1
+    checkpoint.set_aside(checkpoint.list_checkpoints(tmp_path)[-1])
+    second = trainer(tmp_path, CycleBatches(), config, model(dropout=0.0))
+    second.train(resume=True)
+    assert told[0] in second.history
+    assert noted(second.history) == noted(first.history)
+
+
+def test_resuming_without_a_folder_is_refused_and_not_a_new_start():
+    one = Trainer(model(), CycleBatches(), CONFIG)
+    with pytest.raises(ValueError, match=r"resume is True, but this trainer keeps no checkpoints"):
+        one.train(resume=True)
+    assert one.run.step == 0
+
+
+@pytest.mark.parametrize("below", [".", "below"])
+def test_file_in_place_of_the_folder_is_named(tmp_path, below):
+    file = tmp_path / "model.pt"
+    file.write_text("theirs")
+    with pytest.raises(ValueError, match=r"model\.pt is a file; name a folder"):
+        trainer(file / below)
+    assert file.read_text() == "theirs"
+    with pytest.raises(ValueError, match="folder is 3; it must be a path"):
+        trainer(3)
+
+
+class Busy(CycleBatches):
+    """Says through a pipe that training goes on, and waits for an answer that never comes."""
+
+    def __init__(self, said, answer):
+        super().__init__()
+        self.said, self.answer = said, answer
+
+    def next_batch(self):
+        os.write(self.said, b"!")
+        os.read(self.answer, 1)
+        return super().next_batch()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+def test_second_run_in_a_folder_is_locked_out_until_the_first_ends_however_it_ends(tmp_path):
+    (hears, said), (answer, keeps) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        trainer(tmp_path, Busy(said, answer)).train()
+        os._exit(0)
+    try:
+        assert os.read(hears, 1) == b"!"
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(BlockingIOError, match="is being trained in by another process"):
+            trainer(tmp_path).train(resume=True)
+        assert sorted(tmp_path.iterdir()) == before
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        for end in (hears, said, answer, keeps):
+            os.close(end)
+    assert trainer(tmp_path).train(resume=True)[-1]["step"] == 12
+
+
+def test_second_thread_in_a_folder_is_locked_out_and_one_thread_may_nest(tmp_path):
+    def other():
+        with only_process(tmp_path):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        with only_process(tmp_path), only_process(tmp_path), pytest.raises(BlockingIOError):
+            pool.submit(other).result()
+        pool.submit(other).result()
+
+
+def test_folder_without_locks_is_trained_in_all_the_same(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock, "_lock", none)
+    assert trainer(tmp_path).train()[-1]["step"] == 12
 
 
 def test_finished_run_is_returned_whole_and_nothing_is_written(tmp_path):

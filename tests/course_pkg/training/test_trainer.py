@@ -13,6 +13,7 @@ import torch
 from course_pkg.models import IGNORE
 from course_pkg.training import checkpoint
 from course_pkg.training import trainer as trainer_module
+from course_pkg.training.log import OWN_NAMES
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.trainer import Trainer, TrainerConfig, TrainingDivergedError
 from tests.course_pkg.training.processes import train_together
@@ -246,6 +247,40 @@ def test_trainer_logs_what_evaluate_reports_in_evaluation_mode():
     entries = [entry for entry in trainer.train() if "valid_loss" in entry]
     assert [entry["step"] for entry in entries] == [10, 20, 30]
     assert entries[0]["sample"] == "abc"
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_figures_of_an_evaluation_cannot_be_taken_for_the_logs_own(name):
+    one = Trainer(model(), CycleBatches(), config(), evaluate=lambda _: {"nats": 1.0, name: 3})
+    with pytest.raises(ValueError, match=f"evaluate returned '{name}'.*such as 'valid_{name}'"):
+        one.train()
+    assert all(entry["step"] <= 30 for entry in one.history)
+    unnamed = Trainer(model(), CycleBatches(), config(), evaluate=lambda _: {3: 1.0})
+    with pytest.raises(ValueError, match="a figure called 3; a name must be text"):
+        unnamed.train()
+
+
+class TwoTexts(BigramModel):
+    """Reads a source too, and predicts little of what it reads."""
+
+    def forward(self, ids, targets, source_ids):
+        return super().forward(ids, targets)
+
+
+def test_speed_is_of_all_tokens_that_were_read(monkeypatch):
+    class Masked(CycleBatches):
+        def next_batch(self):
+            batch = super().next_batch()
+            batch["targets"][:, 1:] = IGNORE
+            return batch | {"source_ids": torch.zeros(3, 7, dtype=torch.int64)}
+
+    clock = iter(range(10**6))
+    monkeypatch.setattr(trainer_module.time, "perf_counter", lambda: next(clock))
+    torch.manual_seed(17)
+    settings = config(n_steps=2, log_every=1, checkpoint_every=1, n_warmup=0, n_accumulate=2)
+    entries = Trainer(TwoTexts(), Masked(), settings, full_speed=1080.0).train()
+    speeds = [(e["tokens_per_second"], e["mfu"]) for e in entries]
+    assert speeds == [(2 * 3 * (11 + 7), 0.1)] * 2
 
 
 def test_trainer_low_precision_stays_near_full_precision():

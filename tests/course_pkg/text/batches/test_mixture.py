@@ -45,5 +45,7 @@ def test_epochs_are_cut_and_ordered_differently_and_resume_exactly():
 
 @pytest.mark.parametrize("part", [(-1, 90, 1), (0, 301, 1), (0, 13, 1), (50, 40, 1), (0, 90, 0)])
 def test_mixture_rejects_parts_that_cannot_be_read(part):
-    with pytest.raises(ValueError, match=rf"parts has \({part[0]}, {part[1]}, {part[2]}\)"):
+    with pytest.raises(
+        ValueError, match=rf"parts has \({part[0]}, {part[1]}, {part[2]}\)|first is -1"
+    ):
         mixed_windows(torch.arange(N), [part], T, 2, seed=0)

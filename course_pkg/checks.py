@@ -3,13 +3,14 @@
 Without these, torch would refuse too, but deep inside and by another name; or broadcast.
 """
 
+import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
@@ -41,6 +42,17 @@ def real_number(name: str, number: Any) -> float:
     return float(number)
 
 
+def not_negative(**numbers: Any) -> None:
+    """Refuse numbers below 0, inf and nan.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    for name, number in numbers.items():
+        if not 0 <= real_number(name, number) < math.inf:
+            raise ValueError(f"{name} is {number}; it must not be negative, and finite")
+
+
 def probabilities(**numbers: Any) -> None:
     """Refuse what is no probability, nan among it.
 
@@ -70,24 +82,60 @@ def equal_shapes(**tensors: Tensor) -> None:
             )
 
 
-def ids_of_tokens(**numbers: Any) -> None:
-    """Refuse what no token's id can be.
+def lists_of_ids(**lists: Any) -> None:
+    """Refuse what is no list of ids of tokens, nor a mapping of tokens to them.
 
-    Args:
-        numbers: ids, or lists of them, or mappings of tokens to them.
+    Raises:
+        ValueError: naming the list, or the id in it.
+    """
+    for name, found in lists.items():
+        is_list = isinstance(found, Collection) or getattr(found, "ndim", 0) == 1
+        if not is_list or isinstance(found, str):
+            raise ValueError(f"{name} is {found!r:.40}; it must be a list of ids")
+        items = found.items() if isinstance(found, Mapping) else enumerate(found)
+        for place, number in items:
+            whole_numbers(at_least=0, **{f"{name}[{place!r}]": number})
+
+
+def check_id(name: str, token: Any, vocab_size: int) -> None:
+    """Refuse an id that no token has: one that shall end a text would never do so.
 
     Raises:
         ValueError: naming the id.
     """
-    for name, found in numbers.items():
-        if isinstance(found, Mapping):
-            for token, number in found.items():
-                whole_numbers(at_least=0, **{f"{name}[{token!r}]": number})
-        elif isinstance(found, Sequence | np.ndarray | Tensor) and not isinstance(found, str):
-            for place, number in enumerate(found):
-                whole_numbers(at_least=0, **{f"{name}[{place}]": number})
-        else:
-            whole_numbers(at_least=0, **{name: found})
+    whole_numbers(at_least=0, **{name: token})
+    if token >= vocab_size:
+        raise ValueError(
+            f"{name} is {token}; the vocabulary has {vocab_size} tokens, 0 to {vocab_size - 1}"
+        )
+
+
+def flags(**values: Any) -> None:
+    """Refuse what is neither True nor False: a path or a number would count as True.
+
+    Raises:
+        ValueError: naming the value.
+    """
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} is {value!r:.40}; it must be True or False")
+
+
+def is_model(model: Any, *kinds: type) -> None:
+    """Refuse what is no model, such as its `state_dict`, or one of another class.
+
+    Args:
+        kinds: of which it must be one; any `torch.nn.Module` by default.
+
+    Raises:
+        ValueError: naming its type.
+    """
+    if not isinstance(model, kinds or (nn.Module,)):
+        wanted = " or ".join(kind.__name__ for kind in kinds) or "torch.nn.Module"
+        raise ValueError(
+            f"model is {type(model).__name__}; it must be a {wanted}, such as the model of what "
+            "load_model returns"
+        )
 
 
 def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document") -> None:

@@ -29,6 +29,8 @@ def choose_device(name: str = "auto") -> torch.device:
         >>> choose_device("cpu")
         device(type='cpu')
     """
+    if not isinstance(name, str):
+        raise ValueError(f"device is {name!r}; it must be text, one of {', '.join(DEVICES)}")
     if name == "auto":
         present = (kind for kind in ("cuda", "mps") if _is_present(kind))
         return torch.device(next(present, "cpu"))
@@ -48,6 +50,8 @@ def usable_device(name: torch.device | str) -> torch.device:
     Raises:
         ValueError: if there is none of this name, or torch cannot compute on it here.
     """
+    if not isinstance(name, str | torch.device):
+        raise ValueError(f"device is {name!r}; it must be a name such as cpu, or a torch.device")
     kind = str(name).partition(":")[0]
     if isinstance(name, str) or kind in DEVICES:
         name = choose_device(str(name))

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids, real_number, whole_numbers
+from course_pkg.checks import check_id, documents_of_ids, real_number, whole_numbers
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.inference import inference
 from course_pkg.text.tokenizers.vocabulary import Tokenizer, check_texts
@@ -189,6 +189,7 @@ def token_log_probs(
     if len(documents) == 0:
         raise ValueError("documents is empty; there is nothing to score")
     whole_numbers(batch_size=batch_size)
+    check_id("eos_id", eos_id, model.vocab_size)
     texts = [torch.tensor([eos_id, *document, eos_id]) for document in documents]
     for number, text in enumerate(texts):
         if text.min() < 0 or text.max() >= model.vocab_size:

@@ -22,6 +22,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
+from course_pkg.checks import is_model
 from course_pkg.devices import usable_device
 from course_pkg.files import CHECKSUMS_FILE, check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
@@ -128,6 +129,7 @@ def save_model(
             card is no text, or a weight is not finite (float16 ends at 65504); or if the folder is
             the working folder, or above it.
     """
+    is_model(model)
     _check_kind(kind, model)
     if not isinstance(card, str):
         raise ValueError(f"card is {type(card).__name__}; it must be text, in Markdown")

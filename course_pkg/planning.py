@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from course_pkg.checks import whole_numbers
 from course_pkg.training.compute import DATA_SHEETS, training_flops
 
 BYTES_PER_PARAM = 16
@@ -147,6 +148,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("give the budget as --flops or as --days, one of the two")
     flops = options.flops
     try:
+        whole_numbers(**{"--gpus": options.gpus})
+        for name in ("flops", "days"):
+            number = getattr(options, name)
+            if number is not None and not 0 < number < math.inf:
+                raise ValueError(f"--{name} is {number}; it must be positive and finite")
         if flops is None:
             seconds = options.days * 86_400
             flops = options.gpus * DATA_SHEETS[options.gpu] * options.mfu * seconds

@@ -143,7 +143,7 @@ def bert_weights(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load_gpt2(
-    folder: Path, *, sha256: str | None = None, dropout: float = 0.0, fused: bool = True
+    folder: str | Path, *, sha256: str | None = None, dropout: float = 0.0, fused: bool = True
 ) -> GPT:
     """Load a published GPT-2 from its `config.json` and `model.safetensors`.
 
@@ -156,7 +156,7 @@ def load_gpt2(
     Raises:
         ValueError: if the digest is another, or the config asks for what our model has not.
     """
-    published = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    published = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     _require(published, "layer_norm_epsilon", 1e-5)
     _require(published, "scale_attn_weights", True)
     _require(published, "scale_attn_by_inverse_layer_idx", False)
@@ -182,7 +182,7 @@ def load_gpt2(
 
 
 def load_bert(
-    folder: Path, *, sha256: str | None = None, dropout: float = 0.0, fused: bool = True
+    folder: str | Path, *, sha256: str | None = None, dropout: float = 0.0, fused: bool = True
 ) -> BERT:
     """Load a published BERT; without heads if the file has none.
 
@@ -196,7 +196,7 @@ def load_bert(
     Raises:
         ValueError: if the digest is another, or the config asks for what our model has not.
     """
-    published = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    published = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     _require(published, "layer_norm_eps", NORM_EPS)
     _require(published, "position_embedding_type", "absolute")
     theirs, decoder = _read_weights(folder, sha256), "cls.predictions.decoder.weight"
@@ -257,8 +257,8 @@ def minilm_folder() -> Path:
     return Path(package.origin).parent / "model"
 
 
-def _read_weights(folder: Path, sha256: str | None) -> dict[str, Tensor]:
-    path = folder / "model.safetensors"
+def _read_weights(folder: str | Path, sha256: str | None) -> dict[str, Tensor]:
+    path = Path(folder) / "model.safetensors"
     if sha256 is not None:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

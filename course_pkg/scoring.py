@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.checks import check_id, documents_of_ids, whole_numbers
 from course_pkg.evaluation import perplexity, token_log_probs
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
@@ -59,6 +59,8 @@ def pseudo_log_probs(
             f"model is {type(model).__name__}; it must be a BERT: for a model that predicts the "
             "next token there is evaluate()"
         )
+    for name, token in (("mask_id", mask_id), ("first_id", first_id), ("last_id", last_id)):
+        check_id(name, token, model.vocab_size)
     longest = model.context_length - 2
     for number, document in enumerate(documents):
         if not 1 <= len(document) <= longest:
@@ -143,6 +145,7 @@ def answer_log_probs(
     if len(answers) == 0:
         raise ValueError("answers is empty; there is nothing to choose from")
     documents_of_ids([prompt], "prompt")
+    check_id("eos_id", eos_id, model.vocab_size)
     documents_of_ids(answers, "answer")
     for number, answer in enumerate(answers):
         limit = model.context_length

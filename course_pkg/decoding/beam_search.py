@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import real_number, whole_numbers
-from course_pkg.decoding.samplers import Knobs, check_id, choose
+from course_pkg.checks import check_id, real_number, whole_numbers
+from course_pkg.decoding.samplers import Knobs, choose
 from course_pkg.models import LanguageModel
 
 
@@ -46,6 +46,11 @@ class TextContinuation:
     ids: Int[Tensor, "N T"]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ids, Tensor) or self.ids.dim() != 2:
+            shape = f" of shape {tuple(self.ids.shape)}" if isinstance(self.ids, Tensor) else ""
+            raise ValueError(
+                f"ids is {type(self.ids).__name__}{shape}; it must be a tensor, (texts, positions)"
+            )
         if isinstance(self.model, nn.Module) and self.model.training:
             raise ValueError("training is True; call the model's eval() before a search")
 

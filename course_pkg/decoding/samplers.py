@@ -160,19 +160,6 @@ def min_p_mask(scores: Float[Tensor, "B V"], p: float | int) -> Bool[Tensor, "B 
     return probs >= share * probs.amax(dim=-1, keepdim=True)
 
 
-def check_id(name: str, token: int, vocab_size: int) -> None:
-    """Refuse an id that no token has: one that shall end a text would never do so.
-
-    Raises:
-        ValueError: naming the id.
-    """
-    whole_numbers(at_least=0, **{name: token})
-    if token >= vocab_size:
-        raise ValueError(
-            f"{name} is {token}; the vocabulary has {vocab_size} tokens, 0 to {vocab_size - 1}"
-        )
-
-
 def _wide(scores: Tensor) -> Tensor:
     """In float32 at least: 16 bits have too few digits for a sum of thousands of probabilities."""
     return scores.to(torch.promote_types(scores.dtype, torch.float32))

@@ -17,35 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
+from course_pkg.layers.inputs import check_mask, check_shapes, check_vectors
 from course_pkg.layers.positions import AttentionPositions
-
-
-def check_shapes(
-    query: Tensor, key: Tensor, value: Tensor | None = None, *, shares_heads: bool = False
-) -> None:
-    """Refuse queries, keys and values that do not fit, which torch would call "a" and "b".
-
-    Args:
-        shares_heads: there may be other numbers of heads, the third axis from the end.
-
-    Raises:
-        ValueError: naming the shapes.
-    """
-    rules = []
-    if query.dim() < 2 or key.dim() < 2 or query.shape[-1] != key.shape[-1]:
-        rules.append("queries and keys must be equally wide")
-    if value is not None and (value.dim() < 2 or value.shape[-2] != key.shape[-2]):
-        rules.append("each key must have a value")
-    for other in (key, value):
-        if other is not None and not rules:
-            pairs = list(zip(query.shape[-3::-1], other.shape[-3::-1], strict=False))
-            if any(a != b and 1 not in (a, b) for a, b in pairs[int(shares_heads) :]):
-                rules.append("all must have as many rows")
-    if rules:
-        shapes = f"query has shape {tuple(query.shape)}, key {tuple(key.shape)}"
-        if value is not None:
-            shapes += f", value {tuple(value.shape)}"
-        raise ValueError(f"{shapes}; {' and '.join(rules)}")
 
 
 class DotScore(nn.Module):
@@ -140,12 +113,6 @@ def padding_mask(lengths: Int[Tensor, " B"], S: int) -> Bool[Tensor, "B 1 S"]:
     return (positions < lengths.unsqueeze(-1)).unsqueeze(1)
 
 
-def check_mask(mask: Tensor) -> None:
-    """Refuse masks of other types: numbers could mean "add to the scores", or True by 1 or by 0."""
-    if mask.dtype != torch.bool:
-        raise ValueError(f"mask is {mask.dtype}; it must be bool, True where a query may look")
-
-
 def masked_softmax(
     scores: Float[Tensor, "*batch T S"], mask: Bool[Tensor, "*#batch #T #S"] | None = None
 ) -> Float[Tensor, "*batch T S"]:
@@ -232,8 +199,7 @@ def attend(
         ValueError: if queries, keys and values do not fit; names their shapes.
     """
     check_shapes(query, key, value, shares_heads=fused and query.dim() > 3)
-    if mask is not None:
-        check_mask(mask)
+    check_mask(mask)
     if fused:
         return _attend_fused(query, key, value, mask, bias, is_causal, dropout)
     weights = attention_weights(query, key, mask, bias=bias, is_causal=is_causal)
@@ -336,14 +302,13 @@ class MultiHeadAttention(nn.Module):
             )
         d_head, d_memory = d_model // n_heads, d_memory or d_model
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
-        self.d_memory = d_memory
         self.query = nn.Linear(d_model, n_heads * d_head, bias=has_bias)
         self.key = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
         self.value = nn.Linear(d_memory, n_kv_heads * d_head, bias=has_bias)
         self.output = nn.Linear(n_heads * d_head, d_model, bias=has_bias)
         self.query_norm = None if qk_norm is None else qk_norm(d_head)
         self.key_norm = None if qk_norm is None else qk_norm(d_head)
-        self.positions = positions
+        self.d_memory, self.positions = d_memory, positions
         self.dropout, self.fused, self.attend = dropout, fused, attend
 
     def forward(
@@ -376,18 +341,9 @@ class MultiHeadAttention(nn.Module):
                 scores, with a cache of fixed size; or if an `attend` of your own is to be traced,
                 or returns another shape or dtype.
         """
-        if x.dim() != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(
-                f"x has shape {tuple(x.shape)}; it must be (batch, positions, d_model), "
-                f"and d_model is {self.d_model}"
-            )
-        if memory is not None and (memory.dim() != 3 or memory.shape[-1] != self.d_memory):
-            raise ValueError(
-                f"memory has shape {tuple(memory.shape)}; it must be (batch, positions, d_memory), "
-                f"and d_memory is {self.d_memory}"
-            )
-        if mask is not None:
-            check_mask(mask)
+        check_vectors("x", x, d_model=self.d_model)
+        check_vectors("memory", memory, d_memory=self.d_memory)
+        check_mask(mask)
         if isinstance(cache, FixedKeyValueCache):
             if mask is not None or self.positions.changes_scores:
                 raise ValueError(

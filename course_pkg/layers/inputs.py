@@ -1,4 +1,4 @@
-"""What enters a model: ids and lengths, with clear errors for those that make no sense.
+"""What enters a model or a layer, with clear errors for what makes no sense.
 
 Values are looked at on the CPU only: to look at a GPU's, the CPU would have to wait for it.
 """
@@ -58,7 +58,7 @@ def check_rows(ids: Int[Tensor, "B T"]) -> None:
     """
     if not isinstance(ids, Tensor):
         raise ValueError(f"ids is {type(ids).__name__}; it must be a tensor of ids")
-    if ids.dtype not in (torch.int64, torch.int32):
+    if ids.dtype not in (torch.int64, torch.int32) and ids.numel():  # an empty list makes float32
         raise ValueError(f"ids is {ids.dtype}; it must be int64, as torch.tensor makes of a list")
     if ids.dim() != 2 or ids.shape[1] == 0:
         raise ValueError(
@@ -103,3 +103,51 @@ def check_batches(source_ids: Int[Tensor, "B S"], ids: Int[Tensor, "B T"]) -> No
     check_rows(ids)
     if len(source_ids) != len(ids):
         raise ValueError(f"ids has {len(ids)} rows; source_ids has {len(source_ids)}: pair them")
+
+
+def check_mask(mask: Tensor | None) -> None:
+    """Refuse masks of other types: numbers could mean "add to the scores", or True by 1 or by 0."""
+    if mask is not None and mask.dtype != torch.bool:
+        raise ValueError(f"mask is {mask.dtype}; it must be bool, True where a query may look")
+
+
+def check_shapes(
+    query: Tensor, key: Tensor, value: Tensor | None = None, *, shares_heads: bool = False
+) -> None:
+    """Refuse queries, keys and values that do not fit, which torch would call "a" and "b".
+
+    Args:
+        shares_heads: there may be other numbers of heads, the third axis from the end.
+
+    Raises:
+        ValueError: naming the shapes.
+    """
+    rules = []
+    if query.dim() < 2 or key.dim() < 2 or query.shape[-1] != key.shape[-1]:
+        rules.append("queries and keys must be equally wide")
+    if value is not None and (value.dim() < 2 or value.shape[-2] != key.shape[-2]):
+        rules.append("each key must have a value")
+    for other in (key, value):
+        if other is not None and not rules:
+            pairs = list(zip(query.shape[-3::-1], other.shape[-3::-1], strict=False))
+            if any(a != b and 1 not in (a, b) for a, b in pairs[int(shares_heads) :]):
+                rules.append("all must have as many rows")
+    if rules:
+        shapes = f"query has shape {tuple(query.shape)}, key {tuple(key.shape)}"
+        if value is not None:
+            shapes += f", value {tuple(value.shape)}"
+        raise ValueError(f"{shapes}; {' and '.join(rules)}")
+
+
+def check_vectors(name: str, x: Tensor | None, **width: int) -> None:
+    """Refuse what is not rows of vectors of one width.
+
+    Raises:
+        ValueError: naming the shape.
+    """
+    ((what, n),) = width.items()
+    if x is not None and (x.dim() != 3 or x.shape[-1] != n):
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)}; it must be (batch, positions, {what}), and "
+            f"{what} is {n}"
+        )

@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import real_number, whole_numbers
+from course_pkg.checks import is_model, real_number, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models.bert import BERT
@@ -375,6 +375,7 @@ def add_lora(
         ValueError: if a target names no linear layer of what is pretrained, or one adapted already;
             or if that is frozen for good, as `is_frozen` makes it. The model is then as it was.
     """
+    is_model(model)
     targets = (targets,) if isinstance(targets, str) else tuple(targets)
     if not targets or "" in targets:
         raise ValueError(f"targets is {targets}; name the ends of the layers to adapt")

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import equal_shapes, whole_numbers
+from course_pkg.checks import equal_shapes, is_model, whole_numbers
 from course_pkg.layers.blocks import ACTIVATIONS, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models import IGNORE
@@ -254,6 +254,7 @@ class MaskedLMLoss(nn.Module):
 
     def __init__(self, model: BERT) -> None:
         super().__init__()
+        is_model(model, BERT)
         if model.token_head is None:
             raise ValueError(NO_HEADS)
         self.model = model

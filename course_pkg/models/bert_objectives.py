@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import equal_shapes
+from course_pkg.checks import check_id, equal_shapes, is_model
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss
 from course_pkg.models.loss import count_targets, nats_per_target
@@ -37,6 +37,7 @@ class SpanBoundaryLoss(nn.Module):
 
     def __init__(self, model: BERT, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
+        is_model(model, BERT)
         self.model, D = model, model.config.d_model
         self.place_embedding = nn.Embedding(model.config.context_length, D)
         self.boundary_head = nn.Sequential(
@@ -129,6 +130,8 @@ class ReplacedTokenLoss(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        is_model(model, BERT)
+        is_model(masked_lm, BERT)
         if masked_lm.vocab_size != model.vocab_size:
             raise ValueError(
                 f"masked_lm has {masked_lm.vocab_size} tokens; model has {model.vocab_size}, and "
@@ -201,6 +204,8 @@ class PermutationLoss(nn.Module):
 
     def __init__(self, model: BERT, *, mask_id: int) -> None:
         super().__init__()
+        is_model(model, BERT)
+        check_id("mask_id", mask_id, model.vocab_size)
         block: Any = model.stack.blocks[0]
         self.positions = block.attention.positions
         if self.positions.changes_scores:

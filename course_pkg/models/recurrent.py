@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import is_model, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.layers.recurrent import (
@@ -144,6 +144,7 @@ class TruncatedBPTT(nn.Module):
 
     def __init__(self, model: RecurrentLM, batch_size: int) -> None:
         super().__init__()
+        is_model(model, RecurrentLM)
         whole_numbers(batch_size=batch_size)
         self.model, self.vocab_size = model, model.vocab_size
         blank = model.stack.initial_state(batch_size)

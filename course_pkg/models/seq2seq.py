@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import check_id, whole_numbers
 from course_pkg.layers.attention import masked_softmax, padding_mask
 from course_pkg.layers.inputs import TokenEmbedding, check_batches, check_rows
 from course_pkg.layers.recurrent import (
@@ -83,9 +83,7 @@ class Seq2Seq(nn.Module):
         super().__init__()
         sizes = {"source_vocab_size": source_vocab_size, "vocab_size": vocab_size}
         whole_numbers(**sizes, d_embedding=d_embedding, d_hidden=d_hidden, n_layers=n_layers)
-        whole_numbers(at_least=0, eos_id=eos_id)
-        if eos_id >= vocab_size:
-            raise ValueError(f"eos_id is {eos_id}; it must be 0 to {vocab_size - 1}")
+        check_id("eos_id", eos_id, vocab_size)
         if d_hidden % 2:
             raise ValueError(f"d_hidden is {d_hidden}; it must be even, half for each direction")
         self.vocab_size, self.eos_id = vocab_size, eos_id

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.checks import check_id, whole_numbers
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models.loss import nats_per_target
 
@@ -53,8 +53,7 @@ class FixedWindowLM(nn.Module):
         super().__init__()
         whole_numbers(vocab_size=vocab_size, window=window)
         whole_numbers(d_embedding=d_embedding, d_hidden=d_hidden)
-        if not 0 <= eos_id < vocab_size:
-            raise ValueError(f"eos_id is {eos_id}; it must be 0 to {vocab_size - 1}")
+        check_id("eos_id", eos_id, vocab_size)
         self.vocab_size, self.window, self.eos_id = vocab_size, window, eos_id
         self.embedding = TokenEmbedding(vocab_size, d_embedding)  # C
         self.hidden = nn.Linear(window * d_embedding, d_hidden)  # H, d

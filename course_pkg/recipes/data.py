@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from course_pkg.evaluation import count_bytes
-from course_pkg.files import write_atomically
+from course_pkg.files import refuse_file, write_atomically
 from course_pkg.recipes.settings import TRANSLATIONS, Recipe
 from course_pkg.text.batches.batching import (
     Batch,
@@ -84,7 +84,7 @@ def _encode(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[int]]:
         yield [*fast.encode(text), tokenizer.eos_id]
 
 
-def tokenize_corpus(recipe: Recipe, folder: Path) -> Data:
+def tokenize_corpus(recipe: Recipe, folder: str | Path) -> Data:
     """Tokenize a recipe's corpus into a folder, or open what stands there already.
 
     Raises:
@@ -92,6 +92,7 @@ def tokenize_corpus(recipe: Recipe, folder: Path) -> Data:
             if this machine cannot supply the corpus.
         OSError: if the folder cannot be written; the message names it.
     """
+    folder = refuse_file(folder)
     about_file = folder / "about.json"
     wanted = {
         "corpus": recipe.corpus,

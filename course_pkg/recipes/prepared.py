@@ -45,7 +45,7 @@ class Prepared:
     about: dict[str, Any]
 
 
-def prepare(recipe: Recipe, folder: Path, share: tuple[int, int] = (0, 1)) -> Prepared:
+def prepare(recipe: Recipe, folder: str | Path, share: tuple[int, int] = (0, 1)) -> Prepared:
     """Make a recipe ready to train.
 
     Args:

@@ -21,7 +21,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from course_pkg.files import check_checksums, write_checksums
+from course_pkg.files import check_checksums, refuse_file, write_checksums
 
 WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE = (
     "model.safetensors",
@@ -54,7 +54,7 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    folder: Path,
+    folder: str | Path,
     step: int,
     model: nn.Module | Mapping[str, Tensor],
     state: Mapping[str, Any],
@@ -75,6 +75,7 @@ def save_checkpoint(
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}; it must be at least 1")
+    folder = refuse_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
     final = folder / f"step-{step:09d}"
     if final.exists():
@@ -111,8 +112,9 @@ def save_checkpoint(
     return final
 
 
-def list_checkpoints(folder: Path) -> list[Path]:
+def list_checkpoints(folder: str | Path) -> list[Path]:
     """Return the whole checkpoints in a folder, oldest first; none if it does not exist."""
+    folder = Path(folder)
     if not folder.is_dir():
         return []
     return sorted(p for p in folder.iterdir() if p.is_dir() and _NAME.fullmatch(p.name))
@@ -125,12 +127,13 @@ def set_aside(path: Path) -> Path:
     return path.rename(aside)
 
 
-def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
+def load_checkpoint(path: str | Path, device: torch.device | str = "cpu") -> Checkpoint:
     """Read one checkpoint folder.
 
     Raises:
         CheckpointError: if a file is missing or damaged; the message names it.
     """
+    path = Path(path)
     try:
         check_checksums(path, _FILES)
         description = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))

@@ -104,9 +104,9 @@ class Log:
         return any(not entry.keys() & {"loss", "event"} for entry in last)
 
 
-def read_log(folder: Path) -> list[dict[str, Any]]:
+def read_log(folder: str | Path) -> list[dict[str, Any]]:
     """Return the entries in a run's folder, oldest first, without a line that was cut off."""
-    path = folder / LOG_FILE
+    path = Path(folder) / LOG_FILE
     entries = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:

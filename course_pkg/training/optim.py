@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_pkg.checks import is_model, not_negative, real_number
 from course_pkg.training import distributed
 
 
@@ -34,7 +35,7 @@ class SGD(torch.optim.Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
     ):
-        _check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -78,7 +79,7 @@ class AdamW(torch.optim.Optimizer):
         *,
         is_decoupled: bool = True,
     ):
-        _check_not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         for beta in betas:
             if not 0 <= beta < 1:
                 raise ValueError(f"betas is {betas}; each must be at least 0 and below 1")
@@ -298,9 +299,11 @@ def make_optimizer(
     Raises:
         ValueError: for an unknown name, or a model of which nothing is to be trained.
     """
+    is_model(model)
     if name not in OPTIMIZERS:
         raise ValueError(f"name is {name!r}; it must be one of {', '.join(OPTIMIZERS)}")
     kind = OPTIMIZERS[name]
+    not_negative(lr=lr, weight_decay=0.0 if weight_decay is None else weight_decay)
     groups = kind.groups(model, kind.decay if weight_decay is None else weight_decay)
     if not any(group["params"] for group in groups):
         n_params = sum(1 for _ in model.parameters())
@@ -327,7 +330,7 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
     Raises:
         ValueError: if max_norm is not positive.
     """
-    if not max_norm > 0:
+    if not real_number("max_norm", max_norm) > 0:
         raise ValueError(f"max_norm is {max_norm}; it must be positive")
     gradients = [p.grad for p in params if p.grad is not None]
     if not gradients:
@@ -340,9 +343,3 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
     factor = torch.where(norm.isfinite(), (max_norm / norm).clamp(max=1.0), 1.0)
     torch._foreach_mul_(own, factor)
     return norm
-
-
-def _check_not_negative(**settings: float | int) -> None:
-    for name, value in settings.items():
-        if not value >= 0:
-            raise ValueError(f"{name} is {value}; it must not be negative")

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from course_pkg.training.run import Batch, BatchSource
+from course_pkg.checks import whole_numbers
+from course_pkg.training.run import Batch, BatchSource, check_batches
 
 
 class Prefetched:
@@ -24,8 +25,8 @@ class Prefetched:
     """
 
     def __init__(self, batches: BatchSource, *, n_ahead: int = 2, pin: bool = False) -> None:
-        if n_ahead < 1:
-            raise ValueError(f"n_ahead is {n_ahead}; it must be at least 1")
+        whole_numbers(n_ahead=n_ahead)
+        check_batches(batches)
         self.batches, self.n_ahead, self.pin = batches, n_ahead, pin
         self._used = batches.state_dict()
         self._pool = ThreadPoolExecutor(1, "prefetch")

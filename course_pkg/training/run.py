@@ -54,6 +54,19 @@ class BatchSource(Protocol):
         ...
 
 
+def check_batches(batches: Any) -> None:
+    """Refuse what is no stream of batches.
+
+    Raises:
+        ValueError: naming its type.
+    """
+    if not isinstance(batches, BatchSource):
+        raise ValueError(
+            f"batches is {type(batches).__name__}; it must go on for ever, as what "
+            "window_batches and example_batches make of data does"
+        )
+
+
 @dataclass
 class Run:
     """A model in training, with everything that changes while it trains.

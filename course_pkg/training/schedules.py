@@ -7,12 +7,15 @@ Chapter: training transformers. Vaswani et al. 2017; Loshchilov & Hutter 2017; H
 import math
 from collections.abc import Callable
 
+from course_pkg.checks import not_negative, real_number, whole_numbers
+
 Schedule = Callable[[int], float]
 """From the number of updates done so far (0 before the first) to the learning rate of the next."""
 
 
 def constant_schedule(lr: float, *, n_warmup: int = 0) -> Schedule:
     """Linear warm-up over `n_warmup` updates, then constant."""
+    _check(lr, n_warmup)
     return lambda step: lr * min(1.0, (step + 1) / max(n_warmup, 1))
 
 
@@ -21,7 +24,8 @@ def inverse_sqrt_schedule(d_model: int, *, n_warmup: int, factor: float = 1.0) -
 
     factor d_model^-0.5 min(s^-0.5, s n_warmup^-1.5), s counting from 1: Vaswani et al. 2017, eq. 3.
     """
-    _check_warmup(n_warmup, at_least=1)
+    whole_numbers(d_model=d_model, n_warmup=n_warmup)
+    not_negative(factor=factor)
 
     def lr(step: int) -> float:
         s = step + 1
@@ -41,7 +45,8 @@ def cosine_schedule(
     Raises:
         ValueError: if the warm-up is negative or leaves nothing of n_steps.
     """
-    _check_warmup(n_warmup, at_least=0)
+    _check(peak_lr, n_warmup, n_steps=n_steps)
+    not_negative(final_fraction=final_fraction)
     if n_warmup >= n_steps:
         raise ValueError(f"n_warmup is {n_warmup}; it must be below n_steps, {n_steps}")
 
@@ -67,9 +72,8 @@ def warmup_stable_decay_schedule(
     Raises:
         ValueError: if the warm-up or the fall is negative, or both do not fit into n_steps.
     """
-    _check_warmup(n_warmup, at_least=0)
-    if n_decay < 0:
-        raise ValueError(f"n_decay is {n_decay}; it must not be negative")
+    _check(peak_lr, n_warmup, n_steps=n_steps)
+    whole_numbers(at_least=0, n_decay=n_decay)
     if n_warmup + n_decay > n_steps:
         raise ValueError(
             f"n_warmup is {n_warmup} and n_decay is {n_decay}; together they must not be above "
@@ -95,13 +99,14 @@ def step_schedule(lr: float, *, every: int, n_constant: int, divisor: float) -> 
     Raises:
         ValueError: if `every` is below 1 or the divisor is not positive.
     """
-    if every < 1:
-        raise ValueError(f"every is {every}; it must be at least 1")
-    if not divisor > 0:
+    _check(lr, 0, every=every)
+    whole_numbers(at_least=0, n_constant=n_constant)
+    if not real_number("divisor", divisor) > 0:
         raise ValueError(f"divisor is {divisor}; it must be positive")
     return lambda step: lr / divisor ** max(0, step // every + 1 - n_constant)
 
 
-def _check_warmup(n_warmup: int, at_least: int) -> None:
-    if n_warmup < at_least:
-        raise ValueError(f"n_warmup is {n_warmup}; it must be at least {at_least}")
+def _check(lr: float, n_warmup: int, **numbers: int) -> None:
+    not_negative(lr=lr)
+    whole_numbers(at_least=0, n_warmup=n_warmup)
+    whole_numbers(**numbers)

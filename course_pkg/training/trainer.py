@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from course_pkg.checks import flags, is_model, real_number
 from course_pkg.devices import usable_device
 from course_pkg.files import refuse_file
 from course_pkg.models import IGNORE, CountsTargets
@@ -29,7 +30,7 @@ from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.lock import only_process
 from course_pkg.training.log import Log, Update, check_names
 from course_pkg.training.precision import autocast, forbid_tf32
-from course_pkg.training.run import Batch, BatchSource, Run, structure_of
+from course_pkg.training.run import Batch, BatchSource, Run, check_batches, structure_of
 from course_pkg.training.schedules import Schedule
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import TrainingDivergedError
@@ -86,6 +87,14 @@ class Trainer:
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
         _check(model, batches, config, evaluate, optimizer)
+        flags(shard=shard, show_progress=show_progress)
+        if learning_rate is not None and not callable(learning_rate):
+            raise ValueError(
+                f"learning_rate is {learning_rate!r}; it must be a function of the updates done, "
+                "such as constant_schedule makes; a constant one is lr of the config"
+            )
+        if full_speed is not None and not real_number("full_speed", full_speed) > 0:
+            raise ValueError(f"full_speed is {full_speed}; it must be positive")
         forbid_tf32()
         self.model, self.config, self.evaluate = model, config, evaluate
         self.device, self.show_progress = usable_device(device), show_progress
@@ -132,6 +141,7 @@ class Trainer:
             TrainingDivergedError: after too many spikes, or at once without a folder.
             KeyboardInterrupt: after Ctrl-C.
         """
+        flags(resume=resume)
         if resume and self.run.folder is None:
             raise ValueError(
                 "resume is True, but this trainer keeps no checkpoints; make it by Trainer(..., "
@@ -331,23 +341,21 @@ def _check(
     Raises:
         ValueError: naming the argument.
     """
-    if not isinstance(model, nn.Module):
-        raise ValueError(
-            f"model is {type(model).__name__}; it must be a torch.nn.Module, such as the model of "
-            "what load_model returns"
-        )
+    is_model(model)
     if not isinstance(config, TrainerConfig):
         raise ValueError(
             f"config is {type(config).__name__}; make it by TrainerConfig(n_steps=...)"
         )
-    if batches is not None and not isinstance(batches, BatchSource):
-        raise ValueError(
-            f"batches is {type(batches).__name__}; it must go on for ever, as what "
-            "window_batches and example_batches make of data does"
-        )
+    if batches is not None:
+        check_batches(batches)
     if evaluate is not None and not callable(evaluate):
         raise ValueError(f"evaluate is {type(evaluate).__name__}; it must be a function of a model")
     if optimizer is not None:
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise ValueError(
+                f"optimizer is {optimizer!r:.60}; it must be one over the model's parameters, such "
+                "as torch.optim.SGD(model.parameters(), lr=0.1)"
+            )
         own = {id(weight) for weight in model.parameters()}
         groups = optimizer.param_groups
         n_others = sum(id(weight) not in own for group in groups for weight in group["params"])

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,14 +18,15 @@ from benchmarks.side_by_side import Ratio, record
 
 GOOD = Step("good", ("-c", "open('good', 'a').write('x')"))
 BAD = Step("bad", ("-c", "raise SystemExit(3)"))
-SLOW = Step("slow", ("-c", "import time; time.sleep(60)"))
+SLEEP = "pathlib.Path('asleep').touch(); time.sleep(1e6)"
+SLOW = Step("slow", ("-c", f"import pathlib, time; {SLEEP}"))
 # Half of it in the first turn; cut off, it goes on from the file.
 LONG = Step(
     "long",
     (
         "-c",
-        "import pathlib, time; p = pathlib.Path('half'); was = p.exists(); p.touch(); "
-        "time.sleep(0 if was else 60)",
+        "import pathlib, time; p = pathlib.Path('half'); was = p.exists(); p.touch()\n"
+        f"if not was: {SLEEP}",
     ),
     goes_on=True,
 )
@@ -55,10 +57,26 @@ def test_what_is_done_is_not_done_again_and_a_failure_stops_nothing(here, capsys
     assert entry["command"] == "python -c ''" and entry["date"] and entry["machine"]
 
 
+class CutOffWhenAsleep(subprocess.Popen):
+    """A process whose time is over when it sleeps, and not before, however slow the machine is."""
+
+    def __init__(self, *args, cwd=None, **options):
+        self.asleep = Path(cwd or ".", "asleep")
+        super().__init__(*args, cwd=cwd, **options)
+
+    def wait(self, timeout=None):
+        while timeout == gpu_day.MOST_SECONDS and self.poll() is None:
+            if self.asleep.exists():
+                self.asleep.unlink()
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.01)
+        return super().wait(timeout)
+
+
 def test_a_step_is_cut_off_in_time_and_goes_on_if_it_can(here, monkeypatch):
-    monkeypatch.setattr(gpu_day, "MOST_SECONDS", 3)
+    monkeypatch.setattr(gpu_day.subprocess, "Popen", CutOffWhenAsleep)
     journal = here / "journal.jsonl"
-    assert gpu_day.work([LONG, SLOW], journal, "cpu", 10) == 1
+    assert gpu_day.work([LONG, SLOW], journal, "cpu", 1000) == 1
     assert turns(journal) == [("long", "cut off"), ("long", "done"), ("slow", "cut off")]
 
 

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from course_pkg import plots, widgets
+from course_pkg import planning, plots, widgets
+from course_pkg.decoding.beam_search import TextContinuation
+from course_pkg.decoding.generation import generate
+from course_pkg.devices import choose_device
 from course_pkg.evaluation import (
     bits_per_byte,
     bytes_per_token,
@@ -17,17 +20,34 @@ from course_pkg.evaluation import (
     perplexity,
 )
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
+from course_pkg.model_folders import save_model
 from course_pkg.models.adaptation import add_lora
 from course_pkg.models.attention import AttentionLM
+from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
+from course_pkg.models.bert_objectives import (
+    PermutationLoss,
+    ReplacedTokenLoss,
+    SpanBoundaryLoss,
+)
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
-from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM
+from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM, TruncatedBPTT
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.scoring import pseudo_perplexity
+from course_pkg.recipes import Recipe, prepare
+from course_pkg.scoring import answer_log_probs, pseudo_perplexity
+from course_pkg.text.batches import window_batches
 from course_pkg.text.batches.masking import mask_tokens, span_lengths
 from course_pkg.text.batches.noising import delete_tokens, permute_sentences, rotate
-from course_pkg.text.tokenizers import ByteTokenizer, load_tokenizer
+from course_pkg.text.batches.token_files import TokenFile, write_token_file
+from course_pkg.text.tokenizers import ByteTokenizer, WordPieceTokenizer, load_tokenizer
+from course_pkg.text.tokenizers.vocabulary import Vocabulary
+from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint, save_checkpoint
+from course_pkg.training.log import read_log
+from course_pkg.training.optim import clip_global_norm, make_optimizer
+from course_pkg.training.prefetch import Prefetched
+from course_pkg.training.schedules import constant_schedule, cosine_schedule
+from course_pkg.training.trainer import Trainer, TrainerConfig
 
 V, NAN = 11, float("nan")
 IDS = torch.tensor([[3, 1, 4]])
@@ -56,7 +76,68 @@ def mask(vocab_size, mask_id, special_ids):
     )
 
 
+def trainer(**changes):
+    arguments = {"model": GPT(gpt_tiny(V)), "batches": windows(), "config": STEP}
+    return Trainer(**(arguments | changes))
+
+
+def windows():
+    return window_batches(torch.arange(40) % V, 4, 2, seed=0)
+
+
+STEP = TrainerConfig(n_steps=1)
+BERT_IDS = {"mask_id": 1, "first_id": 2, "last_id": 3}
+
 MISUSES = [
+    (lambda: trainer(learning_rate=0.001), r"learning_rate is 0\.001; it must be a function"),
+    (lambda: trainer(optimizer=torch.optim.SGD), "optimizer is <class .*; it must be one over"),
+    (lambda: trainer(full_speed="1e12"), "full_speed is '1e12'; it must be a number"),
+    (lambda: trainer(full_speed=0), "full_speed is 0; it must be positive"),
+    (lambda: trainer(shard="no"), "shard is 'no'; it must be True or False"),
+    (lambda: trainer(device=0), "device is 0; it must be a name such as cpu"),
+    (lambda: trainer(device=None), "device is None; it must be a name such as cpu"),
+    (lambda: trainer(model=GPT), "model is type; it must be a torch.nn.Module"),
+    (lambda: trainer().train(resume="runs/mine"), "resume is 'runs/mine'; it must be True or"),
+    (lambda: choose_device(0), "device is 0; it must be text"),
+    (lambda: Prefetched([1, 2]), "batches is list; it must go on for ever"),
+    (lambda: Prefetched(windows(), n_ahead=1.5), "n_ahead is 1.5"),
+    (
+        lambda: save_model("m", {}, ByteTokenizer(), kind="gpt", structure={}, card=""),
+        "model is dict; it must be a torch.nn.Module",
+    ),
+    (lambda: add_lora({}), "model is dict; it must be a torch.nn.Module"),
+    (lambda: make_optimizer({}, lr=0.1), "model is dict; it must be a torch.nn.Module"),
+    (lambda: MaskedLMLoss(GPT(gpt_tiny(V))), "model is GPT; it must be a BERT"),
+    (lambda: SpanBoundaryLoss(GPT(gpt_tiny(V))), "model is GPT; it must be a BERT"),
+    (lambda: ReplacedTokenLoss(BERT(bert_tiny(V)), V), "model is int; it must be a BERT"),
+    (lambda: PermutationLoss(GPT(gpt_tiny(V)), mask_id=0), "model is GPT; it must be a BERT"),
+    (lambda: PermutationLoss(BERT(bert_tiny(V)), mask_id=V), "mask_id is 11; the vocabulary has"),
+    (lambda: TruncatedBPTT(GPT(gpt_tiny(V)), 2), "model is GPT; it must be a RecurrentLM"),
+    (lambda: make_optimizer(GPT(gpt_tiny(V)), lr="0.1"), "lr is '0.1'; it must be a number"),
+    (lambda: make_optimizer(GPT(gpt_tiny(V)), lr=NAN), "lr is nan; it must not be negative"),
+    (lambda: constant_schedule(None), "lr is None; it must be a number"),
+    (lambda: cosine_schedule(0.1, n_warmup=1.5, n_steps=9), "n_warmup is 1.5; it must be a whole"),
+    (lambda: cosine_schedule(0.1, n_warmup=0, n_steps="9"), "n_steps is '9'; it must be a whole"),
+    (lambda: clip_global_norm([], "1"), "max_norm is '1'; it must be a number"),
+    (lambda: evaluate(GPT(gpt_tiny(V)), [[1]], eos_id="<eos>"), "eos_id is '<eos>'; it must be a"),
+    (lambda: evaluate(GPT(gpt_tiny(V)), [[1]], eos_id=99), "eos_id is 99; the vocabulary has 11"),
+    (
+        lambda: answer_log_probs(GPT(gpt_tiny(V)), [1], [[2]], eos_id=-1),
+        "eos_id is -1; it must be at least 0",
+    ),
+    (
+        lambda: pseudo_perplexity(BERT(bert_tiny(V)), [[1]], **(BERT_IDS | {"last_id": 1.5})),
+        "last_id is 1.5; it must be a whole number",
+    ),
+    (lambda: FixedWindowLM(5, 2, 3, 4, eos_id="0"), "eos_id is '0'; it must be a whole number"),
+    (
+        lambda: generate(GPT(gpt_tiny(V)), torch.tensor([[]]), 3),
+        r"ids has shape \(1, 0\); .* an empty text begins with eos",
+    ),
+    (lambda: TextContinuation(GPT(gpt_tiny(V)), [[1]]), "ids is list; it must be a tensor"),
+    (lambda: WordPieceTokenizer("vocab.txt"), "tokens is 'vocab.txt'; it must be a list of names"),
+    (lambda: Vocabulary("abc"), "ordinary is 'abc'; it must be a list of tokens"),
+    (lambda: Recipe.from_json("{}"), "no recipe of this version: 'trainer'"),
     (lambda: perplexity([-1.0, -2.0]), "log_probs is list; it must be a tensor"),
     (lambda: bits_per_byte(NAN, 3), "nats is nan; it must be at least 0"),
     (lambda: bits_per_byte(-3.0, 3), "nats is -3.0; it must be at least 0"),
@@ -88,7 +169,7 @@ MISUSES = [
     (lambda: add_lora(GPT(gpt_tiny(V)), alpha="16"), "alpha is '16'; it must be a number"),
     (lambda: load_tokenizer("tests"), "tests is a folder; name a file"),
     (lambda: BidirectionalEncoder(V, 4, 0), "d_hidden is 0"),
-    (lambda: Seq2Seq(5, 5, 4, 4, eos_id=9), "eos_id is 9; it must be 0 to 4"),
+    (lambda: Seq2Seq(5, 5, 4, 4, eos_id=9), "eos_id is 9; the vocabulary has 5 tokens, 0 to 4"),
     (lambda: Seq2Seq(0, 5, 4, 4, eos_id=0), "source_vocab_size is 0"),
     (lambda: FixedWindowLM(0, 2, 3, 4, eos_id=0), "vocab_size is 0"),
     (lambda: FixedWindowLM(5, 2, 0, 4, eos_id=0), "d_embedding is 0"),
@@ -137,6 +218,36 @@ MISUSES = [
 def test_misuse_is_refused_by_name(act, message):
     with pytest.raises(ValueError, match=message):
         act()
+
+
+def test_names_of_files_and_folders_may_be_text(tmp_path):
+    run, tokens = str(tmp_path / "run"), str(tmp_path / "tokens")
+    one = trainer(folder=run)
+    one.train()
+    newest = list_checkpoints(run)[-1]
+    assert load_checkpoint(str(newest)).step == 1
+    assert read_log(run) == one.history
+    assert save_checkpoint(run, 2, one.model, {}).is_dir()
+    write_token_file(tokens, [[1, 2]], V)
+    assert len(TokenFile(tokens)) == 2
+    recipe = Recipe.of("gpt", "reference", "tiny", tokenizer="byte", context_length=8)
+    assert prepare(recipe, str(tmp_path / "prepared")).tokenizer.vocab_size == 257
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--gpus", "0", "--flops", "1e21"], "--gpus is 0; it must be at least 1"),
+        (["--gpus", "-1", "--days", "1"], "--gpus is -1; it must be at least 1"),
+        (["--days", "nan"], "--days is nan; it must be positive"),
+        (["--flops", "inf"], "--flops is inf; it must be positive and finite"),
+        (["--days", "1", "--mfu", "2"], "mfu is 2.0; it must be above 0 and at most 1"),
+    ],
+)
+def test_a_plan_for_nothing_is_refused_in_one_line(words, message, capsys):
+    with pytest.raises(SystemExit):
+        planning.main(words)
+    assert message in capsys.readouterr().err
 
 
 def test_numpy_numbers_are_saved(tmp_path):

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import document_of_ids, documents_of_ids, ids_of_tokens, whole_numbers
+from course_pkg.checks import document_of_ids, documents_of_ids, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100
@@ -375,7 +375,7 @@ def next_token_rows(documents: Sequence[Sequence[int]], eos_id: int) -> Batch:
         [[4, 5, 0], [6, 0, -100]]
     """
     documents_of_ids(documents)
-    ids_of_tokens(eos_id=eos_id)
+    whole_numbers(at_least=0, eos_id=eos_id)
     ids, _ = pad_rows([[eos_id, *document] for document in documents], eos_id)
     _no_negative(ids)
     targets, _ = pad_rows([[*document, eos_id] for document in documents], IGNORE)
@@ -392,7 +392,7 @@ def translation_rows(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], eos_i
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"pair {number} is {pair!r:.30}; it must be a source and its target")
-    ids_of_tokens(eos_id=eos_id)
+    whole_numbers(at_least=0, eos_id=eos_id)
     source_ids, source_lengths = pad_rows([source for source, _ in pairs], eos_id)
     _no_negative(source_ids)
     rows = next_token_rows([target for _, target in pairs], eos_id)
@@ -409,7 +409,7 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
         >>> pack_documents([[4, 5], [6]], eos_id=0).tolist()
         [0, 4, 5, 0, 6, 0]
     """
-    ids_of_tokens(eos_id=eos_id)
+    whole_numbers(at_least=0, eos_id=eos_id)
     stream = [eos_id]
     for number, document in enumerate(documents):
         document_of_ids(document, f"document {number}")

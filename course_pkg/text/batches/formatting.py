@@ -8,7 +8,7 @@ Chapter: fine-tuning. Radford et al. 2018, figure 1.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_pkg.checks import documents_of_ids, ids_of_tokens, whole_numbers
+from course_pkg.checks import documents_of_ids, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TaskFormat:
 
     def __post_init__(self) -> None:
         ids = (self.start, self.delim, self.extract)
-        ids_of_tokens(start=self.start, delim=self.delim, extract=self.extract)
+        whole_numbers(at_least=0, start=self.start, delim=self.delim, extract=self.extract)
         if len(set(ids)) < 3:
             raise ValueError(f"start, delim and extract are {ids}; they must differ")
         whole_numbers(at_least=5, max_length=self.max_length)

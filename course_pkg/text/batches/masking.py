@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_pkg.checks import ids_of_tokens, probabilities, real_number, whole_numbers
+from course_pkg.checks import lists_of_ids, probabilities, real_number, whole_numbers
 from course_pkg.text.batches.batching import IGNORE
 from course_pkg.text.batches.formatting import shorten
 
@@ -127,12 +127,12 @@ def check_special_ids(special_ids: Iterable[int], vocab_size: int) -> None:
         ValueError: naming the id.
     """
     whole_numbers(vocab_size=vocab_size)
-    special_ids = set(special_ids)
+    special_ids = list(special_ids)
     for number in special_ids:
-        ids_of_tokens(special_id=number)
+        whole_numbers(at_least=0, special_id=number)
         if number >= vocab_size:
             raise ValueError(f"special id {number} is outside the vocabulary of {vocab_size}")
-    if len(special_ids) == vocab_size:
+    if len(set(special_ids)) == vocab_size:
         raise ValueError(f"special_ids are all {vocab_size} tokens; one at least must be ordinary")
 
 
@@ -176,6 +176,7 @@ def mask_tokens(
         targets: the true token at chosen places, IGNORE elsewhere.
     """
     check_shares(shares)
+    lists_of_ids(special_ids=special_ids)
     check_special_ids((mask_id, *special_ids), vocab_size)
     is_ordinary = torch.ones(vocab_size, dtype=torch.bool)
     is_ordinary[[*special_ids, mask_id]] = False
@@ -198,7 +199,7 @@ def may_mask(ids: Int[Tensor, "B T"], special_ids: Sequence[int]) -> Bool[Tensor
         >>> may_mask(torch.tensor([[1, 7, 9, 0]]), special_ids=[0, 1]).tolist()
         [[False, True, True, False]]
     """
-    ids_of_tokens(special_ids=special_ids)
+    lists_of_ids(special_ids=special_ids)
     return ~torch.isin(ids, torch.tensor(special_ids, dtype=ids.dtype))
 
 
@@ -254,7 +255,7 @@ def join_pair(
         >>> join_pair(SentencePair([7, 8], [9], True), cls_id=1, sep_id=2, longest=9)
         ([1, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
     """
-    ids_of_tokens(cls_id=cls_id, sep_id=sep_id)
+    whole_numbers(at_least=0, cls_id=cls_id, sep_id=sep_id)
     whole_numbers(at_least=3, longest=longest)  # [CLS] and two [SEP]
     first, second = shorten([pair.first, pair.second], longest - 3)
     ids = [cls_id, *first, sep_id, *second, sep_id]
@@ -335,7 +336,7 @@ def fill_sentinels(
         >>> fill_sentinels([4, 90, 7], [90, 5, 6, 91], [90, 91])
         [4, 5, 6, 7]
     """
-    ids_of_tokens(sentinel_ids=sentinel_ids)
+    lists_of_ids(sentinel_ids=sentinel_ids)
     spans: dict[int, list[int]] = {}
     span: list[int] = []
     for token in targets:
@@ -350,7 +351,7 @@ def fill_sentinels(
 
 
 def _require_sentinels(ids: Sequence[int], sentinel_ids: Sequence[int]) -> None:
-    ids_of_tokens(sentinel_ids=sentinel_ids)
+    lists_of_ids(sentinel_ids=sentinel_ids)
     if not sentinel_ids or len(set(sentinel_ids)) != len(sentinel_ids):
         raise ValueError(f"sentinel_ids are {list(sentinel_ids)}; they must differ")
     clash = set(ids) & set(sentinel_ids)

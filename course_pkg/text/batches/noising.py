@@ -9,7 +9,13 @@ from collections.abc import Sequence
 
 import torch
 
-from course_pkg.checks import document_of_ids, ids_of_tokens, probabilities, real_number
+from course_pkg.checks import (
+    document_of_ids,
+    lists_of_ids,
+    probabilities,
+    real_number,
+    whole_numbers,
+)
 
 
 def delete_tokens(ids: Sequence[int], rate: float, generator: torch.Generator) -> list[int]:
@@ -45,7 +51,7 @@ def infill_spans(
     """
     document_of_ids(ids, "ids")
     probabilities(rate=rate)
-    ids_of_tokens(mask_id=mask_id)
+    whole_numbers(at_least=0, mask_id=mask_id)
     if not 0 < real_number("mean_length", mean_length) < math.inf:
         raise ValueError(f"mean_length is {mean_length}; it must be positive and finite")
     n_hidden = round(rate * len(ids))
@@ -75,7 +81,7 @@ def permute_sentences(
         [7, 0, 5, 6, 0]
     """
     document_of_ids(ids, "ids")
-    ids_of_tokens(end_ids=end_ids)
+    lists_of_ids(end_ids=end_ids)
     sentences: list[list[int]] = [[]]
     for token in ids:
         sentences[-1].append(token)

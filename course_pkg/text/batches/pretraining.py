@@ -4,14 +4,14 @@ All read windows of one long stream, as RoBERTa's "full sentences" do (Liu et al
 4.2), and corrupt each window anew in every epoch. Chapters: bert, encoder-decoders.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import ids_of_tokens, probabilities, whole_numbers
+from course_pkg.checks import lists_of_ids, probabilities, whole_numbers
 from course_pkg.text.batches.batching import (
     IGNORE,
     Batch,
@@ -76,6 +76,7 @@ def masked_batches(
     """
     probabilities(rate=rate)
     check_shares(shares)
+    _check_bert_tokens(special_ids)
     check_special_ids(special_ids.values(), vocab_size)
     choose = choose_spans if whole_spans else choose_tokens
 
@@ -123,6 +124,7 @@ def permuted_batches(
             share.
     """
     probabilities(rate=rate)
+    _check_bert_tokens(special_ids)
 
     def corrupt(rows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         draws = torch.rand(rows.shape, generator=generator)
@@ -154,7 +156,8 @@ def span_batches(
         sentinel_ids: enough for the spans of one window and the end: `n_sentinels`.
         eos_id: begins the decoder's input and ends its targets.
     """
-    ids_of_tokens(sentinel_ids=sentinel_ids, eos_id=eos_id)
+    lists_of_ids(sentinel_ids=sentinel_ids)
+    whole_numbers(at_least=0, eos_id=eos_id)
     whole_numbers(context_length=context_length)
 
     def corrupt(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
@@ -181,6 +184,18 @@ def n_sentinels(context_length: int, *, rate: float = 0.15, mean_length: float =
     return max(round(n_hidden / mean_length), 1) + 1
 
 
+def _check_bert_tokens(special_ids: dict[str, int]) -> None:
+    if not isinstance(special_ids, Mapping):
+        raise ValueError(
+            f"special_ids is {type(special_ids).__name__}; it must map tokens to ids, as a "
+            "tokenizer's special_ids does"
+        )
+    missing = [token for token in BERT_TOKENS if token not in special_ids]
+    if missing:
+        raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
+    lists_of_ids(special_ids=special_ids)
+
+
 def _framed_windows(
     ids: Int[Tensor, " N"] | TokenFile,
     context_length: int,
@@ -193,10 +208,6 @@ def _framed_windows(
 ) -> Batches:
     """Put [CLS] before each window and [SEP] after it, `context_length` tokens in all."""
     whole_numbers(context_length=context_length)
-    missing = [token for token in BERT_TOKENS if token not in special_ids]
-    if missing:
-        raise ValueError(f"special_ids lacks {missing[0]!r}; train the tokenizer with BERT_TOKENS")
-    ids_of_tokens(special_ids=special_ids)
 
     def frame(windows: Int[Tensor, "B T"], generator: torch.Generator) -> Batch:
         edge = torch.ones(len(windows), 1, dtype=torch.int64)

@@ -32,7 +32,7 @@ DTYPES: dict[int, np.dtype] = {
 Ids = Sequence[int] | np.ndarray | Tensor
 
 
-def write_token_file(path: Path, chunks: Iterable[Ids], vocab_size: int) -> int:
+def write_token_file(path: str | Path, chunks: Iterable[Ids], vocab_size: int) -> int:
     """Write ids to `path` and return how many.
 
     The file appears complete or not at all: it is written beside `path` and then renamed.
@@ -86,7 +86,8 @@ class TokenFile:
         ValueError: if the file is no token file, was cut off, or has changed since it was written.
     """
 
-    def __init__(self, path: Path, *, is_verified: bool = True) -> None:
+    def __init__(self, path: str | Path, *, is_verified: bool = True) -> None:
+        path = Path(path)
         with path.open("rb") as file:
             header = file.read(HEADER.size)
         if len(header) < HEADER.size or not header.startswith(MAGIC):

@@ -63,17 +63,17 @@ def check_texts(texts: object) -> None:
         raise ValueError(f"texts is {type(texts).__name__}; it must be a list of documents")
 
 
-def check_names(special_tokens: object) -> None:
-    """Refuse special tokens that are no list of names, such as one name, read letter by letter.
+def check_names(names: object, what: str = "special_tokens") -> None:
+    """Refuse tokens that are no list of names, such as one name, read letter by letter.
 
     Raises:
         ValueError: naming what they are.
     """
-    if not isinstance(special_tokens, Sequence) or isinstance(special_tokens, str | bytes):
-        raise ValueError(f"special_tokens is {special_tokens!r}; it must be a list of names")
-    for token in special_tokens:
+    if not isinstance(names, Sequence) or isinstance(names, str | bytes):
+        raise ValueError(f"{what} is {names!r:.40}; it must be a list of names")
+    for token in names:
         if not isinstance(token, str) or not token:
-            raise ValueError(f"special_tokens has {token!r}; a name must be text")
+            raise ValueError(f"{what} has {token!r}; a name must be text")
 
 
 def known_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
@@ -143,6 +143,8 @@ class Vocabulary:
         special_tokens: Sequence[str] = (),
     ) -> None:
         check_names(special_tokens)
+        if isinstance(ordinary, str):
+            raise ValueError(f"ordinary is {ordinary[:20]!r}; it must be a list of tokens")
         self.unk = unk
         self.special_tokens = tuple(special_tokens)
         self.tokens = [EOS, *([] if unk is None else [unk]), *special_tokens, *ordinary]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from course_pkg.text.tokenizers.vocabulary import (
+    check_names,
     check_text,
     known_ids,
     load_fields,
@@ -56,6 +57,7 @@ class WordPieceTokenizer:
     SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
     def __init__(self, tokens: Sequence[str], *, lowercase: bool = True) -> None:
+        check_names(tokens, "tokens")  # not a file's name, letter by letter
         self.tokens, self.lowercase = list(tokens), lowercase
         self._ids = {token: i for i, token in enumerate(self.tokens)}
         if len(self._ids) < len(self.tokens):

@@ -243,7 +243,7 @@ INTEGERS = {
     "special_id of mask_tokens": lambda n: mask(mask_id=n),
     "vocab_size of mask_tokens": lambda n: mask(vocab_size=n),
     "special_ids[0] of may_mask": lambda n: may_mask(ROWS, [n]),
-    "special_id of masked_batches": lambda n: masked_batches(
+    "special_ids['[SEP]'] of masked_batches": lambda n: masked_batches(
         IDS, 8, 2, vocab_size=9, special_ids=SPECIAL | {"[SEP]": n}, seed=0
     ),
     "special_ids['[SEP]'] of permuted_batches": lambda n: permuted_batches(
@@ -272,11 +272,11 @@ INTEGERS = {
 }
 
 
-@pytest.mark.parametrize("n", [-1, 1.5, None, "0"])
+@pytest.mark.parametrize("n", [-1, 1.5, None, "0", [3]])
 @pytest.mark.parametrize("what", INTEGERS)
 def test_every_whole_number_of_a_batcher_is_one_by_one_rule(what, n):
     name = re.escape(what.split(" of ")[0])
-    with pytest.raises(ValueError, match=rf"^{name} is {n!r}; it must be"):
+    with pytest.raises(ValueError, match=rf"^{name} is {re.escape(repr(n))}; it must be"):
         INTEGERS[what](n)
 
 
@@ -310,6 +310,11 @@ def test_other_arguments_of_batchers():
         (lambda: permuted_batches(IDS, 8, 2, rate=2, **MASKS), "rate is 2"),
         (lambda: masked_batches(IDS, 8, 2, vocab_size=9, rate=15, **MASKS), "rate is 15; it must"),
         (lambda: mask(shares=(0.8, 0.3)), "shares are .*; together they must not exceed 1"),
+        (lambda: spans(sentinel_ids=5), "sentinel_ids is 5; it must be a list of ids"),
+        (lambda: may_mask(ROWS, "01"), "special_ids is '01'; it must be a list of ids"),
+        (lambda: permute_sentences([1, 2], 0, rng()), "end_ids is 0; it must be a list of ids"),
+        (lambda: masked_batches(IDS, 8, 2, vocab_size=9, special_ids=[6, 7, 8], seed=0), "is list"),
+        (lambda: mask(special_ids=1), "special_ids is 1; it must be a list of ids"),
         (lambda: mask(shares=0.8), "shares are 0.8; they must be two"),
         (lambda: infill_spans([1], 0.5, 0, rng(), mean_length=math.inf), "mean_length is inf"),
         (lambda: random_spans(9, rng(), mean_length=NAN), "mean_length is nan"),

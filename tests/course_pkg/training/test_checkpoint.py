@@ -115,6 +115,7 @@ def test_checkpoint_is_whole_when_the_writer_is_killed_at_any_moment(tmp_path):
         writer = context.Process(target=_save_for_ever, args=(folder,))
         writer.start()
         while not checkpoint.list_checkpoints(folder):
+            assert writer.is_alive()
             time.sleep(0.01)
         time.sleep(delay / 5)
         os.kill(writer.pid, signal.SIGKILL)

@@ -38,10 +38,9 @@ PROMPT = "The capital of France is Paris, and it is known for its"
 N_TOKENS = 16
 LONG_PROMPT = 256
 N_SCORED = 512
-REPEATING = (
-    "def area(width, height):\n    return width * height\n\n\n"
-    "def volume(width, height, depth):\n    return width * height * depth\n\n\n"
-) * 2 + "def area(width, height):\n"
+REPEATING = "".join(
+    f"{day}: open from 9 to 17, closed at noon\n" for day in ("Monday", "Tuesday", "Wednesday")
+)
 
 _MEMORY = """
 import gc, torch
@@ -240,7 +239,7 @@ def ratios(models: dict[str, PublishedModel], n_rounds: int) -> list[Ratio]:
     for name, loaded in (("blocks", few), ("bfloat16", models["bfloat16"])):
         guessing = writes(loaded, REPEATING, 48, prompt_lookup)
         plain = writes(loaded, REPEATING, 48)
-        subject = f"48 tokens of code that repeats, {name}, by prompt lookup"
+        subject = f"48 tokens of a list that repeats, {name}, by prompt lookup"
         found.append(time(subject, "the same without", guessing, plain, aim=1 / 1.5, n_rounds=3))
     return found
 

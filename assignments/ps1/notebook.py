@@ -112,7 +112,7 @@ def plain(counts):
 # One special token stands between documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
 
 # %% [markdown]
-# ## Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** An n-gram model of *order* $n$ guesses a token from the $n - 1$ tokens before it, the *history*. All it knows about the training text is how often each token followed each history.
 #
@@ -192,7 +192,7 @@ assert twice == {(9,): {0: 2}, (0,): {0: 4, 9: 2}}, f"equal documents all count;
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
+# ## {task}. From counts to probabilities  (6 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** The simplest estimate is the relative frequency. It makes the training text as probable as possible, so it is called *maximum likelihood*:
 #
@@ -243,7 +243,7 @@ assert mle_prob(counts, ("bird",), "cat") == 0 and ("bird",) not in counts, (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
+# ## {task}. What the model can see  (8 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** A text grows longer and longer, but an n-gram model sees only its end. And it must not look into the document before: `EOS` is a wall.
 #
@@ -304,7 +304,7 @@ assert context_of([], 3, EOS) == (), "nothing in sight: the empty tuple"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Draw a token  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A language model can write: draw a token, append it, ask again. To draw is to throw a dart at a line of length 1. Each token owns a piece as long as its probability.
 #
@@ -366,7 +366,7 @@ assert drawn == 9, f"beyond the sum the last possible token is drawn, not {drawn
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
+# ## {task}. Perplexity  (8 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** One number says how well a model predicts a text. Perplexity is the number of equally likely tokens among which the model hesitates, on average:
 #
@@ -424,7 +424,7 @@ for values in (tuple(halves), np.array(halves)):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. Add-k smoothing  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Maximum likelihood gives probability 0 to whatever the training text did not show. One such token makes the perplexity of a whole book infinite. The oldest remedy: pretend that after every history each token of the vocabulary was seen $k$ times more.
 #
@@ -478,7 +478,7 @@ assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, eve
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Add-k treats all unseen tokens alike. But a shorter history often knows more. So ask all orders at once and mix their answers (Jelinek and Mercer 1980). The uniform distribution stands at the bottom and knows every token:
 #
@@ -572,7 +572,7 @@ assert abs(p - (0.1 / 7 + 0.2 * 3 / 12 + 0.3) / 0.6) < 1e-12, (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
+# ## {task}. Continuation counts  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** In our sentences "the" is as frequent as any token, but it always comes after the same thing. So it is a bad guess after something new. Kneser and Ney (1995) ask another question: after how many *different* tokens did it come?
 #
@@ -651,7 +651,7 @@ assert made_up[(EOS,)] == {"the": 3}, "return new counters: a later change must 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
+# ## {task}. Kneser–Ney  (12 points, 40 minutes, difficulty 4 of 5)
 #
 # **Why.** The best of the classic n-gram models belong to this family. It takes a discount $D$ off every count that was seen, and spends what that frees on the next shorter history:
 #
@@ -751,7 +751,7 @@ for history in [("the",), ("cat",), ("bird",), (), (EOS, "the")]:
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 15 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 15 minutes, difficulty 3 of 5)
 #
 # In a travel guide, "Francisco" occurs 500 times, always after "San". "Harbour" occurs 50 times, after 40 different words. A bigram model has never seen the word "rusty" before. It must guess what comes next.
 #

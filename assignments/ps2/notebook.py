@@ -86,7 +86,7 @@ def toy_vocabulary(merges=MERGES):
 # In Python, `list(b"low")` is `[108, 111, 119]`: the ids of a word before any merge. `bytes([108])` is `b"l"`, and `b"lo" + b"w"` is `b"low"`.
 
 # %% [markdown]
-# ## Count pairs  (10 points, 15 minutes, difficulty 1 of 5)
+# ## {task}. Count pairs  (10 points, 15 minutes, difficulty 1 of 5)
 #
 # **Why.** Training asks one question again and again: which two neighbours occur together most often? A corpus has few different words, and most of them many times. So we count in a table of words, and not in the running text.
 #
@@ -146,7 +146,7 @@ assert count_pairs([[], [4]], [3, 3]) == {}, "words of no or one id have no pair
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Merge a pair  (12 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Merge a pair  (12 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A merge is the one thing that byte-pair encoding does to a text, in training and afterwards: two neighbours become one token.
 #
@@ -215,7 +215,7 @@ assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Learn the merges  (24 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Learn the merges  (24 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** Training is one step, repeated: count the pairs, merge the most frequent one, and give it the next id. Philip Gage invented it in 1994 to compress files. Sennrich, Haddow and Birch (2016) brought it to language.
 #
@@ -312,7 +312,7 @@ assert learn_merges(WORDS, 256, 1)[1] == [], "256 tokens leave room for the byte
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Encode a word  (16 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Encode a word  (16 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** A new word must be cut as training would have cut it: by the same merges, in the same order. The place of a merge in the list is its *rank*; a small rank was learned early. It is tempting to look for the longest known token instead, but this is another algorithm and gives other ids.
 #
@@ -381,7 +381,7 @@ assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function change
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Encode a text  (12 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. Encode a text  (12 points, 20 minutes, difficulty 3 of 5)
 #
 # **Why.** If merges could run over whole texts, "dog." and "dog!" would become tokens of their own, and so would "of the". So a text is first cut into pieces by a *split pattern*, and each piece is encoded apart. A space belongs to the word after it: that is why GPT-2 has tokens like `" the"`.
 #
@@ -445,7 +445,7 @@ assert (vocabulary, merges) == (toy_vocabulary(), MERGES), "your function change
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Decode  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Decode  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** What a model writes are ids. Nothing forces it to finish a character before it begins another: it may give one byte of "é" and then a space. A decoder must not stumble over that.
 #
@@ -520,7 +520,7 @@ assert vocabulary == toy_vocabulary(), "your function changes the vocabulary"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Bytes per token  (8 points, 10 minutes, difficulty 1 of 5)
+# ## {task}. Bytes per token  (8 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** How good is a tokenizer? The more bytes of text a token covers, the fewer steps a model needs, and the more text fits into its context. A tokenizer of single bytes has 1. GPT-2 has about 4 on English.
 #
@@ -589,7 +589,7 @@ assert texts == ["a bc", "é"], "your function changes the texts that it was giv
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 15 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 15 minutes, difficulty 3 of 5)
 #
 # Anna and Ben train a model each on the same English text. Anna's tokenizer has 1,000 tokens and reaches 2.5 bytes per token on held-out text; her model's loss there is 3.2 nats per token. Ben's has 30,000 tokens and reaches 4.0 bytes per token; his model's loss is 4.5 nats per token.
 #

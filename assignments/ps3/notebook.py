@@ -92,7 +92,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for places in the text, `V` for the size of the vocabulary, `E` for the width of an embedding, `R` for the width of a hidden state. A tensor of ids has dtype `int64`. All other tensors are floats, and all floats in one call have the same dtype.
 
 # %% [markdown]
-# ## Pieces of a stream  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Pieces of a stream  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A text is one long row of ids. A recurrent network reads it from left to right. To keep the hardware busy we cut it into `B` stretches and read them side by side, a few steps at a time. Row `b` must go on where row `b` has just ended, or the memory would belong to another part of the text.
 #
@@ -174,7 +174,7 @@ assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
+# ## {task}. The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** An n-gram model learns nothing about "the cat sat" from "a dog sat". Bengio and others (2003) turned words into vectors, so that similar histories give similar predictions. The last `W` words are looked up, put side by side, and read by one hidden layer.
 #
@@ -283,7 +283,7 @@ assert wide["embedding"].grad is not None, "no gradient reaches the embeddings"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Scores become probabilities by softmax, and the loss is how surprised the model is by what really came: the mean of $-\ln p(\text{target})$. The formula fits on one line, and that line fails for a score of 1000, because $e^{1000}$ is more than any float can hold. Subtract the largest score of each row first: the probabilities stay the same, and no exponential is above 1.
 #
@@ -375,7 +375,7 @@ assert close(logits, [row, row]), "your function changes the logits"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
+# ## {task}. The gradient of the loss  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** Everything that a language model learns starts here: how should each score have been? The answer is the simplest in the whole field. It is what the model predicted, minus what came.
 #
@@ -446,7 +446,7 @@ assert targets.tolist() == [1, 0], "your function changes the targets"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. One step of an Elman network  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** A window forgets at its edge. Elman (1990) fed the hidden state back into the network: the state after a word depends on the word and on the state before it, and so on all words so far. The same weights serve at every place, however long the text is.
 #
@@ -508,7 +508,7 @@ assert after.requires_grad, "no gradient can flow back to the state before: do n
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** In an Elman network everything passes through a matrix and a tanh at every step, and so does every gradient on its way back; it soon vanishes. Hochreiter and Schmidhuber (1997) gave the network a *memory* that is only multiplied, number by number, by a gate. As long as the gate stays near 1, what was written into it stays, and so does the gradient.
 #
@@ -589,7 +589,7 @@ for part, name in zip(state, ("hidden state", "memory"), strict=True):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
+# ## {task}. Truncated backpropagation through time  (12 points, 35 minutes, difficulty 4 of 5)
 #
 # **Why.** A text of a million steps cannot be unrolled in one graph: it would not fit into memory, and the first update would come after the last word. So the text is read in pieces. The state's *value* goes on from piece to piece, and the network remembers. The *graph* is cut at the border, and so the gradient of a piece looks back to its start and no further.
 #
@@ -724,7 +724,7 @@ assert all(part.requires_grad for part in state), "you cut the caller's own stat
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. Clip the gradient  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Back through many steps a gradient may explode as well as vanish, and one huge update ruins what was learned. So, before the update, a gradient that is too long is made shorter. It must be *one* factor for all weights: then the step has the same direction, only less far (Pascanu and others, 2013).
 #
@@ -792,7 +792,7 @@ assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divide
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. In an LSTM, suppose that the forget gate of one memory cell is always 0.9. By which factor does a gradient shrink on its way back through 20 steps of that cell's memory? Through 100 steps? By which factor would it shrink through 100 steps if the gate were always 0.99? What does an Elman network have in the place of this factor, and why is that worse?
 # 2. A network is trained in pieces of 20 steps. To predict a word it would have to use a name that stood 50 steps before. *Can* the trained network use that name at all? What makes it hard to *learn* to? Keep apart what the value of the state does, and what its gradient does.

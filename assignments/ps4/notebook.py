@@ -90,7 +90,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the texts of a batch, `T` for places that look (queries), `S` for places that are looked at (keys and values), `H` for heads, `D` for the width of the model, `K` for the width of a query and of a key, `M` for that of a value. `(..., T, K)` means: any number of axes may stand in front, or none.
 
 # %% [markdown]
-# ## Dot-product attention  (12 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Dot-product attention  (12 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** A decoder that is about to write a word asks: which of the words that I have read matter now? It holds a *query*. Every word that was read has a *key*, which says what it can be found by, and a *value*, which is what it hands over. The better a key fits the query, the more of its value is read (Luong and others, 2015).
 #
@@ -176,7 +176,7 @@ assert close(one[2], values[:1, 0]), "the only place has the weight 1"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Alignment  (8 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Alignment  (8 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** The weights of a translation model are a table: for each word that is written, how much was read from each word of the source. Nobody has told the model which word translates which; it has found out. To see it, take from every row the place with the largest weight, unless the row is so spread out that it says nothing (Bahdanau and others, 2015, figure 3).
 #
@@ -242,7 +242,7 @@ assert align(weights.requires_grad_(), 0.5) == [(0, 1), (2, 0)], "the weights ma
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Beam search  (16 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Beam search  (16 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** A model gives probabilities of the next id. Which *text* is most probable? To take the best id at each step (greedy search) need not find it: a good start may lead nowhere. Beam search keeps the few best beginnings, and lets all their extensions compete. And since each id makes the product of probabilities smaller, long texts would always lose; so complete texts are compared by a score that makes up for their length (Wu and others, 2016).
 #
@@ -371,7 +371,7 @@ assert found == [(-2.0, (0, 0))], f"of equal sums, the ids that sort first win; 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** Now every place of a text asks, and all at once: the queries are a matrix. Two things are new. A dot product of `K` independent numbers of variance 1 has the variance `K`; so wide keys give large scores, the softmax turns to a single place, and its gradient vanishes. Dividing by $\sqrt{K}$ undoes it (Vaswani and others, 2017, equation 1). And a *mask* says who may see whom.
 #
@@ -475,7 +475,7 @@ assert close(
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The causal mask  (6 points, 10 minutes, difficulty 1 of 5)
+# ## {task}. The causal mask  (6 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** A language model is trained on all places of a text at once. That is only fair if no place sees what comes after it, for that is what it is to predict. One triangle of True makes a whole text into `T` exercises.
 #
@@ -539,7 +539,7 @@ assert not causal_mask(2, 2)[0, 1], "each call makes a new mask"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Padding and order in one mask  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. Padding and order in one mask  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Texts of a batch differ in length, so the short ones are filled up with an id that means nothing. No place may look at it: else the same text would read differently in another batch. In a decoder both rules hold at once.
 #
@@ -605,7 +605,7 @@ assert not mask[1].any(), "in a text of padding alone nobody sees anything"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Split into heads  (5 points, 10 minutes, difficulty 2 of 5)
+# ## {task}. Split into heads  (5 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** One softmax gives one average: a place that wants the subject *and* the verb gets a blend. So queries, keys and values are cut into `H` stretches, and each of these *heads* attends on its own. The cut costs nothing. It is a matter of axes, and of axes only, and that is where it goes wrong most often.
 #
@@ -668,7 +668,7 @@ assert split_heads(x.requires_grad_(), 3).requires_grad, "gradients flow through
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Join the heads  (5 points, 10 minutes, difficulty 2 of 5)
+# ## {task}. Join the heads  (5 points, 10 minutes, difficulty 2 of 5)
 #
 # **Why.** What the heads have found is put side by side again, so that the layers above see one vector for each place.
 #
@@ -719,7 +719,7 @@ assert close(merge_heads(heads[None]), x[None]), "there may be several leading a
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Multi-head attention  (14 points, 35 minutes, difficulty 3 of 5)
+# ## {task}. Multi-head attention  (14 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** Now everything comes together: queries, keys and values are made from the same text by three matrices, the heads attend, are joined, and a fourth matrix mixes what they have found (Vaswani and others, 2017, section 3.2.2). This layer is the half of a transformer that lets places talk to each other.
 #
@@ -814,7 +814,7 @@ assert close(multi_head_attention(other, weights, 3, padded)[1, :3], out[1, :3])
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. Two places of a text exchange their vectors, and there is no mask. What does that do to the results of `multi_head_attention`, place by place? What follows for a model that consists of such layers alone? Does your answer change under a causal mask?
 # 2. A friend leaves out the division by $\sqrt{K}$. With `K = 64` and queries and keys of independent numbers with variance 1, what is the standard deviation of a score? One score is larger than another by twice that: what is the ratio of the two weights, and what would it be with the division? Why is that bad for *learning*, not only for reading?

@@ -91,7 +91,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `S` for positions of another sequence, `D` for the width of the model, `d_ff` for the width inside the feed-forward layer, `K` for the width of a head. Three dots, as in `(..., D)`, stand for any number of axes, also none. Masks are boolean, and True means: may look there.
 
 # %% [markdown]
-# ## Sinusoidal positions  (10 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Sinusoidal positions  (10 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Attention sees a set: shuffle the words, and every word still finds the same others. So each position needs a mark of its own. Vaswani and others (2017) add a fan of waves to the embeddings. The first are fast and tell neighbours apart; the last are slow and tell the beginning of a text from its end.
 #
@@ -155,7 +155,7 @@ assert torch.allclose(late, torch.tensor([[0.6360, -0.7717]]), atol=1e-2), (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Rotary positions  (14 points, 35 minutes, difficulty 3 of 5)
+# ## {task}. Rotary positions  (14 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** What matters about two words is rarely where they stand, but how far apart. Su and others (2021) do not add positions to the embeddings at all: they *turn* queries and keys, by an angle that grows with the position. The dot product of two turned vectors depends on the difference of their angles alone. Almost all large models today do this.
 #
@@ -239,7 +239,7 @@ assert torch.allclose(rough.double(), exact, atol=0.1), (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## LayerNorm  (12 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. LayerNorm  (12 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Every block adds something to the vectors that pass through it, so they grow, and each layer would have to cope with inputs of ever other sizes. Ba and others (2016) bring each vector to mean 0 and variance 1, and then let the network learn which mean and which size of each entry suit it.
 #
@@ -324,7 +324,7 @@ assert leaf.grad is not None and leaf.grad.isfinite().all(), (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## RMSNorm  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. RMSNorm  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** What LayerNorm does for training, Zhang and Sennrich (2019) found, it does by its *size*: the mean can stay as it is. Leave out the mean and the bias, and half of the work is saved. LLaMA and most models after it do this.
 #
@@ -391,7 +391,7 @@ assert close(mine, layer(x).detach()), "on random numbers your result differs fr
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The feed-forward layer  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. The feed-forward layer  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** Attention only averages: what a position takes from others is linear in their values. The layer after it is where something new is computed, at each position by itself. It holds two thirds of a block's parameters. Shazeer (2020) tried many forms of it; the one that LLaMA took up is SwiGLU: one projection, activated, multiplied by a second one, which says how much of each unit is let through.
 #
@@ -469,7 +469,7 @@ assert close(feed_forward(x, dict(reversed(wide.items()))), added), (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The pre-norm block  (12 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. The pre-norm block  (12 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** A block is two sublayers, attention and feed-forward, and their wiring decides whether a stack of them can be trained. In the first transformer the *sum* was normalised, and deep stacks learned only with a careful warm-up. Put the norm *before* each sublayer instead (as GPT-2 did; Xiong and others, 2020, say why), and a straight path runs through the whole stack, along which nothing but additions happen.
 #
@@ -582,7 +582,7 @@ assert leaf.grad is not None and leaf.grad.isfinite().all(), "gradients flow bac
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Cross-attention  (16 points, 50 minutes, difficulty 4 of 5)
+# ## {task}. Cross-attention  (16 points, 50 minutes, difficulty 4 of 5)
 #
 # **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part, whatever finite numbers stand in it.
 #
@@ -703,7 +703,7 @@ assert leaf.grad is not None and not leaf.grad.isnan().any(), "no gradient may b
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Count the parameters  (10 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Count the parameters  (10 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** How many numbers does a model have? Its name says it ("7B"), its price depends on it, and who can count it without building it understands what the model is made of.
 #
@@ -855,7 +855,7 @@ assert len(mistral) == 12 and mistral["n_kv_heads"] == 8, "your function changes
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. In a pre-norm stack of $L$ blocks, write the result as $x_0$ plus a sum. What is the gradient of the result with respect to $x_0$ made of, and what changes if the sums themselves are normalised (post-norm)? Why does a deep post-norm stack need a warm-up more?
 # 2. A vector $x$ is replaced by $10x + 3$ (3 is added to each entry). What becomes of $\text{LayerNorm}(x)$, what of $\text{RMSNorm}(x)$? Leave eps aside.

@@ -90,7 +90,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `V` for the size of the vocabulary, `N` for the length of a stream of tokens. Three dots, as in `(..., V)`, stand for any number of axes, also none. Ids are `int64`, from 0 to `V - 1`.
 
 # %% [markdown]
-# ## A step of AdamW  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. A step of AdamW  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** GPT, LLaMA and nearly every model since were trained by this step. Two running means, of the gradient and of its square, give each weight a step of about the learning rate, however large or small its gradients are. And each weight shrinks a little, by a share of itself. Loshchilov and Hutter (2019) found that this decay must stand *beside* the gradient: put into it, it would be divided by the root as well, and weights with large gradients would hardly decay.
 #
@@ -185,7 +185,7 @@ for t in range(1, 6):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The learning rate  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. The learning rate  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** At the first updates the running means of Adam rest on a handful of gradients, and a full step in their direction can throw the weights far off. So the rate rises in a line at first (warm-up). At the end, large steps only jump to and fro across the valley that the weights have reached, so the rate falls. Half a cosine (Loshchilov and Hutter, 2017; GPT-1 and most after it) stays high for long and lands softly.
 #
@@ -254,7 +254,7 @@ assert is_near(small / 1e4, 5.7326), f"rates are small in practice: you gave {sm
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## A batch of windows  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. A batch of windows  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** For pretraining, all documents stand in a row, one stream of ids. A batch is a handful of windows cut from it at random places. Every position of a window is an exercise: the id is read, the one after it is to be predicted. A window of 1024 ids is 1024 exercises, for the price of one pass.
 #
@@ -331,7 +331,7 @@ assert torch.equal(kept, edge), "your function changes the random numbers"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The causal loss  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. The causal loss  (14 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** This is all that GPT is ever asked: to say, at each position, what comes next. Since a position sees nothing of what comes after it, one pass gives the loss of all positions at once. What goes wrong in practice is the bookkeeping: which position predicts what, and what must not count.
 #
@@ -427,7 +427,7 @@ assert ids.tolist() == [[0, 1, 0], [1, 1, 0]], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Top-k  (8 points, 15 minutes, difficulty 2 of 5)
+# ## {task}. Top-k  (8 points, 15 minutes, difficulty 2 of 5)
 #
 # **Why.** Each of tens of thousands of ids gets some probability, most of them next to nothing. But together these nothings are a few percent, and a text of a hundred tokens falls into them a few times. One nonsensical word is then part of the text, and the model goes on from there. Fan, Lewis and Dauphin (2018) let only the `k` likeliest ids stand.
 #
@@ -499,7 +499,7 @@ assert row.tolist() == [2, 5, 1, 4, 4], "your function changes the logits, or re
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Top-p  (12 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Top-p  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** A fixed `k` is too many after "Once upon a" and too few after "She saw a". Holtzman and others (2020) cut where the model itself says that nearly everything has been named: the *nucleus* is the smallest set of likeliest ids that together have the probability `p`.
 #
@@ -579,7 +579,7 @@ assert row.tolist() == [0.125, 0.5, 0.25, 0.125], "your function changes probs, 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The draw  (10 points, 25 minutes, difficulty 3 of 5)
+# ## {task}. The draw  (10 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** Lay the probabilities side by side, and they fill the line from 0 to 1. A random number falls into the piece of some id, into longer pieces more often. This is all that sampling is. Given the random number, the draw is exact, so it can be tested, repeated, and spread over many rows at once.
 #
@@ -656,7 +656,7 @@ assert row.tolist() == [0, 0.25, 0.5, 0.25, 0], "your function changes the proba
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Write, with a cache  (14 points, 40 minutes, difficulty 4 of 5)
+# ## {task}. Write, with a cache  (14 points, 40 minutes, difficulty 4 of 5)
 #
 # **Why.** To write a text of 1000 tokens, a model is asked 1000 times. If it read the whole text each time, the last token would cost 1000 times as much as the first. But under a causal mask nothing that was computed for earlier tokens ever changes: their keys and values are kept, in a cache, and each new token is read once. This loop is what runs behind every chat window.
 #
@@ -765,7 +765,7 @@ assert prompt.tolist() == [[1, 9, 7], [4, 4, 5]], "your function changes the pro
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. A group trains models of three sizes in the same way. Their losses on new text are 4.00 nats per token with 1 million parameters, 3.20 with 10 million, and 2.72 with 100 million. One member fits the law $L(n) = 2 + 2 \cdot 0.6^{\log_{10}(n / 10^6)}$; another lays a straight line through the first and the last point in a plot whose axes are both logarithmic. What does each predict for a model of 1 billion parameters? Which of the two fits the middle point? Name one reason to trust neither prediction, and one measurement that would tell you more.
 # 2. GPT-2's best-known sample goes on from a prompt about a herd of unicorns found in a valley of the Andes. It says: "The scientist named the population, after their distinctive horn, Ovid's Unicorn. These four-horned, silver-white unicorns were previously unknown to science." The authors showed the best of several tries, with top-k sampling. What is good about the text, what is wrong in it, and what can one sample of this kind *not* show? How would you measure what it is to show?

@@ -89,7 +89,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `D` for the width of the model, `V` for the size of the vocabulary.
 
 # %% [markdown]
-# ## Which positions to hide  (7 points, 10 minutes, difficulty 1 of 5)
+# ## {task}. Which positions to hide  (7 points, 10 minutes, difficulty 1 of 5)
 #
 # **Why.** Hide too little, and a text teaches little; hide too much, and nothing is left to guess from. BERT chooses 15 % of the positions, each by itself (Devlin and others, 2019). Special tokens are never chosen: there is nothing to learn in guessing a [SEP], and padding is no text at all.
 #
@@ -162,7 +162,7 @@ assert ids.tolist() == [[7, 3, 5, 4, 0]], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## What the model sees  (11 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. What the model sees  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** If [MASK] stood at every chosen position, the model would never be asked about a position where it sees a word. But when it is used, there are only such positions, and no [MASK] anywhere. So of the chosen positions 80 % become [MASK], 10 % another word, and 10 % stay as they are, and *all of them* are to be predicted. Now any word that the model sees may be wrong, and it has to check each against its context.
 #
@@ -246,7 +246,7 @@ assert two[0, 0] == 5, "what is seen must be a new tensor, also if nothing is ch
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## A batch with new gaps  (12 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. A batch with new gaps  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** BERT's authors masked each text once, and the model saw the same gaps in every epoch. Liu and others (2019, RoBERTa) draw new ones whenever a text is read, so that it teaches something else each time. This function does it. Unlike the two above it throws the dice itself.
 #
@@ -329,7 +329,7 @@ assert not torch.equal(second, seen), "a generator that has moved on gives other
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Pairs of sentences  (11 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Pairs of sentences  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Many tasks ask about *two* texts: does this answer fit that question, does this sentence follow from that? BERT practises on pairs. Half of the time the second sentence is the one that really comes next, half of the time it is from somewhere else, and the model is to say which (next-sentence prediction).
 #
@@ -415,7 +415,7 @@ assert next_sentence_pairs([[[1]], [[2]]], []) == [], "no sentence has a success
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Two texts in one row  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Two texts in one row  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** An encoder reads one row of tokens. So a pair is written as `[CLS] first [SEP] second [SEP]`, and a second row of numbers says which side each token is on. What is too long for the model must be cut, and cut fairly: taking it all from one side might leave nothing of it.
 #
@@ -494,7 +494,7 @@ assert join_pair([5], [6], 0, 7, 3) == ([0, 7, 7], [0, 0, 1]), "room for special
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## What enters the first block  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. What enters the first block  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** One vector for each position has to say three things: which token stands there, at which position, and on which side of the pair. BERT learns a table for each, adds the three vectors, and normalises the sum.
 #
@@ -598,7 +598,7 @@ assert wide.keys() == leaves.keys() and len(wide) == 5, "your function changes t
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## The loss, where something was hidden  (13 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. The loss, where something was hidden  (13 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** The model is judged at the chosen positions only: at all others the answer stands before its eyes. That also saves work. The last layer is the widest of all, one score for each id of the vocabulary, and six of seven positions do not need it. (BERT scores a vector by its dot products with the very table that ids are embedded by, plus a bias.)
 #
@@ -702,7 +702,7 @@ assert all(map(torch.equal, (vectors, targets, table, bias), kept)), "an argumen
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Hide spans behind sentinels  (9 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Hide spans behind sentinels  (9 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** BERT fills a gap with exactly one token. An encoder–decoder can *write* what is missing, and how much that is. In T5 (Raffel and others, 2020) every hidden span shrinks to one special token, a *sentinel*, and the decoder writes: sentinel, what it stood for, next sentinel, and so on. Both texts become short, and that makes the exercise cheap.
 #
@@ -784,7 +784,7 @@ assert error is not None, "two spans and the end need three sentinels: raise a V
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Fill the gaps again  (9 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Fill the gaps again  (9 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** The decoder has written its sentinels and spans. To read the result as a text, each span goes back to where its sentinel stands. For the targets of task {task:hide_spans} this undoes what `hide_spans` did. But a *model* wrote these targets, and a young model writes all sorts of things.
 #
@@ -857,7 +857,7 @@ assert filled == [50, 60, 60], f"other ids may be larger, and stand twice; you g
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## In your own words  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # 1. A friend replaces *all* chosen positions by [MASK]: 100/0/0 instead of 80/10/10. What has the model then never been asked about, and why does that hurt when it is fine-tuned? Say what the 10 % random ids add, and what the 10 % unchanged ones add. What would a model learn with 0/0/100?
 # 2. Next-sentence prediction takes its negatives from *other documents*. A model is right in 97 of 100 pairs. Name a cue that is easier than "follows from" and explains this. How would you choose the negatives so that the cue no longer helps?

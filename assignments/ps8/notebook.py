@@ -88,7 +88,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `D` for the width of the model, `C` for the number of classes, `V` for the size of the vocabulary; and for a linear layer `I` for its inputs, `O` for its outputs, `R` for the rank of what LoRA puts beside it.
 
 # %% [markdown]
-# ## Two texts, one sequence  (13 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Two texts, one sequence  (13 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Does the hypothesis follow from the premise? A GPT reads one sequence, so a pair is written as one: `[START] premise [DELIM] hypothesis [EXTRACT]` (Radford and others, 2018). A decoder only looks back; so the head reads the vector at [EXTRACT], the only one that has seen both texts. Cut off the end of a long sequence, and you have cut off just that token.
 #
@@ -170,7 +170,7 @@ assert rows.tolist() == [[7, 8, 9]], "longest is 3: there is room for the specia
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## A vector for the text, and a head  (13 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. A vector for the text, and a head  (13 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** The model gives a vector for each token, the task asks for one answer per text. BERT keeps the first vector for that ([CLS]); in a GPT the last token is the only one that has seen all the others; the mean of all needs no special token and is often the better choice if [CLS] was not trained for it. What is *last* differs from row to row, and padding must not be taken for text: that is the most frequent bug in this place, and it raises no error.
 #
@@ -266,7 +266,7 @@ else:
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## What may move  (12 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. What may move  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** With few labels it can be better to train only the new head, or the head and the last block: fewer numbers that can fit noise, less memory, and the rest of the model stays as it is for other tasks. In PyTorch a parameter is frozen by `requires_grad = False`. Two things go wrong there without an error: a tied weight has two names, and an old gradient that lies about lets the optimizer move a parameter that you believe frozen.
 #
@@ -381,7 +381,7 @@ for names in (["hed"], ["head", "body.2"], ["hea"], ["ead"]):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## A thin layer beside a frozen one  (12 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. A thin layer beside a frozen one  (12 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** Fine-tuning changes a matrix $W$ by some $\Delta W$, as large as $W$. Hu and others (2022, LoRA) let that change have a low rank: $\Delta W = \frac{\alpha}{R} B A$, with $A$ of $R$ rows and $B$ of $R$ columns. $W$ stays frozen; only $A$ and $B$ learn: $R (I + O)$ numbers instead of $I \cdot O$, and as few states of the optimizer. For that to save anything in a forward pass, the product $B A$ must never be made.
 #
@@ -458,7 +458,7 @@ assert all(map(torch.equal, (x, weight, bias, down, up), kept)), "an argument ha
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Merge the thin layers  (10 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. Merge the thin layers  (10 points, 20 minutes, difficulty 3 of 5)
 #
 # **Why.** After training, the thin path can be added into the matrix, and the model costs nothing more than before. Several adapters, for style and for task, can be merged into one matrix. But models are often stored in half precision, where a number has two or three digits: a small change that is rounded off is lost, and many small ones that are rounded one after the other are *all* lost, although together they would count.
 #
@@ -537,7 +537,7 @@ assert not merged.requires_grad, "the merged matrix carries no graph"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Which tokens an assistant learns  (10 points, 20 minutes, difficulty 2 of 5)
+# ## {task}. Which tokens an assistant learns  (10 points, 20 minutes, difficulty 2 of 5)
 #
 # **Why.** An assistant is trained on dialogues: prompt, then reply. It should learn to write replies, and not to write prompts, so only the tokens of the reply are targets. The token that ends the reply is one of them, or the model would never learn to stop; and since padding often has the very same id, padding has to be told by its place.
 #
@@ -609,7 +609,7 @@ assert torch.equal(ids, kept), "the targets are a new tensor"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## How likely is a reply?  (12 points, 25 minutes, difficulty 3 of 5)
+# ## {task}. How likely is a reply?  (12 points, 25 minutes, difficulty 3 of 5)
 #
 # **Why.** Two numbers for two uses. Training on replies minimises the mean surprise per token. Comparing two replies, as the next task does, needs the probability of each *as a whole*: the product over its tokens, so a sum of logarithms, and no mean, or long and short replies could not be compared.
 #
@@ -703,7 +703,7 @@ assert torch.equal(logits, kept[0]) and torch.equal(targets, kept[1]), "an argum
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## Learn from preferences  (8 points, 20 minutes, difficulty 3 of 5)
+# ## {task}. Learn from preferences  (8 points, 20 minutes, difficulty 3 of 5)
 #
 # **Why.** People find it hard to write the best reply, and easy to say which of two is better. Rafailov and others (2023, DPO) learn from such pairs without a reward model. The policy, which learns, is compared with the frozen model from which it started, the reference; how much more likely it makes a reply than the reference does, is that reply's reward. The reward of the chosen reply should be above that of the rejected one.
 #
@@ -795,7 +795,7 @@ for beta in (0, 0.0, -0.1):
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## How many labels does it take? A study  (10 points, 45 minutes, difficulty 3 of 5)
+# ## {task}. How many labels does it take? A study  (10 points, 45 minutes, difficulty 3 of 5)
 #
 # Labels cost money. So the question that every project asks first is: which way of fine-tuning gets how far with how many of them? Here you find out, with your own functions, on a model of five million parameters that was pretrained on English text. (The cells of this task need `course_pkg`. They are not graded themselves; your report is.)
 #

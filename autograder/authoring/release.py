@@ -74,8 +74,7 @@ __import__("autograder.lms.nbgrader_cell").lms.nbgrader_cell.score("{set}", "{it
 ### END HIDDEN TESTS"""
 _ASSISTANTS = "{assistants}"  # in a set's opening words
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
-# A task's heading, if its author has not numbered it: "## RMSNorm  (8 points, 15 minutes)".
-_TASK = re.compile(r"^## (?!\d+\. )(?=.*\([\d.]+ points?\b)", re.MULTILINE)
+_TASK = re.compile(r"^(#{1,6} )\{task\}\.", re.MULTILINE)  # opens a task's heading
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 _ROLES = {  # grade, solution, locked, task
     (True, False, True, False): "autograded test",
@@ -181,7 +180,7 @@ def read_source(path: Path) -> NotebookNode:
 
     The cell that installs the course's package is told from where, and the one that opens the
     notebook says what assistants may do, as `course.toml` states it. Tasks are numbered in their
-    order: a heading such as `## Rotary positions  (14 points, ...)`, and what names it elsewhere,
+    order: headings such as `## {task}. Rotary positions`, and what names them elsewhere, such as
     `{task:rotate}`.
 
     Raises:
@@ -211,7 +210,7 @@ def _number_tasks(cells: Sequence[NotebookNode], path: Path) -> None:
     for cell in cells:
         if cell.cell_type == "markdown" and _TASK.search(cell.source):
             n += 1
-            cell.source = _TASK.sub(f"## {n}. ", cell.source, count=1)
+            cell.source = _TASK.sub(rf"\g<1>{n}.", cell.source, count=1)
         if is_graded(cell):
             name = str(grading(cell).get("grade_id", ""))
             numbers.setdefault(name.removeprefix(f"{path.parent.name}_"), n)

@@ -71,9 +71,9 @@ def test_tasks_are_numbered_in_their_order_and_so_is_what_names_them(toy_course)
     text = path.read_text()
     for old, new in {
         "Write two functions.": "Write two; {task:mean} is short.",
-        "1. Double": "Double  (60 points, easy)",
-        "2. Mean": "Mean  (30 points)",
-        "3. Why?": "Why?",
+        "1. Double": "{task}. Double",
+        "2. Mean": "{task}. Mean",
+        "3. Why?": "{task}. Why?",
         "# `mean(": "# Unlike task {task:double}: `mean(",
     }.items():
         text = text.replace(old, new)
@@ -81,12 +81,12 @@ def test_tasks_are_numbered_in_their_order_and_so_is_what_names_them(toy_course)
     first = [cell.source.split("\n") for cell in release.read_source(path).cells]
     headings = [lines[0] for lines in first if lines[0].startswith("## ")]
     assert headings == [
-        "## 1. Double  (60 points, easy)",
-        "## 2. Mean  (30 points)",
+        "## 1. Double",
+        "## 2. Mean",
         "## 3. Why? (10 points)",
     ]
     assert first[0][2] == "Write two; 2 is short."
-    double, mean, why = (text.index(f"# %% [markdown]\n# ## {name}") for name in ("D", "M", "W"))
+    double, mean, why = (text.index(f"# %% [markdown]\n# ## {{task}}. {name}") for name in "DMW")
     path.write_text(text[:double] + text[mean:why] + text[double:mean] + text[why:])
     moved = "\n".join(cell.source for cell in release.read_source(path).cells)
     assert moved.index("## 1. Mean") < moved.index("task 2: `mean(") < moved.index("## 2. Double")

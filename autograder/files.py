@@ -3,7 +3,9 @@
 import contextlib
 import csv
 import errno
+import hashlib
 import io
+import json
 import os
 import shutil
 import stat
@@ -21,6 +23,7 @@ with contextlib.suppress(ImportError):  # not on Windows, where no class is grad
 
 _MAX_BYTES = 64 << 20
 _SCRATCH = ".writing-"
+_OWN_FILES = ".made-here.json"
 _NEW_SECONDS = 5.0
 
 
@@ -92,6 +95,53 @@ def write_if_new(path: Path, data: bytes) -> None:
         if path.read_bytes() == data:
             return
     write_atomically(path, data)
+
+
+class OwnFiles:
+    """Files that a command writes into a folder, and replaces only as long as nobody changed them.
+
+    A list of their checksums lies beside them.
+
+    Args:
+        names: all that the command is about to write; they are looked at before the first is.
+
+    Raises:
+        GraderError: if one of them is somebody else's, or was changed since; nothing is written.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self._folder, self._list = folder, folder / _OWN_FILES
+        self._digests = self._read()
+        others = [folder / name for name in names if not self._is_own(name)]
+        if others:
+            raise GraderError(
+                f"nothing was written: {', '.join(map(str, others))} was changed since it was "
+                "made, or is not from here; move it away, or name another folder with --out"
+            )
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Write one of them, and return its path."""
+        digest = hashlib.sha256(data).hexdigest()
+        # Listed first: what a killed run has written, or has not, is known in either case.
+        self._digests[name] = [*self._digests.get(name, [])[-1:], digest]
+        write_atomically(self._list, json.dumps(self._digests, indent=0).encode())
+        write_atomically(self._folder / name, data)
+        return self._folder / name
+
+    def _read(self) -> dict[str, list[str]]:
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads(self._list.read_text(encoding="utf-8"))
+            if isinstance(found, dict) and all(isinstance(one, list) for one in found.values()):
+                return found
+        return {}
+
+    def _is_own(self, name: str) -> bool:
+        path = self._folder / name
+        if not os.path.lexists(path):
+            return True
+        if not path.is_file():
+            return False
+        return hashlib.sha256(path.read_bytes()).hexdigest() in self._digests.get(name, [])
 
 
 def open_beneath(root: Path, parts: Sequence[str], flags: int) -> int:

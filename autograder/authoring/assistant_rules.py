@@ -30,17 +30,22 @@ def bring_rules(beside: Path, work: Path) -> str:
     try:
         if not rules.is_file():
             return ""
-        text = rules.read_text(encoding="utf-8")
+        page = rules.read_text(encoding="utf-8")
+        text = _unmarked(page) or page
         marked = text + _AS_RELEASED.format(_digest(text))
         before = mine.read_text(encoding="utf-8") if mine.exists() else ""
-        own, mark, _ = before.rpartition(_AS_RELEASED.partition("{")[0])
-        is_changed = before != (own + _AS_RELEASED.format(_digest(own)) if mark else "")
-        if is_changed or before == marked:
+        if before == marked or (before not in ("", text) and _unmarked(before) is None):
             return ""
         write_atomically(mine, marked.encode())
     except (OSError, UnicodeDecodeError) as error:
         raise GraderError(f"{rules} cannot be brought to {mine}: {error}") from error
     return f"{RULES}: put into {mine}, for assistants: it asks them to tutor and not to solve"
+
+
+def _unmarked(page: str) -> str | None:
+    """Return what a page says above its fingerprint; None if it has none or was changed."""
+    text, mark, _ = page.rpartition(_AS_RELEASED.partition("{")[0])
+    return text if mark and page == text + _AS_RELEASED.format(_digest(text)) else None
 
 
 def _digest(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.course import Course, find_course_with_checks
 from autograder.authoring.workspace import WORK, copy_of, take_over
 from autograder.cli.options import (
@@ -80,9 +81,7 @@ def release(
             if rubric := rubric_of(course, name):
                 levels = document(f"{name}: written answers", f"# Written answers\n\n{rubric}")
                 write_if_new(paths["solution"].with_name("rubric.html"), levels.encode())
-            if course.rules.is_file():
-                page = paths["release"].with_name(course.rules.name)
-                write_if_new(page, course.rules.read_bytes())
+            bring_rules(course.rules, paths["release"].parent)
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:
         click.echo(json.dumps(found, indent=1))

@@ -1,13 +1,14 @@
 """Commands for the instructor's desk: a syllabus, an examination."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import click
 
 from autograder.authoring.course import find_course_with_checks
 from autograder.cli.options import json_option, note, report_errors, shown
-from autograder.files import write_atomically
+from autograder.files import OwnFiles
 
 _PDF = click.option(
     "--pdf/--no-pdf",
@@ -16,16 +17,22 @@ _PDF = click.option(
 )
 
 
-def _written(folder: Path, name: str, title: str, markdown: str, pdf: bool | None) -> list[Path]:
+def _names(name: str) -> list[str]:
+    """How a document's files are called."""
+    return [f"{name}.{kind}" for kind in ("md", "html", "pdf")]
+
+
+def _written(files: OwnFiles, name: str, title: str, markdown: str, pdf: bool | None) -> list[Path]:
     """Write a document as Markdown, as a page and, if wanted or possible, as PDF."""
     from autograder.reports.documents import chromium, page, print_pdf
 
-    paths = [folder / f"{name}.md", folder / f"{name}.html"]
-    write_atomically(paths[0], markdown.encode())
-    write_atomically(paths[1], page(title, markdown).encode())
+    text, html, printed = _names(name)
+    paths = [files.write(text, markdown.encode())]
+    paths.append(files.write(html, page(title, markdown).encode()))
     if pdf or (pdf is None and chromium()):
-        paths.append(folder / f"{name}.pdf")
-        print_pdf(paths[1], paths[-1])
+        with tempfile.TemporaryDirectory() as scratch:
+            print_pdf(paths[1], Path(scratch, printed))
+            paths.append(files.write(printed, Path(scratch, printed).read_bytes()))
     elif pdf is None:
         note(["no PDF: Chromium is not installed; the page can be printed from any browser"])
     return paths
@@ -64,10 +71,11 @@ def syllabus(
         course.refuse(f"{TABLE}.calendars", {}, "it must have at least one calendar")
     out = out or shown(course.top / "_build" / "syllabus")
     found, paths = {name: read_syllabus(course, name) for name in names}, []
+    files = OwnFiles(out, [one for name in found for one in _names(f"syllabus-{name}")])
     for name, read in found.items():
         note(f"calendar {name}: {doubt}" for doubt in read.doubts)
         title = read.words.get("title", "Syllabus")
-        paths += _written(out, f"syllabus-{name}", title, syllabus_markdown(read), pdf)
+        paths += _written(files, f"syllabus-{name}", title, syllabus_markdown(read), pdf)
     if as_json:
         click.echo(json.dumps([str(path) for path in paths], indent=1))
     else:
@@ -140,12 +148,12 @@ def exam(
     drawn = [draw_question(question, variant) for question in chosen]
     exports = {"canvas.zip": canvas_qti(title, drawn), "moodle.xml": moodle_xml(title, drawn)}
     out = out or shown(course.top / "_build" / "exam")
-    paths = _written(out, name, title, paper_markdown(title, drawn, variant), pdf)
+    ends = [f"{name}-{end}" for end in exports]
+    files = OwnFiles(out, [*_names(name), *_names(f"{name}-answers"), *ends])
+    paths = _written(files, name, title, paper_markdown(title, drawn, variant), pdf)
     answers = answers_markdown(title, drawn, variant)
-    paths += _written(out, f"{name}-answers", f"{title}: answers", answers, pdf)
-    for end, data in exports.items():
-        paths.append(out / f"{name}-{end}")
-        write_atomically(paths[-1], data)
+    paths += _written(files, f"{name}-answers", f"{title}: answers", answers, pdf)
+    paths += map(files.write, ends, exports.values())
     if as_json:
         click.echo(json.dumps([str(path) for path in paths], indent=1))
         return

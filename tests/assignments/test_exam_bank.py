@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.course import find_course
-from autograder.authoring.exam_bank import KINDS, Question, choose, draw_question, read_bank
+from autograder.authoring.exam_bank import (
+    KINDS,
+    Question,
+    choose,
+    draw_question,
+    read_bank,
+    secret_texts,
+)
+from autograder.authoring.secrets import Secrets
 
 ROOT = Path(__file__).parents[2]
 COURSE = find_course(ROOT / "assignments")
@@ -76,3 +84,11 @@ def test_paper_fills_its_time_and_asks_about_every_chapter(seed, minutes, chapte
     assert {q.chapter for q in chosen} >= set(chapters) or minutes / len(chapters) < 9
     assert len({q.kind for q in chosen}) == 4
     assert chosen == choose(BANK, minutes, chapters, seed)
+
+
+def test_no_page_or_slide_of_the_book_gives_an_answer_away():
+    """As the student edition is searched, whose test takes minutes."""
+    secrets = Secrets([], secret_texts(COURSE))
+    pages = sorted((ROOT / "book").rglob("*.md"))
+    found = [one for page in pages for one in secrets.find(page.name, page.read_bytes())]
+    assert len(secrets) > 10_000 and found == []

@@ -65,7 +65,7 @@ def test_notebook_and_checks_agree_and_the_points_sum_to_100(made):
 
 
 def test_no_task_is_numbered_by_hand(made):
-    text = (ROOT / "assignments" / made.checks.name / "notebook.py").read_text()
+    text = COURSE.source(made.checks.name).read_text()
     assert not re.findall(r"^# ## \d.*|^#.*\b[Tt]asks? \d.*", text, re.MULTILINE)
 
 

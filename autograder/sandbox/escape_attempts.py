@@ -25,6 +25,7 @@ STOPPED = "STOPPED"
 _STOPS = "(OSError, ZeroDivisionError, ImportError, TypeError)"  # an empty folder has no file
 # AF_VSOCK reaches the hypervisor; AF_NETLINK and AF_ALG, the kernel where it has been broken.
 _OTHER_FAMILIES = ("40", "16", "38")
+_DAEMON_SECONDS = 120
 _SECRET = "nobody may read this"
 _HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
 
@@ -286,9 +287,10 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
         EscapeAttempt(
             "fork bomb",
             "start processes without end",
-            "import os, time\nn = 0\ntry:\n    while n < 500:\n"
-            "        if os.fork() == 0:\n            time.sleep(60)\n        n += 1\n"
+            "import os, signal\nn = 0\ntry:\n    while n < 500:\n"
+            "        if os.fork() == 0:\n            signal.pause()\n        n += 1\n"
             f"except OSError:\n    print({STOPPED!r})",
+            lambda cell, seconds: STOPPED in cell.output or hoards.was_ended_by_memory(cell),
         ),
         EscapeAttempt(
             "memory bomb",
@@ -300,7 +302,7 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             EscapeAttempt(
                 "hoard",
                 f"hold more memory than is allowed: {name}",
-                hoards.hoarding(name, 2 * limits.memory_bytes),
+                hoards.hoarding(name, limits.memory_bytes),
                 lambda cell, seconds: hoards.held(cell) < limits.memory_bytes,
             )
             for name in hoards.HOARDS
@@ -308,9 +310,9 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
         EscapeAttempt(
             "disk bomb",
             "fill the disk",
-            "import time\nfor n in range(64):\n    open(f'{n}', 'wb').write(bytes(1 << 20))\n"
-            "time.sleep(1)",
-            lambda cell, seconds: cell.error is not None,
+            "import signal\nfor n in range(64):\n    open(f'{n}', 'wb').write(bytes(1 << 20))\n"
+            "print('FULL', flush=True)\nsignal.pause()",
+            lambda cell, seconds: cell.output != "FULL\n" or hoards.was_ended_by_memory(cell),
         ),
         EscapeAttempt(
             "output bomb",
@@ -323,15 +325,15 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             "loop where no exception reaches",
             "sum(range(10 ** 12))",
             lambda cell, seconds: (
-                seconds < 2 * limits.wall_factor * limits.cell_seconds and cell.error is not None
+                seconds < limits.wall_factor * limits.submission_seconds and cell.error is not None
             ),
         ),
         EscapeAttempt(
             "daemon",
             "outlive grading",
             "import os, time\nif os.fork() == 0:\n    os.setsid()\n"
-            "    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
-            lambda cell, seconds: seconds < limits.cell_seconds,
+            f"    if os.fork() == 0:\n        time.sleep({_DAEMON_SECONDS})\n    os._exit(0)",
+            lambda cell, seconds: seconds < _DAEMON_SECONDS,
         ),
         EscapeAttempt(
             "kill",

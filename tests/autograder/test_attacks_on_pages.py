@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
+from selenium.webdriver.support.ui import WebDriverWait
 
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
@@ -97,6 +98,15 @@ IN_NAMES = {
 }
 
 
+# jQuery asks for what formgrader's pages show; a frame holds the notebook.
+IS_SHOWN = "return document.readyState == 'complete' && !(window.jQuery && jQuery.active)"
+
+
+def wait_until_shown(browser):
+    """Wait until a page has what it asks for."""
+    WebDriverWait(browser, 120).until(lambda _: browser.execute_script(IS_SHOWN))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.browser
 def test_no_field_that_a_student_chooses_acts_in_formgrader(
@@ -141,7 +151,7 @@ def test_no_field_that_a_student_chooses_acts_in_formgrader(
         for place in places:
             browser.get(f"{address}/{place}{token[0]}")
             assert "formgrader" in browser.page_source, place
-            time.sleep(0.5)  # what pages ask for, they show when it has come
+            wait_until_shown(browser)
             for element in browser.find_elements("css selector", "a, td, [title]"):
                 browser.execute_script(
                     "arguments[0].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))",

@@ -79,7 +79,7 @@ def test_what_ends_the_process_or_never_ends_takes_only_itself_away():
         "def strange(): return object()",
     ]
     names = ("good", "leaves", "endless", "endless", "missing", "strange", "last", "calls")
-    with OwnProcess(Limits(cell_seconds=20)) as process:
+    with OwnProcess(Limits(cell_seconds=20, wall_factor=100)) as process:
         run = process.run(cells, [_ask(name, seconds=0.2) for name in names])
     values = [seen.value for seen in run.observations]
     assert values[0] == pytest.approx(3.14159, abs=1e-5) and values[6] == [1, 2.5]

@@ -38,7 +38,7 @@ def runtime(request):
 
 def all_end(pids):
     """Wait for processes to end; whoever should wait for them may leave them as zombies."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while left := [pid for pid in pids if is_running(pid)]:
         if time.monotonic() > deadline:
             return False

@@ -108,3 +108,30 @@ def test_planted_files_show_that_they_were_touched():
         assert planted.is_intact
         planted.gradebook.write_text(planted.gradebook.read_text())
         assert not planted.is_intact  # its time tells
+
+
+BY_MEMORY = "memory: more memory was used than is allowed"
+BY_TIME = "TimeLimitError: this cell does not end, and for most of the time it has not computed"
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "stopped"),
+    [
+        ("daemon", CellResult(0, ""), True),
+        ("fork bomb", CellResult(0, "STOPPED\n"), True),
+        ("fork bomb", CellResult(0, "", BY_MEMORY), True),  # before all of them were started
+        ("fork bomb", CellResult(0, ""), False),
+        ("hoard", CellResult(0, "HELD 2000000000\n", BY_MEMORY), True),
+        ("hoard", CellResult(0, "HELD 2000000000\n", BY_TIME), False),
+        ("hoard", CellResult(0, "refused\nHELD 2000\n"), True),
+        ("disk bomb", CellResult(0, "", "OSError: No space left on device"), True),
+        ("disk bomb", CellResult(0, "FULL\n", BY_MEMORY), True),
+        ("disk bomb", CellResult(0, "FULL\n", BY_TIME), False),
+    ],
+)
+def test_outcome_does_not_depend_on_how_fast_a_machine_is(name, cell, stopped):
+    """Whoever looks may come seconds late, but what is held is held until it has been seen."""
+    attempts = escape_attempts.dangerous_attempts(doctor._LIMITS)
+    for attempt in attempts:
+        if attempt.name == name:
+            assert attempt.stopped(cell, 10.0) == stopped, attempt.description

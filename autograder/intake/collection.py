@@ -1,19 +1,25 @@
 """Find the notebooks of a class: every student exactly once, in whichever layout they came."""
 
 import contextlib
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from autograder.authoring.notebooks import assignment_and_notebook
+from autograder.authoring.workspace import has_answers
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
 from autograder.intake.times import read_time, unreadable
 from autograder.records import GraderError, Origin, SubmissionRefused
 
 MAX_NOTEBOOK_BYTES = 16 << 20
+MAX_CONTAINERS = 200_000
+_MAX_BYTES_WITH_OUTPUTS = 64 << 20
+_CLEAR = 'in Jupyter choose "Restart Kernel and Clear Outputs of All Cells", save, hand it in again'
+_MOST_COPIES = 10
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
 _MAX_TIME_BYTES = 100
@@ -125,7 +131,7 @@ def _with_arrivals(
 
 
 def read_notebook(found: Collected) -> bytes:
-    """Read a found notebook's bytes.
+    """Read a found notebook's bytes; of one that is too large for its outputs, all but those.
 
     Raises:
         SubmissionRefused: if there is none, or it is no plain file, or too large.
@@ -133,9 +139,37 @@ def read_notebook(found: Collected) -> bytes:
     if found.delivered is None:
         raise SubmissionRefused("; ".join(found.reasons))
     try:
-        return found.delivered.read(MAX_NOTEBOOK_BYTES)
+        data = found.delivered.read(max(_MAX_BYTES_WITH_OUTPUTS, MAX_NOTEBOOK_BYTES))
     except GraderError as error:
         raise SubmissionRefused(str(error)) from None
+    if len(data) <= MAX_NOTEBOOK_BYTES:
+        return data
+    smaller = _without_outputs(data)
+    if len(smaller) > MAX_NOTEBOOK_BYTES:
+        raise SubmissionRefused(
+            f"{found.delivered.name} has {len(data)} bytes; at most {MAX_NOTEBOOK_BYTES} are read, "
+            f"outputs not counted: {_CLEAR}"
+        )
+    return smaller
+
+
+def is_too_intricate(data: bytes) -> bool:
+    """Whether a file holds more lists and dicts than may be built of it."""
+    return data.count(b"[") + data.count(b"{") > MAX_CONTAINERS
+
+
+def _without_outputs(data: bytes) -> bytes:
+    """Return a notebook without what its cells have shown; anything else as it is."""
+    if is_too_intricate(data):
+        return data
+    try:
+        notebook = json.loads(data)
+        for cell in notebook["cells"]:
+            if cell.get("outputs"):
+                cell["outputs"] = []
+        return json.dumps(notebook, indent=1).encode()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return data
 
 
 def choose(
@@ -163,13 +197,17 @@ def choose(
     if not usable:
         others = [file.parts for _, file in handed.files]
         origin = Origin(layout, min(others, default=()), _secret(handed.files))
-        reasons = [_nothing(handed), *handed.reasons]
+        reasons = [f"{_nothing(handed)}; hand in {notebook}.ipynb itself", *handed.reasons]
         return Collected(student, None, tuple(reasons), origin=origin)
-    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook))
+    blank = _left_blank(usable, notebook)
+    name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook, blank))
     reasons = list(handed.reasons)
     if len(usable) > 1:
         names = ", ".join(sorted(other for other, _ in usable))
-        reasons.insert(0, f"{len(usable)} notebooks ({names}); {name} was graded")
+        own, words = f"{notebook}.ipynb", f"{len(usable)} notebooks ({names}); {name} was graded"
+        if own != name and own in blank.values():
+            words += f", as nothing is written in {own}"
+        reasons.insert(0, words)
     submitted_at, source, note = handed.submitted_at, handed.time_source, handed.time_note
     if submitted_at is None and not note:
         submitted_at, source, note = _written_time(handed.files, zones)
@@ -186,11 +224,30 @@ def choose(
     )
 
 
-def _rank(name: str, file: Delivered, notebook: str) -> tuple[object, ...]:
+def _is_copy(name: str, notebook: str) -> bool:
+    """Whether a name is the set's, as browsers and platforms number copies: ps1 (1), ps1-2."""
     stem = name.removesuffix(".ipynb")
-    # A platform numbers what is handed in again: ps1-2.ipynb.
-    likeness = (stem != notebook, not stem.startswith(notebook))
-    return bool(file.refusal), *likeness, name, file.parts
+    return stem.startswith(notebook) and not stem[len(notebook) :][:1].isalnum()
+
+
+def _left_blank(usable: Sequence[tuple[str, Delivered]], notebook: str) -> dict[Delivered, str]:
+    """Return which of a notebook's copies hold no answer, where there are several."""
+    copies = [(name, file) for name, file in usable if _is_copy(name, notebook)]
+    blank = {}
+    for name, file in copies[:_MOST_COPIES] if len(copies) > 1 else ():
+        with contextlib.suppress(GraderError):
+            data = file.read(MAX_NOTEBOOK_BYTES)
+            if not is_too_intricate(data) and not has_answers(data):
+                blank[file] = name
+    return blank
+
+
+def _rank(
+    name: str, file: Delivered, notebook: str, blank: Container[Delivered]
+) -> tuple[object, ...]:
+    stem = name.removesuffix(".ipynb")
+    likeness = (not _is_copy(name, notebook), file in blank, stem != notebook)
+    return bool(file.refusal), *likeness, not stem.startswith(notebook), name, file.parts
 
 
 def _nothing(handed: Handed) -> str:

@@ -14,11 +14,16 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.notebooks import UNGRADED_TAG, Cell, defines
+from autograder.authoring.notebooks import UNGRADED_TAG, Cell, assignment_and_notebook, defines
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.workspace import is_as_released
+from autograder.intake.collection import MAX_CONTAINERS, is_too_intricate
 from autograder.records import SubmissionRefused
 
-_MAX_CONTAINERS = 200_000  # lists and dicts in the file: bounds what parsing can build
+_AGAIN = (
+    "open it in Jupyter; if you see your answers there, save it and hand it in again, and if not, "
+    'look for an earlier state of it ("Revert Notebook to Checkpoint" in the menu File)'
+)
 _MAX_CELLS = 2_000
 _MAX_CELL_CHARACTERS = 1 << 20
 
@@ -46,21 +51,24 @@ class RepairedNotebook:
 # -------------------------------------------------------------- from bytes to cells
 def _load(data: bytes) -> dict[str, Any]:
     if not data.strip():
-        raise SubmissionRefused("the file is empty")
+        raise SubmissionRefused(f"the file is empty; {_AGAIN}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SubmissionRefused(f"the file is not UTF-8 text (byte {error.start})") from None
-    if text.count("[") + text.count("{") > _MAX_CONTAINERS:
-        raise SubmissionRefused(f"the file holds more than {_MAX_CONTAINERS} lists and dicts")
+        what = f"the file is not UTF-8 text (byte {error.start})"
+        raise SubmissionRefused(f"{what}; {_AGAIN}") from None
+    if is_too_intricate(data):
+        raise SubmissionRefused(f"the file holds more than {MAX_CONTAINERS} lists and dicts")
     try:
         notebook = json.loads(text)
     except RecursionError:
-        raise SubmissionRefused("the file's JSON is nested too deeply") from None
+        raise SubmissionRefused(f"the file's JSON is nested too deeply; {_AGAIN}") from None
     except ValueError as error:
-        raise SubmissionRefused(f"the file is not JSON: {str(error)[:100]}") from None
+        what = f"the file is not JSON: {str(error)[:100]}"
+        raise SubmissionRefused(f"{what}; {_AGAIN}") from None
     if not isinstance(notebook, dict):
-        raise SubmissionRefused(f"the file is a JSON {type(notebook).__name__}, not a notebook")
+        what = f"the file is a JSON {type(notebook).__name__}, not a notebook"
+        raise SubmissionRefused(f"{what}; {_AGAIN}")
     return notebook
 
 
@@ -100,9 +108,9 @@ def _upgrade_cell(cell: object) -> object:
 def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[Cell]:
     found = notebook.get("cells")
     if not isinstance(found, list):
-        raise SubmissionRefused("the notebook has no list of cells")
+        raise SubmissionRefused(f"the notebook has no list of cells; {_AGAIN}")
     if not found:
-        raise SubmissionRefused("the notebook has no cells")
+        raise SubmissionRefused(f"the notebook has no cells; {_AGAIN}")
     if len(found) > _MAX_CELLS:
         raise SubmissionRefused(f"the notebook has {len(found)} cells; at most {_MAX_CELLS}")
     cells = []
@@ -155,7 +163,9 @@ def repair(data: bytes, released: ReleasedSet) -> RepairedNotebook:
     reasons += _kernel_reasons(notebook)
     found = _cells(notebook, reasons)
     if other := _other_set(found, released):
-        raise SubmissionRefused(f"this is the notebook of {other}, not of {released.name}")
+        own = f"{assignment_and_notebook(released.name)[1]}.ipynb"
+        what = f"this is the notebook of {other}, not of {released.name}"
+        raise SubmissionRefused(f"{what}; hand in {own}")
     repairer = _Repairer(released, reasons)
     cells = repairer.repair(found)
     reasons += repairer.summary()
@@ -204,6 +214,7 @@ class _Repairer:
         self.marked: list[str] = []
         self.missing: list[str] = []
         self.lost: list[str] = []
+        self.is_older = False
 
     def repair(self, cells: Sequence[Cell]) -> list[Cell]:
         kept: list[Cell] = []
@@ -223,12 +234,12 @@ class _Repairer:
         return self._put_back(kept)
 
     def summary(self) -> Iterator[str]:
-        """Say in a line each what happened to cells that have nothing else to say."""
-        for names, fate in (
-            (self.changed, "changed"),
-            (self.moved, "moved"),
-            (self.missing, "missing"),
-        ):
+        """Say in a line each what happened to cells that have nothing else to say.
+
+        In a notebook of an older release, what is elsewhere or missing is the course's doing.
+        """
+        where = () if self.is_older else ((self.moved, "moved"), (self.missing, "missing"))
+        for names, fate in ((self.changed, "changed"), *where):
             if len(names) == 1:
                 yield f"the locked cell {names[0]} was {fate}; it was put back"
             elif names:
@@ -268,6 +279,8 @@ class _Repairer:
         template = self.templates[cell.origin]
         if cell.origin in self.seen:
             self.reasons.append(f"a copy of the locked cell {cell.origin} was left out")
+        elif self._is_of_older_release(cell, template):
+            self.is_older = True
         elif (cell.text, cell.kind) != (template.text, template.kind):
             self.changed.append(cell.origin)
         elif cell.role != template.role:
@@ -291,9 +304,22 @@ class _Repairer:
             self.reasons.append(
                 f"the answer {cell.origin} was a {cell.kind} cell; it was read as {template.kind}"
             )
+        elif self._is_of_older_release(cell, template):
+            self.is_older = True
         elif cell.role != template.role:
             self.marked.append(cell.origin)
         return replace(cell, kind=template.kind, metadata=template.metadata)
+
+    def _is_of_older_release(self, cell: Cell, template: Cell) -> bool:
+        """Whether a cell has the fingerprint that another release gave it; a locked one, rightly.
+
+        What an answer's mark was made from, its text, is no longer there to be compared.
+        """
+        print_there, print_here = (one.grading.get("checksum") for one in (cell, template))
+        if not isinstance(print_there, str) or print_there == print_here:
+            return False
+        found = {"metadata": cell.metadata, "source": cell.source, "cell_type": cell.kind}
+        return template.is_answer or is_as_released(found)
 
     def _put_back(self, kept: list[Cell]) -> list[Cell]:
         """Insert what is missing before the first cell that was released after it."""

@@ -62,15 +62,16 @@ def _overview(seen: Mapping[str, Any]) -> Iterator[str]:
     grade, timing = seen["grade"], seen["grade"].timing
     yield f"# {seen['outline'].title}: feedback for {as_markdown(as_line(grade.student))}"
     if grade.state is State.REFUSED:
-        yield "**Your notebook could not be graded.**"
+        yield "**Your notebook could not be graded.** No points have been given yet."
     else:
         still = still_open(seen["open_points"])
         yield f"**{number(seen['points'])}** of {number(seen['known'])} points{still}."
     if timing.is_late:
         late = f"{duration(timing.seconds_late)} late" if timing.seconds_late else "late"
         spent = f"{late_days(timing.late_days)} spent, " if timing.late_days else ""
-        taken = f"{number(timing.penalty)} points taken off"
-        yield f"Due {when(timing.due)}; it came {late}: {spent}{taken}."
+        taken = f": {spent}{number(timing.penalty)} points taken off"
+        taken = "" if grade.state is State.REFUSED else taken
+        yield f"Due {when(timing.due)}; it came {late}{taken}."
     if timing.late_days_left is not None:
         yield f"After this set you have {late_days(timing.late_days_left)} left."
     yield from (f"- {as_markdown(as_line(reason))}" for reason in grade.reasons)

@@ -1,6 +1,9 @@
+import json
 import os
 
+import nbformat
 import pytest
+from nbgrader.utils import compute_checksum
 
 from autograder.intake import collection
 from autograder.intake.collection import collect, read_notebook
@@ -33,7 +36,8 @@ def test_collect_finds_every_layout_and_each_student_once(tmp_path):
         "dee": None,
     }
     (dee,) = [one for one in found if one.path is None]
-    assert dee.reasons == ("the folder holds no notebook of this set, only notes.txt",)
+    nothing = "the folder holds no notebook of this set, only notes.txt"
+    assert dee.reasons == (f"{nothing}; hand in ps1.ipynb itself",)
 
 
 def test_collect_looks_into_the_folder_submitted(tmp_path):
@@ -95,7 +99,42 @@ def test_read_notebook_rejects_what_is_no_plain_file(tmp_path):
             read_notebook(found)
 
 
+def _notebook(answer, output=""):
+    released = {"source": "# YOUR CODE HERE", "cell_type": "code", "metadata": {}}
+    released["metadata"] = {"nbgrader": {"solution": True, "grade_id": "answer"}}
+    released["metadata"]["nbgrader"]["checksum"] = compute_checksum(nbformat.from_dict(released))
+    shown = {"output_type": "stream", "name": "stdout", "text": output}
+    return json.dumps({"cells": [released | {"source": answer, "outputs": [shown]}]})
+
+
+@pytest.mark.parametrize("copy", ["ps1 (1).ipynb", "ps1-Copy1.ipynb", "ps1_2.ipynb"])
+def test_copy_with_answers_counts_beside_a_notebook_without(tmp_path, copy):
+    _touch(tmp_path / "ada" / "ps1.ipynb", _notebook("# YOUR CODE HERE"))
+    _touch(tmp_path / "ada" / copy, _notebook("def f(): pass"))
+    _touch(tmp_path / "ada" / "ps10.ipynb", _notebook("def g(): pass"))
+    (found,) = collect(tmp_path, "ps1")
+    assert found.path.name == copy
+    assert found.reasons[0].endswith(f"{copy} was graded, as nothing is written in ps1.ipynb")
+    _touch(tmp_path / "ada" / "ps1.ipynb", _notebook("def h(): pass"))
+    (found,) = collect(tmp_path, "ps1")
+    assert found.path.name == "ps1.ipynb" and found.reasons[0].endswith("ps1.ipynb was graded")
+
+
+def test_notebook_that_its_outputs_make_too_large_is_read_without_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(collection, "MAX_NOTEBOOK_BYTES", 2000)
+    _touch(tmp_path / "ada.ipynb", _notebook("def f(): pass", "x" * 3000))
+    _touch(tmp_path / "bo.ipynb", _notebook(f"text = '{'x' * 3000}'"))
+    ada, bo = collect(tmp_path, "ps1")
+    (cell,) = json.loads(read_notebook(ada))["cells"]
+    assert (cell["source"], cell["outputs"]) == ("def f(): pass", [])
+    with pytest.raises(
+        SubmissionRefused, match=r"at most 2000 are read, outputs not .* Clear Outp"
+    ):
+        read_notebook(bo)
+
+
 def test_read_notebook_rejects_a_huge_file_without_reading_it_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(collection, "_MAX_BYTES_WITH_OUTPUTS", 100)
     monkeypatch.setattr(collection, "MAX_NOTEBOOK_BYTES", 100)
     with open(tmp_path / "eve.ipynb", "wb") as file:
         file.truncate(1 << 40)  # sparse: a terabyte that fills no disk

@@ -196,6 +196,22 @@ def test_forged_marks_have_no_effect(released, answered, name, key, value):
     )
 
 
+def test_notebook_of_an_older_release_is_no_student_s_doing(toy_course, released, answered):
+    """The instructor has changed a test, points, the order, and added a locked cell since."""
+    path = toy_course.source("toy")
+    tests = [cell.source for cell in answered.cells if cell.id == "toy_double"]
+    text = path.read_text().replace(tests[0].splitlines()[0], f"# Newer.\n{tests[0]}", 1)
+    text = text.replace('"points": 10', '"points": 20').replace('"points": 30', '"points": 40')
+    newer = text.replace("toy_imports", "toy_setup")
+    path.write_text(newer)
+    today = ReleasedSet(toy_course, "toy")
+    assert _repair(answered, today).reasons == ()
+    grading(_cell(answered, "toy_mean"))["points"] = 90  # which a student has done
+    assert _repair(answered, today).reasons == (
+        "the marks of cell toy_mean were changed; that has no effect",
+    )
+
+
 def test_answer_that_bears_a_locked_cell_s_mark_is_run_all_the_same(released, answered):
     cell = _cell(answered, "toy_double_answer")
     cell.metadata = copy.deepcopy(_cell(answered, "toy_mean").metadata)

@@ -13,6 +13,7 @@ from autograder.records import (
     Misconception,
     PartVerdict,
     State,
+    Timing,
     Verdict,
 )
 from autograder.reports.instructor_pages import class_page, total
@@ -116,10 +117,16 @@ def test_student_page_of_a_blank_notebook_does_not_lecture(outline, released, re
 
 
 def test_student_page_of_a_refused_file_says_why_and_what_to_do(outline, read_page):
-    refused = Grade("ada", "toy", State.REFUSED, "", 7, reasons=("the file is not JSON",))
+    nothing = tuple(dataclasses.replace(v, points=0.0) for v in GRADE.verdicts)
+    reason = "only toy.py; hand in toy.ipynb itself"
+    timing = Timing(due="2026-02-01T12:00:00+00:00", seconds_late=3600)
+    refused = Grade(
+        "ada", "toy", State.REFUSED, "", 7, verdicts=nothing, reasons=(reason,), timing=timing
+    )
     words = read_page(student_page(outline, refused, None, {})).words
-    assert "could not be graded" in words and "the file is not JSON." in words
-    assert "hand it in once more" in words
+    assert "could not be graded" in words and f"{reason}." in words
+    assert "No points have been given yet." in words and "late." in words
+    assert "0 of" not in words
 
 
 def test_student_page_shows_cells_that_failed(outline, repaired, read_page):

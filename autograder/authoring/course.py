@@ -374,7 +374,8 @@ def find_course(folder: Path | None = None) -> Course:
     """Return the course in `folder`, or else the one that the surroundings name.
 
     Without a folder: the one in the environment variable AUTOGRADER_COURSE, or `assignments/` in
-    the working folder or the nearest folder above it that has one.
+    the working folder or the nearest folder above it that has one; or else such a folder itself, if
+    it is a course for nbgrader.
 
     Raises:
         GraderError: if there is none; says where it looked.
@@ -394,7 +395,21 @@ def find_course(folder: Path | None = None) -> Course:
         course = Course(above / "assignments")
         if course.sets():
             return course
+        if _is_written_for_nbgrader(above):
+            return NbgraderCourse(above)
     raise GraderError(
-        f"no course found: neither {here} nor a folder above it has assignments/<set>/notebook.py; "
-        f"name the folder with --course or {COURSE_VARIABLE}"
+        f"no course found: neither {here} nor a folder above it has assignments/<set>/notebook.py, "
+        "or source/<assignment>/<notebook>.ipynb as a course for nbgrader has; name the folder "
+        f"with --course or {COURSE_VARIABLE}"
     )
+
+
+def _is_written_for_nbgrader(folder: Path) -> bool:
+    """Whether a folder is a course for nbgrader: not one that a release of ours has filled."""
+    if not (folder / "nbgrader_config.py").exists() and not (folder / "source").is_dir():
+        return False  # without loading nbgrader for each folder
+    from autograder.authoring.workspace import is_made_by_release
+
+    course = NbgraderCourse(folder)
+    sources = map(course.source, course.sets())
+    return any(not is_made_by_release(path.read_bytes()) for path in sources)

@@ -1,7 +1,7 @@
 """What a problem set consists of, as its pages and reports show it: titles, points, properties."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -77,6 +77,12 @@ class Outline:
     def titles(self) -> dict[str, str]:
         """The title of each item, by its name."""
         return {item.name: item.title for item in self.items}
+
+
+def joined(assignment: str, outlines: Sequence[Outline]) -> Outline:
+    """Return the outline of an assignment of several notebooks: all that earns points in it."""
+    items = tuple(item for outline in outlines for item in outline.items)
+    return Outline(assignment, assignment, items)
 
 
 def _heading(markdown: str) -> str:

@@ -10,7 +10,7 @@ from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, with_fault
 from autograder.class_run.ledger import Ledger
-from autograder.class_run.result import listed
+from autograder.class_run.result import ClassResult, listed
 from autograder.class_run.settings import Settings
 from autograder.class_run.student_pages import StudentPages
 from autograder.files import as_utf8, write_atomically
@@ -47,6 +47,16 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     )
     write_atomically(page, as_utf8(overview))
     return page if len(sets) > 1 else classes[0].page
+
+
+def write_assignment_page(
+    assignment: str, results: Sequence[ClassResult], settings: Settings
+) -> Path:
+    """Write a page on several notebooks of one assignment, with everybody's total; return it."""
+    page = settings.out / "dashboard" / f"{assignment}.html"
+    classes = [(result.outline, result.grades, result.by_hand) for result in results]
+    write_atomically(page, as_utf8(instructor_pages.overview_page(classes, assignment)))
+    return page
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ class Received:
 
 def delivered(submissions: Path, released: ReleasedSet, settings: Settings) -> Delivery:
     """Find what was handed in, with the times that somebody has given beside it."""
-    delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
+    zones, others = released.policy.zones, released.others_files
+    delivery = collect(submissions, released.name, settings.layout, zones, others)
     return with_given_times(delivery, released, settings)
 
 
@@ -243,8 +244,7 @@ def plan(
     """
     journal = Journal(settings.out, released.name)
     planned, late_days = [], LateDays(released, settings.out)
-    delivery = collect(submissions, released.name, settings.layout, released.policy.zones)
-    delivery = with_given_times(delivery, released, settings)
+    delivery = delivered(submissions, released, settings)
     arrivals = list(look_at(released, delivery, journal, settings))
     warned(tuple(said_before(released, arrivals)))
     theirs = with_points_of_nbgrader(released, arrivals, settings)

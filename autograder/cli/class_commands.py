@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,6 @@ import click
 
 from autograder.authoring.course import (
     find_course,
-    find_course_with_checks,
     nbgrader_course_in,
 )
 from autograder.cli.options import (
@@ -147,6 +148,7 @@ def grade(
         fork_server.prepare()  # it loads while this process does
     from autograder.class_run.own_solution import with_working_tests
     from autograder.class_run.settings import Settings
+    from autograder.cli import output
     from autograder.grading.grader import Confinement
 
     course = nbgrader_course_in(nbgrader_course) if nbgrader_course else find_course(folder)
@@ -165,27 +167,47 @@ def grade(
     names = course.of_assignment(name)
     if watch and len(names) > 1:
         raise click.UsageError(f"--watch grades one notebook; name one of {', '.join(names)}")
-    codes, plain = set(), []
+    codes, plain, results = set(), [], []
     try:
         for one in names:
             released = with_working_tests(course, one, settings.hiding(submissions).confinement)
             if watch:
                 sys.exit(_watch(released, submissions, settings, as_json))
-            run = _show_plan if dry_run else _grade_once
-            code, shown = run(released, submissions, settings, as_json)
+            if dry_run:
+                code, shown = _show_plan(released, submissions, settings, as_json)
+            else:
+                code, result = _grade_once(released, submissions, settings, as_json)
+                shown = output.plain_result(result)
+                results.append(result)
             codes.add(code)
             plain.append(shown)
     except KeyboardInterrupt:
         raise GraderError("stopped by Ctrl-C before all was graded") from None
     if as_json:
         click.echo(json.dumps(plain if len(names) > 1 else plain[0], indent=1))
+    elif results:
+        from autograder.class_run.outputs import write_assignment_page
+
+        page = write_assignment_page(name, results, settings) if len(results) > 1 else None
+        output.print_results(output.new_console(), results, settings, page)
+        output.print_next(output.new_console(), [_next(course, name, names)])
     sys.exit(max(codes))
+
+
+def _next(course: Any, name: str, names: Sequence[str]) -> str:
+    """Return the command that comes after grading, as it works where this one was typed."""
+    try:
+        is_found = find_course().folder == course.folder
+    except GraderError:
+        is_found = False
+    where = "" if is_found else f" --course {shlex.quote(str(course.folder))}"
+    return f"autograder{where} export {name}"
 
 
 def _grade_once(
     released: Any, submissions: Path, settings: Any, as_json: bool, held: Any = ()
 ) -> tuple[int, Any]:
-    """Grade; return the exit code, and what --json prints."""
+    """Grade, and say how it goes; return the exit code and the result."""
     from autograder.class_run.pipeline import grade_class
     from autograder.cli import output
 
@@ -206,10 +228,8 @@ def _grade_once(
             kept = f"{line.completed:.0f} of {line.total or 0:.0f} grades are recorded and kept"
             note([f"{kept}; the same command goes on from there"])
             raise
-    if not as_json:
-        output.print_result(console, result, settings)
     without = result.states[State.GRADER_FAULT] + result.states[State.REFUSED]
-    return FINDINGS if without else 0, output.plain_result(result)
+    return FINDINGS if without else 0, result
 
 
 def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -> tuple[int, Any]:
@@ -227,6 +247,7 @@ def _show_plan(released: Any, submissions: Path, settings: Any, as_json: bool) -
 
 
 def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> int:
+    from autograder.cli import output
     from autograder.intake.collection import collect
     from autograder.intake.watch import Patience, rounds
     from autograder.store.input_digests import input_digests
@@ -238,15 +259,19 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
     note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
     codes, loaded = {0}, input_digests(released)
     try:
-        look = lambda: collect(submissions, released.name, settings.layout)  # noqa: E731
+        look = lambda: collect(  # noqa: E731
+            submissions, released.name, settings.layout, others_files=released.others_files
+        )
         for held in rounds(look, Patience(), time.monotonic, time.sleep):
             today = replace(released)  # with nothing made yet: due dates may have changed
             if input_digests(today) != loaded:  # checks are loaded once in a process
                 raise GraderError("the set or its checks have changed: start --watch again")
-            code, plain = _grade_once(today, submissions, settings, as_json, held)
+            code, result = _grade_once(today, submissions, settings, as_json, held)
             codes.add(code)
             if as_json:
-                click.echo(json.dumps(plain))
+                click.echo(json.dumps(output.plain_result(result)))
+            else:
+                output.print_results(output.new_console(), [result], settings)
     except KeyboardInterrupt:
         note(["stopped"])
     return max(codes)
@@ -287,10 +312,17 @@ def explain(
 
     course = find_course(folder)
     out, _ = results_of(course, out, "")
-    released, journal = ReleasedSet(course, name), Journal(out, name)
+    sets = [ReleasedSet(course, one) for one in course.of_assignment(name)]
+    having = [one for one in sets if item in (c.item for c in one.problem_set.checks)]
+    having = [one for one in having if one.name == name] or having
+    if not having:
+        known = ", ".join(check.item for one in sets for check in one.problem_set.checks)
+        raise GraderError(f"no item {item!r} in {name}; it has: {known}")
+    if len(having) > 1:
+        names = ", ".join(one.name for one in having)
+        raise GraderError(f"{item} stands in several notebooks of {name}; name one of {names}")
+    released, journal = having[0], Journal(out, having[0].name)
     checks = {check.item: check for check in released.problem_set.checks}
-    if item not in checks:
-        raise GraderError(f"no item {item!r} in {name}; it has: {', '.join(checks)}")
     record = journal.read(student)
     if record is None:
         known = ", ".join(journal.students()) or "nobody"
@@ -339,7 +371,7 @@ def dashboard(
     if every == bool(names):
         raise click.UsageError("name at least one problem set, or say --all")
     course = find_course(folder)
-    chosen = course.sets() if every else names
+    chosen = course.sets() if every else [one for n in names for one in course.of_assignment(n)]
     for name in chosen:
         course.source(name)
     sets = [ReleasedSet(course, name) for name in chosen]
@@ -367,12 +399,16 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     from autograder.cli import output
     from autograder.reports.similarity_report import examine
 
-    found = examine(ReleasedSet(find_course_with_checks(folder), name), out)
+    course = find_course(folder)
+    out, _ = results_of(course, out, "")
+    reports = [examine(ReleasedSet(course, one), out) for one in course.of_assignment(name)]
     if as_json:
-        click.echo(json.dumps(output.plain_report(found), indent=1))
+        plain = [output.plain_report(found) for found in reports]
+        click.echo(json.dumps(plain if len(plain) > 1 else plain[0], indent=1))
     else:
-        output.print_report(output.new_console(), found)
-    sys.exit(FINDINGS if found.pairs or found.copies else 0)
+        for found in reports:
+            output.print_report(output.new_console(), found)
+    sys.exit(FINDINGS if any(found.pairs or found.copies for found in reports) else 0)
 
 
 @click.command(

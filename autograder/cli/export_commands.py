@@ -87,6 +87,7 @@ def export(
     the format csv and in Moodle's comments. Cells that a spreadsheet would take for formulas get an
     apostrophe. With --json, the same columns and rows come in one document, with the notes.
     """
+    from autograder.authoring.outline import joined
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.settings import Settings
     from autograder.files import read_table
@@ -94,13 +95,14 @@ def export(
     from autograder.store.journal import Journal
 
     course = find_course(folder)
-    outline = ReleasedSet(course, name).outline
+    sets = [ReleasedSet(course, one) for one in course.of_assignment(name)]
+    outline = sets[0].outline if len(sets) == 1 else joined(name, [one.outline for one in sets])
     out, db = results_of(course, out, db)
     if not db and not (out / "gradebook.db").exists():
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
-        scores = with_late_days(book.final_scores(name), Journal(out, name))
+        scores = with_late_days(book.final_scores(name), Journal(out, sets[0].name))
     graded = [score for score in scores if score.is_graded]
     ungraded = [score for score in scores if not score.is_graded]
     request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)

@@ -73,6 +73,9 @@ def feedback(
     from autograder.store.journal import Journal
 
     course = find_course(folder)
+    names = course.of_assignment(name)
+    if len(names) > 1:
+        raise click.UsageError(f"{name} has several notebooks; name one of {', '.join(names)}")
     released = ReleasedSet(course, name)
     out, db = results_of(course, out, db)
     table = read_table(roster) if roster is not None else None

@@ -1,5 +1,7 @@
 """The command line: `autograder --help` teaches it."""
 
+import importlib.metadata
+import platform
 from pathlib import Path
 
 import click
@@ -16,6 +18,7 @@ from autograder.cli.options import EXIT_CODES
 from autograder.cli.student_commands import mine, work
 from autograder.cli.teaching_commands import exam, syllabus
 
+_PACKAGE = "language-models-by-hand"
 _EPILOG = f"""\b
 A course, from its first day to its last:
   autograder syllabus                  the page to hand out on the first day
@@ -46,6 +49,16 @@ Where the command is not on the path: python -m autograder
 {EXIT_CODES}"""
 
 
+def _say_version(context: click.Context, option: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        try:
+            version = importlib.metadata.version(_PACKAGE)
+        except importlib.metadata.PackageNotFoundError:  # a checkout that nobody has installed
+            version = "of a checkout that is not installed"
+        click.echo(f"autograder {version} (Python {platform.python_version()})")
+        context.exit()
+
+
 class _InOrder(click.Group):
     """Lists commands in the order in which they were added: that in which a course needs them."""
 
@@ -60,6 +73,10 @@ class _InOrder(click.Group):
     type=click.Path(path_type=Path),
     help="Course folder, with a folder for each set.  [default: assignments/ here or above]",
 )
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_say_version,
+    help="Say which version this is, and which Python runs it.",
+)  # fmt: skip
 @click.pass_context
 def main(context: click.Context, folder: Path | None) -> None:
     """Release problem sets as notebooks, grade them in a sandbox, and explain every point.

@@ -1,7 +1,8 @@
 """What the commands about a class print: tables for people, plain data for scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.authoring.checks import Check
+from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.class_run.forecast import CORES, Forecast
 from autograder.class_run.plan import Planned
 from autograder.class_run.result import ClassResult, Watcher
@@ -98,44 +100,107 @@ def plain_result(result: ClassResult) -> dict[str, Any]:
     }
 
 
-def print_result(console: Console, result: ClassResult, settings: Settings) -> None:
-    """Print a graded class: who got what, what was noticed, what has changed, where it all is."""
+def print_results(
+    console: Console,
+    results: Sequence[ClassResult],
+    settings: Settings,
+    page: Path | None = None,
+) -> None:
+    """Print a graded class: who got what, what was noticed, what has changed, where it all is.
+
+    Args:
+        results: one for each notebook of what was graded together; several get one table.
+        page: of all of them together, where there are several.
+    """
+    console.print(_table(results) if len(results) > 1 else _table_of_one(results[0]))
+    for result in results:
+        of = f" of {result.problem_set}" if len(results) > 1 else ""
+        counts = " + ".join(f"{result.states[state]} {state.value}" for state in State)
+        console.print(f"\n{len(result.grades)} received{of} = {counts}")
+        console.print(
+            f"{len(result.grades) - result.reused} graded now, {result.reused} taken over from an "
+            f"earlier run, {result.seconds:.1f} seconds"
+        )
+        if open_points := _open(result):
+            console.print(open_points)
+        print_changes(console, result)
+        for notice in result.notices:
+            console.print(printable(notice))
+    grades = [grade for result in results for grade in result.grades]
+    for isolation in sorted({grade.isolation for grade in grades if grade.isolation}):
+        console.print(f"isolation: {isolation}")
+    console.print(f"\nThe class    {(page or results[0].page).resolve()}", soft_wrap=True)
+    console.print(f"Feedback     {(settings.out / 'feedback').resolve()}", soft_wrap=True)
+    console.print(f"Gradebook    {shown_address(settings.url)}", soft_wrap=True)
+
+
+def print_next(console: Console, commands: Sequence[str]) -> None:
+    """Print what comes next."""
+    for command in commands:
+        console.print(f"Next         {command}", soft_wrap=True, markup=False)
+
+
+def _table_of_one(result: ClassResult) -> Table:
     shown: Sequence[Grade] = result.grades
     if len(shown) > _MOST_ROWS:
         shown = [grade for grade in shown if grade.state is not State.GRADED][:_MOST_ROWS]
     table = Table("student", "points", "state", "noticed", box=None, pad_edge=False)
     table.columns[1].justify = "right"
     for row in shown:
-        points = _points(row, result)
         state = Text(row.state.value, style=_COLOURS[row.state])
-        noticed = printable("; ".join([*_late(row.timing), *row.reasons]))
-        noticed.truncate(160, overflow="ellipsis")
-        table.add_row(printable(row.student), points, state, noticed)
-    console.print(table)
-    counts = " + ".join(f"{result.states[state]} {state.value}" for state in State)
-    console.print(f"\n{len(result.grades)} received = {counts}")
-    console.print(
-        f"{len(result.grades) - result.reused} graded now, {result.reused} taken over from an "
-        f"earlier run, {result.seconds:.1f} seconds"
-    )
-    if open_points := _open(result):
-        console.print(open_points)
-    print_changes(console, result)
-    for notice in result.notices:
-        console.print(printable(notice))
-    for isolation in sorted({grade.isolation for grade in result.grades if grade.isolation}):
-        console.print(f"isolation: {isolation}")
-    console.print(f"\nThe class    {result.page.resolve()}", soft_wrap=True)
-    console.print(f"Feedback     {(settings.out / 'feedback').resolve()}", soft_wrap=True)
-    console.print(f"Gradebook    {shown_address(settings.url)}", soft_wrap=True)
+        noticed = _cut("; ".join([*_late(row.timing), *row.reasons]))
+        table.add_row(printable(row.student), _points([row], [result]), state, noticed)
+    return table
 
 
-def _points(grade: Grade, result: ClassResult) -> str:
-    """Points of checks and people together, of those that have been judged so far."""
-    if grade.state is State.REFUSED or not grade.verdicts:
-        return "open"
-    most = judged(grade, result.outline, result.by_hand)
-    return f"{total(grade, result.by_hand):g} of {most:g}"
+def _table(results: Sequence[ClassResult]) -> Table:
+    """Return a table of everybody's points in several notebooks, and in all of them."""
+    rows: dict[str, list[Grade | None]] = {}
+    for place, result in enumerate(results):
+        for grade in result.grades:
+            rows.setdefault(grade.student, [None] * len(results))[place] = grade
+    notebooks = [assignment_and_notebook(result.problem_set)[1] for result in results]
+    table = Table("student", *notebooks, "together", "noticed", box=None, pad_edge=False)
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    for student, found in sorted(rows.items()):
+        of_each = list(zip(found, results, strict=True))
+        pairs = [(grade, result) for grade, result in of_each if grade is not None]
+        points = ["none" if g is None else _points([g], [result]) for g, result in of_each]
+        together = _points(*map(list, zip(*pairs, strict=True)))
+        table.add_row(printable(student), *points, together, _cut("; ".join(_noticed(pairs))))
+    return table
+
+
+def _noticed(pairs: Sequence[tuple[Grade, ClassResult]]) -> Iterator[str]:
+    """Say what is to be known of each notebook, the gravest first: the line is cut at its end."""
+    states = list(State)
+    for grade, result in sorted(pairs, key=lambda pair: -states.index(pair[0].state)):
+        state = [grade.state.value] * (grade.state is not State.GRADED)
+        words = [*state, *_late(grade.timing), *grade.reasons]
+        if words:
+            yield f"{assignment_and_notebook(result.problem_set)[1]}: {', '.join(words)}"
+
+
+def _cut(noticed: str) -> Text:
+    text = printable(noticed)
+    text.truncate(160, overflow="ellipsis")
+    return text
+
+
+def _points(grades: Sequence[Grade], results: Sequence[ClassResult]) -> str:
+    """Points of checks and people together, of those that have been judged so far.
+
+    Args:
+        grades: one student's, each with the result that it is of.
+    """
+    earned, highest = 0.0, 0.0
+    for grade, result in zip(grades, results, strict=True):
+        if grade.state is State.REFUSED or not grade.verdicts:
+            continue
+        earned += total(grade, result.by_hand)
+        highest += judged(grade, result.outline, result.by_hand)
+    return f"{earned:g} of {highest:g}" if highest else "open"
 
 
 def _open(result: ClassResult) -> str:
@@ -168,6 +233,8 @@ def print_changes(console: Console, result: ClassResult) -> None:
     """Say whose grade has changed, and why; of a large class only how many."""
     for change in result.changes[:_MOST_ROWS]:
         words = f"changed: {change.before:g} -> {change.after:g} points"
+        if change.before == change.after and change.state_before != change.state_after:
+            words = f"changed: {change.state_before} -> {change.state_after}"
         console.print(printable(f"{change.student}: {words}"))
         for line in (*change.causes, *map(describe_item_change, change.items)):
             console.print(printable(f"    {line}"))

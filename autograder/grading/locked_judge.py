@@ -36,9 +36,25 @@ class LockedJudge(ItemJudge):
         earned, wrong = _judge(check, request.inputs["tests"], seen, raised)
         passed = not wrong
         message = "" if passed else f"{check.parts[0].requirement} Here {wrong}."
-        note = "" if passed else f"line, exception and number at the end: {shorten(seen)}"
+        note = "" if passed else _in_words(request.inputs["tests"], seen)
         part = PartVerdict(check.parts[0].name, passed, 1.0, message, note)
         return Verdict(check.item, earned, check.points, (part,))
+
+
+def _in_words(tests: str, seen: object) -> str:
+    """Say for the instructor where tests stopped, and on what; student code has sent it."""
+    match seen:
+        case Failure():
+            return seen.message
+        case (0, str(), float(number)):
+            return f"its tests end with the number {number:g}"
+        case (int(line), str(name), _) if line > 0:
+            stood = tests.splitlines()[line - 1 : line]
+            where = f"its line {line} (`{stood[0].strip()[:100]}`)" if stood else f"its line {line}"
+            return f"{where} raises {name[:80]}"
+        case (int(), str(name), _) if name:
+            return f"before its first line, {name[:80]} is raised"
+    return f"what came out is no outcome of tests: {shorten(seen)}"
 
 
 def _judge(check: Check, tests: str, seen: object, raised: str) -> tuple[float, str]:

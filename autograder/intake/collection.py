@@ -81,6 +81,7 @@ def collect(
     problem_set: str,
     layout: Layout | None = None,
     zones: Sequence[tzinfo] = (UTC,),
+    others_files: Container[str] = (),
 ) -> Delivery:
     """Find each student's notebook, every student exactly once.
 
@@ -88,6 +89,7 @@ def collect(
         place: a folder or a zip file.
         layout: how it names students; recognised by its names if None.
         zones: as `autograder.intake.times.read_time` takes them.
+        others_files: names of notebooks that are others of the same assignment.
 
     Raises:
         GraderError: if it does not exist, cannot be read or holds nothing of the kind.
@@ -99,7 +101,7 @@ def collect(
     if not students:
         raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
-        choose(student, students[student], problem_set, layout, zones)
+        choose(student, students[student], problem_set, layout, zones, others_files)
         for student in sorted(students)
     )
     if layout is Layout.EXCHANGE:
@@ -178,6 +180,7 @@ def choose(
     problem_set: str,
     layout: Layout,
     zones: Sequence[tzinfo] = (UTC,),
+    others_files: Container[str] = (),
 ) -> Collected:
     """Pick the notebook among a student's files: one that can be read, named for the set."""
     assignment, notebook = assignment_and_notebook(problem_set)
@@ -185,7 +188,7 @@ def choose(
     notebooks = [
         (name, file)
         for name, file in handed.files
-        if name.endswith(".ipynb") and ending in (".ipynb", name)
+        if name.endswith(".ipynb") and ending in (".ipynb", name) and name not in others_files
     ]
     if layout in (Layout.PLAIN, Layout.NBGRADER):
         of_set = [(name, file) for name, file in notebooks if len(file.parts) == 3]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from autograder.authoring.checks import Check
-from autograder.authoring.course import Course, find_course
+from autograder.authoring.course import Course, find_course_with_checks
 from autograder.grading.judge import ItemJudge, submission_seed
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
@@ -64,7 +64,7 @@ def score(problem_set: str, item: str, namespace: Mapping[str, Any]) -> float:
 
 def _check(problem_set: str, item: str) -> Check:
     try:
-        course = find_course()
+        course = find_course_with_checks()
     except GraderError:
         course = Course(Path(__file__).resolve().parents[2] / "assignments")
         if problem_set not in course.sets():

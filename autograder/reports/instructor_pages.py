@@ -70,7 +70,9 @@ def changes_page(outline: Outline, changes: Sequence[Mapping[str, Any]]) -> str:
     return render("changes.html", outline=outline, changes=read, describe=describe_item_change)
 
 
-def overview_page(classes: Sequence[tuple[Outline, Sequence[Grade], HandGrades]]) -> str:
+def overview_page(
+    classes: Sequence[tuple[Outline, Sequence[Grade], HandGrades]], title: str = "The course"
+) -> str:
     """Return the table of all students and all sets, which leads to each set's dashboard."""
     points = {
         outline.name: {grade.student: total(grade, by_hand) for grade in grades}
@@ -87,6 +89,7 @@ def overview_page(classes: Sequence[tuple[Outline, Sequence[Grade], HandGrades]]
     return render(
         "overview.html",
         script="dashboard.js",
+        title=title,
         outlines=[outline for outline, _, _ in classes],
         rows=[
             (name, found, sum(p for p in found if p is not None), left.get(name))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from autograder.authoring.notebooks import is_answer
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import as_utf8, write_atomically
@@ -69,12 +70,12 @@ def examine(released: ReleasedSet, out: Path) -> Report:
     independent = independent_answers(released)
     materials = [
         Material(
-            check.item,
-            {student: found.get(check.item, "") for student, found in answers.items()},
-            _source(notebooks.solution, f"{check.item}_answer"),
-            independent[check.item],
+            item,
+            {student: found.get(item, "") for student, found in answers.items()},
+            _source(notebooks.solution, cell_id),
+            independent.get(item, ()),
         )
-        for check in released.problem_set.checks
+        for item, cell_id in _items(released).items()
     ]
     common = "\n".join(c.source for c in notebooks.student.cells if c.cell_type == "code")
     functions = reference_functions(released)
@@ -86,6 +87,17 @@ def examine(released: ReleasedSet, out: Path) -> Report:
     )
     write_atomically(report.page, as_utf8(_page(released.outline, report, answers, functions)))
     return report
+
+
+def _items(released: ReleasedSet) -> dict[str, str]:
+    """Name what is compared, each with its cell: without checks, every cell for an answer."""
+    if released.course.has_checks:
+        return {check.item: f"{check.item}_answer" for check in released.problem_set.checks}
+    return {cell.id: cell.id for cell in filter(_is_code, released.notebooks.student.cells)}
+
+
+def _is_code(cell: NotebookNode) -> bool:
+    return is_answer(cell) and cell.cell_type == "code"
 
 
 def independent_answers(released: ReleasedSet) -> dict[str, list[str]]:
@@ -115,9 +127,13 @@ def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, 
             continue
         try:
             notebook = journal.submission(student, record.grade.sha256).notebook
-            found[student] = repair(notebook, released).answers
+            repaired = repair(notebook, released)
         except GraderError:  # refused, or its copy is gone
             continue
+        found[student] = repaired.answers
+        if not released.course.has_checks:
+            cells = filter(_is_code, repaired.notebook.cells)
+            found[student] = {cell.id: cell.source for cell in cells}
     if not found:
         raise GraderError(f"no readable submission to {journal.problem_set} in {journal.folder}")
     return found
@@ -148,7 +164,7 @@ def _page(
             {
                 "likeness": likeness,
                 "matches": [
-                    (titles[match.item], match, code(match, of_package))
+                    (titles.get(match.item, match.item), match, code(match, of_package))
                     for match in likeness.matches
                 ],
             }

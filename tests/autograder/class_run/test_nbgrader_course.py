@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -17,10 +19,13 @@ from nbgrader.utils import determine_grade, is_grade
 from autograder.authoring.course import Course, NbgraderCourse, find_course
 from autograder.authoring.locked_tests import run_tests
 from autograder.authoring.release import ReleasedSet
+from autograder.authoring.release import write as write_release
 from autograder.class_run.own_solution import with_working_tests
 from autograder.cli.main import main
 from autograder.grading.grader import Confinement, Grader, Task
 from autograder.grading.locked_judge import LockedJudge
+from autograder.inside.messages import Failure
+from autograder.intake.collection import collect
 from autograder.intake.repair import repair
 from autograder.records import GraderError, Observation, State, Submission
 from autograder.store.gradebook import Gradebook
@@ -273,7 +278,7 @@ def test_files_that_are_too_large_are_refused(course):
 
 # ------------------------------------------------------------------ a class
 @pytest.mark.sandbox
-def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course):
+def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course, monkeypatch):
     """Both notebooks of the assignment, as a command; then once more, where nothing is new."""
     (course / "nbgrader_config.py").write_text("get_config().Execute.timeout = 1")
     nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
@@ -311,6 +316,66 @@ def test_class_of_two_notebooks_is_graded_into_the_courses_own_gradebook(course)
         assert (course / f"feedback/ada/hw1/{notebook}.html").is_file()
     again = grade(course)
     assert "2 taken over" in again.output
+    # One report on both, which leads to a page on both and to what comes next.
+    table = [line.split() for line in again.stdout.splitlines()]
+    assert ["student", "hw1", "extra", "together", "noticed"] in table
+    (ada,) = [line for line in table if line[:1] == ["ada"]]
+    assert ada == ["ada", "10", "of", "10", "8", "of", "10", "18", "of", "20"]
+    (bo,) = [line for line in table if line[:1] == ["bo"]]
+    assert bo[1:10] == ["8", "of", "10", "open", "8", "of", "10", "extra:", "refused,"]
+    page = (course / "dashboard/hw1.html").read_text()
+    assert "<h1>hw1</h1>" in page and 'href="hw1+extra/index.html"' in page
+    (told,) = re.findall("^Next         autograder (.*)$", again.stdout, re.MULTILINE)
+    assert shlex.split(told) == ["--course", str(course), "export", "hw1"]
+    # Every other command works where the course lies.
+    (course / "notes").mkdir()
+    monkeypatch.chdir(course / "notes")
+    for command, says in {
+        "export hw1": "hw1,,,ada,,,,18.0,0.0,18.0,30.0",
+        "explain hw1+extra ada mean-tests": "mean-tests: 0 of 2 points",
+        "dashboard hw1": str(course / "dashboard/index.html"),
+        "similarity hw1": "2 submissions compared",
+        "feedback hw1+extra --to mail": "feedback for 2 students",
+        "grade hw1": "Next         autograder export hw1",
+    }.items():
+        done = CliRunner().invoke(main, command.split())
+        assert says in done.stdout, (command, done.output, done.exception)
+
+
+def test_folder_that_a_release_has_filled_is_no_course_for_nbgrader(
+    toy_course, tmp_path, monkeypatch
+):
+    write_release(ReleasedSet(toy_course, "toy").notebooks, tmp_path / "class")
+    monkeypatch.chdir(tmp_path / "class")
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    with pytest.raises(GraderError, match="no course found"):
+        find_course()
+
+
+def test_other_notebooks_of_an_assignment_are_no_remark(course):
+    nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
+    for name in ("hw1", "extra"):
+        nb.hand_in(course, "ada", name=name)
+    released = ReleasedSet(NbgraderCourse(course), "hw1")
+    (found,) = collect(course / "submitted", "hw1", others_files=released.others_files)
+    assert found.path.name == "hw1.ipynb" and found.reasons == ()
+
+
+def test_instructor_reads_in_a_sentence_where_tests_stop(course):
+    _, check, _ = ReleasedSet(NbgraderCourse(course), "hw1").problem_set.checks
+    says = {
+        (1, "ModuleNotFoundError", None): "its line 1 (`assert isclose(mean([1, 2]), 1.5)`) raises"
+        " ModuleNotFoundError",
+        (0, "", 0.5): "its tests end with the number 0.5",
+        (-1, "SyntaxError", None): "before its first line, SyntaxError is raised",
+        (9, "x" * 99, None): f"its line 9 raises {'x' * 80}",
+        "forged": "what came out is no outcome of tests: 'forged'",
+        Failure("timeout", "the time limit was exceeded"): "the time limit was exceeded",
+    }
+    for seen, words in says.items():
+        observed = Observation(check.item, "tests", 0, seen, 0.0)
+        (part,) = LockedJudge().verdict(check, 0, [observed]).parts
+        assert part.staff_note == words
 
 
 def test_points_that_nbgrader_gave_are_replaced_only_when_told(course, without_sandbox, tmp_path):

@@ -1,8 +1,10 @@
 import contextlib
 import csv
+import importlib.metadata
 import io
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -61,6 +63,12 @@ def test_help_teaches_every_command(run, command):
     assert "Usage:" in taught and "\n    autograder " in taught
     if command != "formgrader":  # it opens a page, and prints nothing for scripts
         assert "--json" in taught and "one JSON document" in taught
+
+
+def test_version_is_told_of_program_and_python(run):
+    installed = importlib.metadata.version("language-models-by-hand")
+    said = run("--version").stdout
+    assert said == f"autograder {installed} (Python {platform.python_version()})\n"
 
 
 @pytest.mark.parametrize(

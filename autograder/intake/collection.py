@@ -19,6 +19,11 @@ MAX_NOTEBOOK_BYTES = 16 << 20
 MAX_CONTAINERS = 200_000
 _MAX_BYTES_WITH_OUTPUTS = 64 << 20
 _CLEAR = 'in Jupyter choose "Restart Kernel and Clear Outputs of All Cells", save, hand it in again'
+AGAIN = (
+    "open it in Jupyter; if you see your answers there, save it and hand it in again, and if not, "
+    'look for an earlier state of it ("Revert Notebook to Checkpoint" in the menu File)'
+)
+"""What to do about a file that is no notebook any more."""
 _MOST_COPIES = 10
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)

@@ -17,13 +17,9 @@ from nbformat import NotebookNode
 from autograder.authoring.notebooks import UNGRADED_TAG, Cell, assignment_and_notebook, defines
 from autograder.authoring.release import ReleasedSet
 from autograder.authoring.workspace import is_as_released
-from autograder.intake.collection import MAX_CONTAINERS, is_too_intricate
+from autograder.intake.collection import AGAIN, MAX_CONTAINERS, is_too_intricate
 from autograder.records import SubmissionRefused
 
-_AGAIN = (
-    "open it in Jupyter; if you see your answers there, save it and hand it in again, and if not, "
-    'look for an earlier state of it ("Revert Notebook to Checkpoint" in the menu File)'
-)
 _MAX_CELLS = 2_000
 _MAX_CELL_CHARACTERS = 1 << 20
 
@@ -51,24 +47,24 @@ class RepairedNotebook:
 # -------------------------------------------------------------- from bytes to cells
 def _load(data: bytes) -> dict[str, Any]:
     if not data.strip():
-        raise SubmissionRefused(f"the file is empty; {_AGAIN}")
+        raise SubmissionRefused(f"the file is empty; {AGAIN}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"the file is not UTF-8 text (byte {error.start})"
-        raise SubmissionRefused(f"{what}; {_AGAIN}") from None
+        raise SubmissionRefused(f"{what}; {AGAIN}") from None
     if is_too_intricate(data):
         raise SubmissionRefused(f"the file holds more than {MAX_CONTAINERS} lists and dicts")
     try:
         notebook = json.loads(text)
     except RecursionError:
-        raise SubmissionRefused(f"the file's JSON is nested too deeply; {_AGAIN}") from None
+        raise SubmissionRefused(f"the file's JSON is nested too deeply; {AGAIN}") from None
     except ValueError as error:
         what = f"the file is not JSON: {str(error)[:100]}"
-        raise SubmissionRefused(f"{what}; {_AGAIN}") from None
+        raise SubmissionRefused(f"{what}; {AGAIN}") from None
     if not isinstance(notebook, dict):
         what = f"the file is a JSON {type(notebook).__name__}, not a notebook"
-        raise SubmissionRefused(f"{what}; {_AGAIN}")
+        raise SubmissionRefused(f"{what}; {AGAIN}")
     return notebook
 
 
@@ -108,9 +104,9 @@ def _upgrade_cell(cell: object) -> object:
 def _cells(notebook: dict[str, Any], reasons: list[str]) -> list[Cell]:
     found = notebook.get("cells")
     if not isinstance(found, list):
-        raise SubmissionRefused(f"the notebook has no list of cells; {_AGAIN}")
+        raise SubmissionRefused(f"the notebook has no list of cells; {AGAIN}")
     if not found:
-        raise SubmissionRefused(f"the notebook has no cells; {_AGAIN}")
+        raise SubmissionRefused(f"the notebook has no cells; {AGAIN}")
     if len(found) > _MAX_CELLS:
         raise SubmissionRefused(f"the notebook has {len(found)} cells; at most {_MAX_CELLS}")
     cells = []

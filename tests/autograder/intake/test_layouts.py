@@ -125,7 +125,7 @@ def test_canvas_anonymous_and_text_entries_are_students_too(delivered):
     assert read == {"hoppergrace_12350": None, "knuthdon_12351": None, "diracpaul_12352": None}
     reasons = {one.student: one.reasons for one in found}
     assert reasons["diracpaul_12352"] == (
-        "the folder holds no notebook of this set, only essay.pdf",
+        "the folder holds no notebook of this set, only essay.pdf; hand in ps1.ipynb itself",
     )
 
 
@@ -345,7 +345,8 @@ def test_exchange_is_found_below_inbound(delivered):
 def test_exchange_folder_without_a_notebook_is_a_student(tmp_path):
     (tmp_path / _submitted("ada")).mkdir()
     (found,) = collect(tmp_path, "ps1")
-    assert found.reasons == ("the folder holds no notebook of this set",)
+    nothing = "the folder holds no notebook of this set"
+    assert found.reasons == (f"{nothing}; hand in ps1.ipynb itself",)
 
 
 def test_exchange_date_that_does_not_exist_is_a_stranger(delivered):

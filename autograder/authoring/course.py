@@ -54,6 +54,12 @@ class Course:
         """Names of the sets that are handed out as one assignment: each is one."""
         return (assignment,)
 
+    def others_files(self, name: str) -> frozenset[str]:
+        """Names of the files that are other notebooks of the assignment that a set is of."""
+        assignment, own = assignment_and_notebook(name)
+        found = {assignment_and_notebook(one)[1] for one in self.of_assignment(assignment)}
+        return frozenset(f"{notebook}.ipynb" for notebook in found - {own})
+
     def source(self, name: str) -> Path:
         """Path of a set's notebook source.
 

@@ -49,7 +49,6 @@ from autograder.authoring.nbgrader_settings import (
 from autograder.authoring.nbgrader_source import handed_out_files, read_nbgrader_source
 from autograder.authoring.notebooks import (
     as_text,
-    assignment_and_notebook,
     defines,
     grading,
     is_answer,
@@ -136,14 +135,6 @@ class ReleasedSet:
         """Checks that run the test cells of a notebook for nbgrader; of other cells, why not."""
         folder, recorded = self.course.folder, self.notebooks.recorded
         return locked_tests(recorded, unusual_marks(folder), cell_seconds(folder))
-
-    @cached_property
-    def others_files(self) -> frozenset[str]:
-        """Names of the files that are other notebooks of the same assignment."""
-        assignment, own = assignment_and_notebook(self.name)
-        names = self.course.of_assignment(assignment) if not self.course.has_checks else ()
-        notebooks = {assignment_and_notebook(name)[1] for name in names} - {own}
-        return frozenset(f"{notebook}.ipynb" for notebook in notebooks)
 
     @property
     def left_to_people(self) -> dict[str, str]:

@@ -184,15 +184,6 @@ def has_work(data: bytes) -> bool:
         return bool(data.strip())
 
 
-def has_answers(data: bytes) -> bool:
-    """Whether somebody has changed a cell for answers; also of a course that nbgrader released."""
-    try:
-        cells = read_notebook(data)["cells"]
-    except (ValueError, RecursionError):
-        return bool(data.strip())
-    return any(is_answer(cell) and not is_as_released(cell) for cell in cells)
-
-
 def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
     """Write what stands in a file beside it, under the date of its last change.
 

@@ -52,7 +52,7 @@ class Received:
 
 def delivered(submissions: Path, released: ReleasedSet, settings: Settings) -> Delivery:
     """Find what was handed in, with the times that somebody has given beside it."""
-    zones, others = released.policy.zones, released.others_files
+    zones, others = released.policy.zones, released.course.others_files(released.name)
     delivery = collect(submissions, released.name, settings.layout, zones, others)
     return with_given_times(delivery, released, settings)
 

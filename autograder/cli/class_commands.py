@@ -260,7 +260,10 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
     codes, loaded = {0}, input_digests(released)
     try:
         look = lambda: collect(  # noqa: E731
-            submissions, released.name, settings.layout, others_files=released.others_files
+            submissions,
+            released.name,
+            settings.layout,
+            others_files=released.course.others_files(released.name),
         )
         for held in rounds(look, Patience(), time.monotonic, time.sleep):
             today = replace(released)  # with nothing made yet: due dates may have changed

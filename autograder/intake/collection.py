@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from autograder.authoring.notebooks import assignment_and_notebook
-from autograder.authoring.workspace import has_answers
+from autograder.authoring.notebooks import assignment_and_notebook, is_answer
+from autograder.authoring.workspace import is_as_released
+from autograder.authoring.workspace import read_notebook as read_cells
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
 from autograder.intake.times import read_time, unreadable
@@ -245,9 +246,18 @@ def _left_blank(usable: Sequence[tuple[str, Delivered]], notebook: str) -> dict[
     for name, file in copies[:_MOST_COPIES] if len(copies) > 1 else ():
         with contextlib.suppress(GraderError):
             data = file.read(MAX_NOTEBOOK_BYTES)
-            if not is_too_intricate(data) and not has_answers(data):
+            if not is_too_intricate(data) and not _has_answers(data):
                 blank[file] = name
     return blank
+
+
+def _has_answers(data: bytes) -> bool:
+    """Whether somebody has changed a cell for answers, in whichever release."""
+    try:
+        cells = read_cells(data)["cells"]
+    except (ValueError, RecursionError):
+        return bool(data.strip())
+    return any(is_answer(cell) and not is_as_released(cell) for cell in cells)
 
 
 def _rank(

@@ -357,7 +357,9 @@ def test_other_notebooks_of_an_assignment_are_no_remark(course):
     for name in ("hw1", "extra"):
         nb.hand_in(course, "ada", name=name)
     released = ReleasedSet(NbgraderCourse(course), "hw1")
-    (found,) = collect(course / "submitted", "hw1", others_files=released.others_files)
+    (found,) = collect(
+        course / "submitted", "hw1", others_files=released.course.others_files(released.name)
+    )
     assert found.path.name == "hw1.ipynb" and found.reasons == ()
 
 

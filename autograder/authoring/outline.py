@@ -1,7 +1,7 @@
 """What a problem set consists of, as its pages and reports show it: titles, points, properties."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,6 +14,9 @@ from autograder.authoring.notebooks import (
     is_answer,
     is_graded,
 )
+
+_HEADING = re.compile(r"^(#{1,6})[ \t]+([^\n]+)", re.MULTILINE)
+_POINTS = re.compile(r"\((\d+(?:\.\d+)?) points?\b")
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,27 @@ def joined(assignment: str, outlines: Sequence[Outline]) -> Outline:
     return Outline(assignment, assignment, items)
 
 
+def misstated_points(cells: Sequence[NotebookNode]) -> Iterator[str]:
+    """Say which headings promise other points than the cells below them give.
+
+    Points have one home, the cell that earns them; a heading "2. Mean (30 points)" repeats them.
+    """
+    found = [(place, _HEADING.search(cell.source)) for place, cell in enumerate(cells)]
+    headings = [
+        (place, len(match[1]), match[2])
+        for place, match in found
+        if match is not None and cells[place].cell_type == "markdown"
+    ]
+    for place, level, words in headings:
+        stated = _POINTS.search(words)
+        ends = (later for later, other, _ in headings if later > place and other <= level)
+        below = cells[place : next(ends, len(cells))]
+        given = sum(grading(cell)["points"] for cell in below if is_graded(cell))
+        if stated is not None and float(stated[1]) != given:
+            yield f"the heading {words!r} says {stated[1]} points, its cells give {given:g}"
+
+
 def _heading(markdown: str) -> str:
     """Return a cell's first heading, without its marks and what stands in brackets at its end."""
-    match = re.search(r"^#{1,6}[ \t]+([^\n]+)", markdown, re.MULTILINE)
-    return re.sub(r"\s*\([^()]*\)\s*$", "", match[1]).strip() if match else ""
+    match = _HEADING.search(markdown)
+    return re.sub(r"\s*\([^()]*\)\s*$", "", match[2]).strip() if match else ""

@@ -56,7 +56,7 @@ from autograder.authoring.notebooks import (
     is_graded,
     is_ungraded_work,
 )
-from autograder.authoring.outline import Outline
+from autograder.authoring.outline import Outline, misstated_points
 from autograder.authoring.workspace import (
     has_work,
     is_made_by_release,
@@ -305,6 +305,7 @@ def lint(release: Release, problem_set: ProblemSet) -> tuple[str, ...]:
     """Say what a release and its checks disagree on, in one line each; nothing if all is well."""
     return (
         *_lint_points(release.source.cells, problem_set.points),
+        *misstated_points(release.source.cells),
         *_lint_items(release, problem_set),
         *leaks(release),
     )

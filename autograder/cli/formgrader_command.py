@@ -51,8 +51,9 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
         text = _CONFIG.format(root=str(out), url=url)
         Path(place, "nbgrader_config.py").write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "jupyter_server", f"--ServerApp.root_dir={out}"]
-        command += ["--ServerApp.default_url=/formgrader", f"--ServerApp.port={port}"]
-        command += [f"--ServerApp.open_browser={browser}"]
+        # On what was graded: the page of assignments offers to generate, release and collect them.
+        command += ["--ServerApp.default_url=/formgrader/gradebook", f"--ServerApp.port={port}"]
+        command += [f"--ServerApp.open_browser={browser}", "--ServerApp.answer_yes=True"]
         if os.geteuid() == 0:  # Jupyter refuses root; in a container there is often nobody else
             command.append("--allow-root")
         environment = os.environ | {"AUTOGRADER_COURSE": str(course.folder)}

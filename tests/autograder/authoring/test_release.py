@@ -239,3 +239,12 @@ def test_opening_words_say_what_assistants_may_do_as_the_course_has_it(toy_cours
     settings.write_text('[assistants]\nrul = "Ask nobody."\n')
     with pytest.raises(GraderError, match=r"assistants\.rul"):
         read_policy(toy_course, "toy")
+
+
+@pytest.mark.parametrize("old", ["## 3. Why? (10 points)", "# Toy set"])
+def test_heading_and_cells_cannot_differ_in_points(toy_course, old):
+    """A heading counts all below it, up to the next that is no smaller."""
+    words = f"{old.split(' (')[0].lstrip('# ')} (12 points, hard)"
+    (complaint,) = _linted(toy_course, old, f"{old.split(' ')[0]} {words}")
+    given = 100 if "Toy" in old else 10
+    assert complaint == f"the heading {words!r} says 12 points, its cells give {given}"

@@ -18,12 +18,13 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
+from jupyter_server.serverapp import ServerApp
 from nbgrader import api
 
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.outline import Outline
+from autograder.cli import formgrader_command, output
 from autograder.cli import main as cli
-from autograder.cli import output
 from autograder.cli.options import ERROR, FINDINGS, NO_SANDBOX
 from autograder.grading import grader
 from autograder.lms.export import comment_html
@@ -86,6 +87,24 @@ def test_lateness_that_late_days_make_good_takes_nothing_off(penalty, words):
 def test_formgrader_asks_for_a_graded_class(run, tmp_path):
     result = run("formgrader", "--out", tmp_path, expect=ERROR)
     assert f"no gradebook at {tmp_path / 'gradebook.db'}: grade a class first" in result.stderr
+
+
+def test_formgrader_opens_on_the_gradebook_and_ends_without_a_question(run, graded, monkeypatch):
+    out, _, _ = graded
+    started = []
+
+    def interrupted(command, **options):
+        started.append(command)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(formgrader_command.subprocess, "run", interrupted)
+    run("formgrader", "--out", out, "--no-browser")
+    (command,) = started
+    assert "--ServerApp.default_url=/formgrader/gradebook" in command
+    assert "--ServerApp.answer_yes=True" in command  # on Ctrl-C, which it gets as we do
+    config = ServerApp()
+    config.parse_command_line(command[3:])
+    assert config.default_url == "/formgrader/gradebook" and config.answer_yes
 
 
 def _cpu_seconds(pid):

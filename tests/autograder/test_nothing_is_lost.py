@@ -26,14 +26,16 @@ from click.testing import CliRunner
 from autograder.authoring.course import COURSE_VARIABLE
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.workspace import copy_of, read_notebook
+from autograder.class_run import own_work
 from autograder.class_run.build_folder import empty
 from autograder.cli.main import main
+from autograder.grading import grader
 from autograder.store.class_folder import CLASS, LEGACY, holds_class
 from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal
 
 ROOT = Path(__file__).parents[2]
-N_STEPS = 10
+N_STEPS = 14
 # All by which files come, change and go. At each of them a run may break off.
 WRITES = [(os, name) for name in ("fsync", "replace", "rename", "unlink", "rmdir", "chmod")]
 WRITES += [(shutil, "rmtree")]
@@ -70,10 +72,15 @@ class Tree:
     def __init__(self, top: Path, toys, seed: int) -> None:
         self.top, self.toys = top, toys
         self.course = toys.make_course(top / "assignments")
+        (self.course.folder / "edition").mkdir()
+        for name in ("README.md", "AGENTS.md"):
+            (self.course.folder / "edition" / name).write_text(f"# {name}\n")
+        (top / "other" / "assignments").mkdir(parents=True)
         self.draw = random.Random(seed)
         self.answers: set[str] = set()  # everything that was written and not deleted by its author
         self.grades: dict[str, float] = {}
         self.by_hand: dict[str, float] = {}
+        self.notes: dict[Path, str] = {}  # files that people changed where commands had written
         self.n = 0
         self.told: list[str] = []
 
@@ -120,9 +127,38 @@ class Tree:
     def distclean(self) -> None:
         self.make("distclean")
 
+    def mine(self) -> None:
+        if copy_of("toy", Path("work")).exists():
+            self.type("mine", "toy", "--no-open")
+
+    def edition(self) -> None:
+        self.type("edition", "--out", "for_students")
+
+    def feedback(self) -> None:
+        self.type("feedback", "toy", "--to", self.draw.choice(["mail", "moodle", "canvas"]))
+
+    def new_set(self) -> None:
+        self.type("--course", "other/assignments", "new", "extra")
+
+    def release_elsewhere(self) -> None:
+        self.type("release", "toy", "--out", "handed_out")
+
+    def work_elsewhere(self) -> None:
+        self.type("work", "--from", "handed_out/release", "--work", "elsewhere")
+
+    def write_note(self) -> None:
+        """Change a file that a command has made, in a place that is not for what is built."""
+        made = ("for_students/README.md", "other/assignments/extra/notebook.py", "work/AGENTS.md")
+        places = [path for path in map(Path, made) if path.exists()]
+        if places:
+            path, self.n = self.draw.choice(places), self.n + 1
+            path.write_text(f"{path.read_text()}\n# written_{self.n}\n")
+            self.notes[path] = path.read_text()
+
     def write_answer(self) -> None:
         """Write in the workspace, or where older versions sent students."""
         copies = [copy_of("toy", self.top / "work"), copy_of("toy", self.top / LEGACY / "release")]
+        copies += [copy_of("toy", self.top / "handed_out" / "release")]
         paths = [path for path in copies if path.exists()]
         if not paths:
             return
@@ -205,11 +241,15 @@ class Tree:
             *self.top.glob("work/**/*"),
             *self.top.glob("*/*/release/**/*"),
             *self.top.glob("class/release/**/*"),
+            *self.top.glob("handed_out/release/**/*"),
+            *self.top.glob("elsewhere/**/*"),
         ]
         return "\n".join(p.read_text() for p in found if p.is_file() and p != but)
 
     def check(self) -> None:
         text = self.text_outside()
+        for path, note in self.notes.items():
+            assert path.read_text() == note, self.told
         missing = {token for token in self.answers if not re.search(rf"{token}\b", text)}
         assert not missing, self.told
         places = [self.top / CLASS, self.top / LEGACY]
@@ -236,8 +276,16 @@ STEPS = {
     Tree.grade: 2,
     Tree.grade_by_hand: 1,
     Tree.older_version: 1,
+    Tree.mine: 1,
+    Tree.edition: 1,
+    Tree.feedback: 1,
+    Tree.new_set: 1,
+    Tree.release_elsewhere: 1,
+    Tree.work_elsewhere: 1,
+    Tree.write_note: 2,
 }
-COMMANDS = (Tree.lab, Tree.release, Tree.make_course, Tree.clean, Tree.distclean, Tree.grade)
+BY_PEOPLE = {Tree.write_answer, Tree.newer_release, Tree.grade_by_hand, Tree.older_version}
+COMMANDS = STEPS.keys() - BY_PEOPLE - {Tree.write_note}
 
 
 def disturbed(step: Callable[[], None], n_th: int, happens: Callable[[], None]) -> None:
@@ -291,7 +339,9 @@ def walk(tree: Tree) -> None:
     # In the end, undisturbed, all is where it belongs.
     tree.lab()
     tree.check()
-    text = "\n".join(path.read_text() for path in (tree.top / "work").rglob("*.ipynb"))
+    places = [*tree.top.glob("work/**/*.ipynb"), *tree.top.glob("elsewhere/**/*.ipynb")]
+    places += tree.top.glob("handed_out/**/*.ipynb")
+    text = "\n".join(path.read_text() for path in places)
     assert all(re.search(rf"{token}\b", text) for token in tree.answers), tree.told
     if tree.grades:
         assert tree.type("dashboard", "toy") == 0 and holds_class(tree.top / CLASS), tree.told
@@ -309,4 +359,5 @@ def test_answers_and_grades_are_found_after_any_order_of_steps(
     top.mkdir()
     monkeypatch.chdir(top)
     monkeypatch.delenv(COURSE_VARIABLE, raising=False)  # it would name another course than this one
+    monkeypatch.setattr(own_work, "OwnProcess", grader.Sandbox)  # as `without_sandbox` has it
     walk(Tree(top, toys, seed))

@@ -148,4 +148,4 @@ def test_built_pages_give_no_hint_mistake_check_or_exam_answer_away(site):
     assert {one.kind for one in made.public} <= {SOLUTION, CHECK}
     hint = max((m.hint for c in course.problem_set("ps1").checks for m in c.mistakes), key=len)
     page = made.files["book/pages/index.html"].replace(b"</p>", hint.encode() + b"</p>", 1)
-    assert {one.kind for one in made.secrets.find("index.html", page)} == {MISTAKE}
+    assert MISTAKE in {one.kind for one in made.secrets.find("index.html", page)}

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks import votes
 from course_pkg import widgets
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.results import RECORDED, benchmark, chapter_results
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
-from tests.book.solutions import printed_by_solutions
+from tests.book.solutions import code_cells, printed_by_solutions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
@@ -124,9 +125,11 @@ def test_votes_of_single_places_cannot_tell_same_from_other():
 
 def definitions(cells: list[str]) -> list[str]:
     """The cells on which the solutions build, without the experiments in them, and one network."""
-    needed = ("stories = load_corpus", "def batches_of", "def new_model", "def train(", "phrases(")
+    needed = ("stories = load_corpus", "def batches_of", "def new_model", "def train(")
+    needed += ("def phrases(", "def share_right(", "trained_on = phrases(")
     chosen = [cell for cell in cells if any(name in cell for name in needed)]
-    chosen = [cell.partition("def gradient_of")[0].partition("RATES =")[0] for cell in chosen]
+    for experiment in ("def gradient_of", "RATES =", "reader = train"):
+        chosen = [cell.partition(experiment)[0] for cell in chosen]
     return [*chosen, "networks = {4: train(train_ids, window=4)}"]
 
 
@@ -248,3 +251,24 @@ def test_embedding_map_takes_the_word_that_is_tapped_and_has_no_axe_violations(m
         "axe.run('lm-embedding-map').then((r) => done(r.violations.map((v) => v.id)));"
     )
     assert violations == []
+
+
+def test_votes_of_the_page_sum_the_rows_of_their_places():
+    """Also those of the recorded benchmark: one model, written twice."""
+    names = {"torch": torch, "eos": 0}
+    (source,) = (cell for cell in code_cells(PAGE) if cell.startswith("class Votes"))
+    exec(source, names)
+    ours, theirs = names["Votes"](5, 3), votes.Votes(5, 3, eos_id=0)
+    with torch.no_grad():
+        ours.tables.normal_()
+        for place, table in enumerate(theirs.tables):
+            table.weight.copy_(ours.tables[place])
+    ids = torch.tensor([[4, 2, 1, 3]])
+    expected = ours.tables[0][0] + ours.tables[1][4] + ours.tables[2][2]  # <eos>, 4, 2
+    for model in (ours, theirs):
+        torch.testing.assert_close(model(ids)[0][0, 1], expected)
+
+
+@pytest.mark.parametrize(("margins", "share"), [([1.0, -2.0], 0.5), ([0.0], 0.5), ([3.0], 1.0)])
+def test_tie_of_two_verbs_is_half_right(margins, share):
+    assert votes.share_right(torch.tensor(margins)) == share

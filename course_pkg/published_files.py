@@ -8,6 +8,7 @@ Chapter: GPT. Touvron et al. 2023 (LLaMA).
 """
 
 import hashlib
+import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -184,13 +185,14 @@ def _pair(line: str) -> tuple[bytes, bytes]:
 def _reader() -> type[Any]:
     """Return the library's reader, four times as fast and with half the memory."""
     try:
-        from gguf import GGUFReader
+        # Typed alike whether or not it is installed.
+        gguf: Any = importlib.import_module("gguf")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "GGUF files are read by the library gguf: pip install gguf==0.19.0", name=error.name
         ) from error
 
-    class Reader(GGUFReader):  # type: ignore[misc]
+    class Reader(gguf.GGUFReader):  # type: ignore[misc]
         """Keeps the file as a plain array: of a `memmap` it would take 300,000 slow slices."""
 
         @property

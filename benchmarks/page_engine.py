@@ -23,7 +23,7 @@ from benchmarks.published import Figure, command_line, report
 from course_pkg import widgets
 from tests.book.conftest import open_chromium, open_figure, write_site
 
-NAME, PROMPT = "gpt-small", "The prince looked at"
+NAME, PROMPT = "gpt-small", "One day, the king"
 """After it the likeliest tokens go on for as long as asked; after others the text soon ends."""
 N_ROUNDS = 7
 AIM = 50.0

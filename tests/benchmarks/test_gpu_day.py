@@ -282,7 +282,9 @@ def test_a_record_of_peers_keeps_its_other_rows(tmp_path, monkeypatch):
     file = tmp_path / "peers.json"
     old, again, new = (Ratio(subject, "peer", n, 1, 1, 1, 1) for subject, n in
                        (("old", 1.0), ("again", 2.0), ("new", 3.0)))  # fmt: skip
-    record(file, [old, replace(again, ratio=9.0)], {})
+    record(
+        file, [old, replace(again, ratio=9.0)], {"command": "python -m benchmarks.peers --record"}
+    )
     monkeypatch.setattr(peers, "CONTESTS", {"gpt": lambda *_: iter([again, new])})
     peers.main(["--only", "gpt", "--record", str(file), "--add"])
     rows = json.loads(file.read_text())["ratios"]

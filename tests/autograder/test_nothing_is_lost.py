@@ -244,7 +244,9 @@ class Tree:
             *self.top.glob("handed_out/release/**/*"),
             *self.top.glob("elsewhere/**/*"),
         ]
-        return "\n".join(p.read_text() for p in found if p.is_file() and p != but)
+        # A page of feedback quotes an answer that its author may have deleted since.
+        files = [p for p in found if p.is_file() and p != but and p.suffix != ".html"]
+        return "\n".join(path.read_text() for path in files)
 
     def check(self) -> None:
         text = self.text_outside()

@@ -100,8 +100,11 @@ def test_a_second_text_reads_only_what_is_new_and_gives_what_a_fresh_one_gives(m
     )
 
 
-def test_an_interrupted_pass_leaves_nothing_behind(model):
+@pytest.mark.parametrize("before", [[], [1, 2, 4]])
+def test_an_interrupted_pass_leaves_nothing_behind(model, before):
     streamer = Streamer(model)
+    if before:  # a text that the interrupted one has cut off
+        list(streamer.stream(before, 5, temperature=0))
     block = model.stack.blocks[1]
     forward = block.forward
 

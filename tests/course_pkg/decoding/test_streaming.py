@@ -100,7 +100,7 @@ def test_a_second_text_reads_only_what_is_new_and_gives_what_a_fresh_one_gives(m
     )
 
 
-@pytest.mark.parametrize("before", [[], [1, 2, 4]])
+@pytest.mark.parametrize("before", [[], [1, 2, 4, 5, 6, 1]])
 def test_an_interrupted_pass_leaves_nothing_behind(model, before):
     streamer = Streamer(model)
     if before:  # a text that the interrupted one has cut off
@@ -115,8 +115,11 @@ def test_an_interrupted_pass_leaves_nothing_behind(model, before):
     with pytest.raises(KeyboardInterrupt):
         list(streamer.stream([1, 2, 3], 5, temperature=0))
     block.forward = forward
-    expected = stream(model, [1, 2, 4], 5, temperature=0)
-    assert list(streamer.stream([1, 2, 4], 5, temperature=0)) == expected
+    after = before or [1, 2, 4]
+    # Drawn, as the likeliest tokens of this model are nearly always the same.
+    expected = stream(model, after, 20, generator=torch.Generator().manual_seed(0))
+    again = streamer.stream(after, 20, generator=torch.Generator().manual_seed(0))
+    assert list(again) == expected
 
 
 def test_it_ends_at_a_stop_token_at_the_number_and_at_the_context(model):

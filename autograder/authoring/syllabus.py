@@ -169,7 +169,7 @@ def _late(policies: Mapping[str, Policy]) -> list[str]:
     """Say what late work costs: what most sets have, then the sets that differ."""
     by_rule: dict[str, list[str]] = {}
     for name, policy in policies.items():
-        by_rule.setdefault(_late_rule(policy), []).append(name)
+        by_rule.setdefault(late_rule(policy), []).append(name)
     usual = max(by_rule, key=lambda rule: len(by_rule[rule]), default="")
     said = [usual] if usual else []
     said += [f"{', '.join(sets)}: {rule}" for rule, sets in by_rule.items() if rule != usual]
@@ -182,7 +182,8 @@ def _late(policies: Mapping[str, Policy]) -> list[str]:
     return said
 
 
-def _late_rule(policy: Policy) -> str:
+def late_rule(policy: Policy) -> str:
+    """Say in a sentence or two what late work costs."""
     if policy.percent == 0:
         return "Late work loses nothing."
     unit = "day" if policy.unit == timedelta(days=1) else "hour"

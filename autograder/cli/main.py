@@ -16,12 +16,13 @@ from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 from autograder.cli.student_commands import mine, work
-from autograder.cli.teaching_commands import exam, syllabus
+from autograder.cli.teaching_commands import cartridge, exam, syllabus
 
 _PACKAGE = "language-models-by-hand"
 _EPILOG = f"""\b
 A course, from its first day to its last:
   autograder syllabus                  the page to hand out on the first day
+  autograder cartridge                 the course for Canvas and Moodle: links, assignments, dates
   autograder doctor                    is student code locked in on this machine?
   autograder check ps1                 does the set catch every known mistake?
   autograder release ps1               make the student notebook
@@ -89,7 +90,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 
 for command in (
-    *(syllabus, doctor, new, adopt, check, release, edition),
+    *(syllabus, cartridge, doctor, new, adopt, check, release, edition),
     *(grade, explain, formgrader, dashboard, similarity, leaderboard),
     *(feedback, exam, export, gradescope, forecast),
     *(work, mine),

@@ -1,14 +1,18 @@
-"""Commands for the instructor's desk: a syllabus, an examination."""
+"""Commands for the instructor's desk: a syllabus, the course for a platform, an examination."""
 
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from autograder.authoring.course import find_course_with_checks
+from autograder.authoring.course import Course, find_course_with_checks
 from autograder.cli.options import json_option, note, report_errors, shown
 from autograder.files import OwnFiles
+
+if TYPE_CHECKING:
+    from autograder.lms.cartridge import HandedOut
 
 _PDF = click.option(
     "--pdf/--no-pdf",
@@ -81,6 +85,80 @@ def syllabus(
     else:
         for path in paths:
             click.echo(path)
+
+
+@click.command(
+    epilog="\b\nExamples:\n"
+    "  autograder cartridge                      the first calendar of course.toml\n"
+    "  autograder cartridge --calendar 10        ten weeks\n\n"
+    "\b\nWhat it writes, into OUT:\n"
+    "  course-14.imscc                    Common Cartridge 1.3, for Canvas and most others\n"
+    "  course-14-moodle.imscc             version 1.1, which is what Moodle reads\n\n"
+    "\b\nCanvas: Settings > Import Course Content > Common Cartridge 1.x Package. Assignments\n"
+    "have points, dates and the kind of file they take, and stay unpublished until you act.\n"
+    "Moodle: Course reuse > Restore. It has no assignments in this format: each is a page.\n"
+    "Links lead to the book where course.toml says that it is, at [book] address."
+)
+@click.option("--calendar", "name", help="Of course.toml.  [default: its first]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Output folder.  [default: _build/cartridge beside the course]",
+)
+@json_option
+@click.pass_obj
+@report_errors
+def cartridge(folder: Path | None, name: str | None, out: Path | None, as_json: bool) -> None:
+    """Make the course for Canvas and Moodle: weeks, links, syllabus, assignments with dates."""
+    from autograder.authoring.syllabus import TABLE, calendars, read_syllabus
+    from autograder.lms import cartridge as lms
+
+    course = find_course_with_checks(folder)
+    name = name or next(iter(calendars(course)), None)
+    if name is None:
+        course.refuse(f"{TABLE}.calendars", {}, "it must have at least one calendar")
+    syllabus = read_syllabus(course, name)
+    wanted = {one for row in syllabus.rows for one in lms.handed_out(row)}
+    sets = [_handed_out(course, one) for one in course.sets() if one in wanted]
+    note(syllabus.doubts)
+    if not syllabus.book:
+        note(["no links to the book: course.toml does not say where it is, at [book] address"])
+    for doubt, found in {
+        f"not in calendar {name}, so left out": [one for one in course.sets() if one not in wanted],
+        "without a due date in course.toml": [one.name for one in sets if one.due is None],
+    }.items():
+        note([f"{doubt}: {', '.join(found)}"] if found else [])
+    out = out or shown(course.top / "_build" / "cartridge")
+    made = {
+        f"course-{name}.imscc": lms.cartridge(syllabus, sets, "1.3"),
+        f"course-{name}-moodle.imscc": lms.cartridge(syllabus, sets, "1.1"),
+    }
+    files = OwnFiles(out, made)
+    paths = [files.write(file, data) for file, data in made.items()]
+    if as_json:
+        click.echo(json.dumps([str(path) for path in paths], indent=1))
+    else:
+        for path in paths:
+            click.echo(path)
+
+
+def _handed_out(course: Course, name: str) -> "HandedOut":
+    """Return what students and graders read of a set."""
+    from autograder.authoring.release import ReleasedSet
+    from autograder.authoring.rubrics import rubric_of
+    from autograder.authoring.syllabus import late_rule
+    from autograder.lms.cartridge import HandedOut
+
+    released = ReleasedSet(course, name)
+    outline, policy = released.outline, released.policy
+    lines = [f"Hand in `{name}.ipynb`, the notebook itself, under this name.", ""]
+    lines += ["| task | points |", "|---|---|"]
+    lines += [f"| {item.title} | {item.points:g} |" for item in outline.items]
+    if policy.due:
+        lines += ["", f"Due {policy.due:%a %d %b %Y, %H:%M %Z}. {late_rule(policy)}"]
+    lines += ["", f"Assistants: {course.assistants(name)}"]
+    rubric, dates = rubric_of(course, name), (policy.released, policy.due)
+    return HandedOut(name, outline.heading, outline.points, "\n".join(lines), rubric, *dates)
 
 
 def _chapters(context: click.Context, option: click.Parameter, value: str) -> list[int]:

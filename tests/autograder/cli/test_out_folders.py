@@ -13,10 +13,11 @@ MAKERS = {
     "edition": (),
     "gradescope": ("toy",),
     "syllabus": ("--calendar", "10", "--no-pdf"),
+    "cartridge": ("--calendar", "workshop"),
     "exam": ("--minutes", "20", "--chapters", "1", "--no-pdf"),
     "grade": ("toy", "--submissions", "handed_in"),
 }
-OF_THE_COURSE = ("syllabus", "exam")  # the toy has no calendar and no questions
+OF_THE_COURSE = ("syllabus", "cartridge", "exam")  # the toy has no calendar and no questions
 READERS = {  # their --out is where a class was graded
     "dashboard": ("toy",),
     "explain": ("toy", "ada"),

@@ -166,17 +166,17 @@ links: $(STAMP)  ## Check the book's links to other sites (needs the internet)
 	@$(BIN)/jupyter-book build book --path-output . --config _config.yml --builder linkcheck
 
 bench: $(STAMP)  ## Benchmarks beside the peers; DATA=<folder of corpora> adds those that need one
-	@$(if $(DATA),COURSE_DATA=$(DATA)) $(BIN)/python -m benchmarks.peers --record benchmarks/results/peers.json
-	@$(BIN)/python benchmarks/ladder.py
-	@$(BIN)/python benchmarks/grading_throughput.py --jobs 2 --record benchmarks/results/grading_throughput.json
-	@$(BIN)/python benchmarks/grading_throughput.py --plain 200 --peers 5 --jobs 2 --record benchmarks/results/grading_plain.json
-	@$(if $(DATA),$(BIN)/python benchmarks/ptb_ngram.py --data $(DATA), \
-		echo "Not run without DATA=<folder>: benchmarks/ptb_ngram.py")
+	@$(if $(DATA),COURSE_DATA=$(DATA)) $(BIN)/python -m benchmarks.speed.peers --record course_pkg/results/benchmarks/peers.json
+	@$(BIN)/python benchmarks/chapters/ladder.py
+	@$(BIN)/python benchmarks/grader/grading_throughput.py --jobs 2 --record course_pkg/results/benchmarks/grading_throughput.json
+	@$(BIN)/python benchmarks/grader/grading_throughput.py --plain 200 --peers 5 --jobs 2 --record course_pkg/results/benchmarks/grading_plain.json
+	@$(if $(DATA),$(BIN)/python benchmarks/papers/ptb_ngram.py --data $(DATA), \
+		echo "Not run without DATA=<folder>: benchmarks/papers/ptb_ngram.py")
 	@$(BIN)/python -m benchmarks.measured_page
 
 bench-gpu: $(STAMP)  ## The peers on a CUDA device
-	@$(BIN)/python -m benchmarks.peers --device cuda --only gpt pretraining lstm generation attention \
-		--record benchmarks/results/peers_gpu.json
+	@$(BIN)/python -m benchmarks.speed.peers --device cuda --only gpt pretraining lstm generation attention \
+		--record course_pkg/results/benchmarks/peers_gpu.json
 	@$(BIN)/python -m benchmarks.measured_page
 
 figures: $(STAMP)  ## Ours beside published figures, recorded: DATA=<folder of corpora> [DEVICE=cuda]

@@ -2,10 +2,10 @@
 
     COURSE_DATA=DIR python -m benchmarks.figures [--device cuda] [--only RECORD ...]
 
-Writes the records in `benchmarks/results` and, from them, the book's page. On one core this takes
-two hours; --only makes some of them. On a GPU only those run whose published figure needs one, by
-the larger recipes. A benchmark that fails does not stop the others. Multi30k goes on from its
-record: remove that to measure anew.
+Writes the records in `course_pkg/results/benchmarks` and, from them, the book's page. On one core
+this takes two hours; --only makes some of them. On a GPU only those run whose published figure
+needs one, by the larger recipes. A benchmark that fails does not stop the others. Multi30k goes on
+from its record: remove that to measure anew.
 """
 
 import argparse
@@ -19,18 +19,18 @@ from benchmarks import measured_page
 
 RUNS = {
     "cpu": {
-        "shakespeare_cpu": "shakespeare",
-        "names": "names",
-        "pronunciation": "pronunciation --precision bfloat16",
-        "movie_reviews": "movie_reviews --model gpt-small --model bert-small",
-        "ptb_lstm_small": "ptb_lstm",
-        "multi30k_quick": "multi30k --quick --precision bfloat16",
+        "shakespeare_cpu": "papers.shakespeare",
+        "names": "papers.names",
+        "pronunciation": "papers.pronunciation --precision bfloat16",
+        "movie_reviews": "papers.movie_reviews --model gpt-small --model bert-small",
+        "ptb_lstm_small": "papers.ptb_lstm",
+        "multi30k_quick": "papers.multi30k --quick --precision bfloat16",
     },
     "cuda": {
-        "shakespeare_gpu": "shakespeare --recipe gpu",
-        "pronunciation_gpu": "pronunciation --recipe gpu --precision bfloat16",
-        "ptb_lstm_medium": "ptb_lstm --size medium",
-        "multi30k_gpu": "multi30k --precision bfloat16",
+        "shakespeare_gpu": "papers.shakespeare --recipe gpu",
+        "pronunciation_gpu": "papers.pronunciation --recipe gpu --precision bfloat16",
+        "ptb_lstm_medium": "papers.ptb_lstm --size medium",
+        "multi30k_gpu": "papers.multi30k --precision bfloat16",
     },
 }
 """The module of each record and its arguments."""

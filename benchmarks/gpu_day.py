@@ -13,14 +13,14 @@ chapter with its switch `SIZE` at "large". A step whose packages or data are not
 and named with what it lacks. Nothing is installed and nothing is downloaded: in place of jaxtyping,
 tqdm, regex and safetensors the steps find `benchmarks/stand_ins`, where those are missing.
 
-Figures are recorded in `benchmarks/results` as ever; executed chapters, trained models and the
-output of each step lie in `runs/gpu`, and each turn of a step is noted in `runs/gpu/journal.jsonl`
-with its command, machine, date and seconds. Call it again as often as you like, with any number of
-minutes: what is done is not done again, what failed or ran out of time has another turn, and
-training goes on from its checkpoint. With --out all that is to be taken home is packed into that
-folder after every step: `cat gpu_day.tar.gz.* | tar xz` in the top folder puts it where it belongs,
-there or on the machine that goes on. Exit code 1 says that some step has failed; 0 that all that
-can be done here is done; 75 that time ran out first.
+Figures are recorded in `course_pkg/results/benchmarks` as ever; executed chapters, trained models
+and the output of each step lie in `runs/gpu`, and each turn of a step is noted in
+`runs/gpu/journal.jsonl` with its command, machine, date and seconds. Call it again as often as you
+like, with any number of minutes: what is done is not done again, what failed or ran out of time has
+another turn, and training goes on from its checkpoint. With --out all that is to be taken home is
+packed into that folder after every step: `cat gpu_day.tar.gz.* | tar xz` in the top folder puts it
+where it belongs, there or on the machine that goes on. Exit code 1 says that some step has failed;
+0 that all that can be done here is done; 75 that time ran out first.
 """
 
 import argparse
@@ -40,12 +40,12 @@ from pathlib import Path
 import torch
 
 from benchmarks import figures
-from benchmarks.side_by_side import provenance
+from benchmarks.records import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "book" / "chapters"
 STAND_INS = ROOT / "benchmarks" / "stand_ins"
-FOLDER, RESULTS = Path("runs", "gpu"), Path("benchmarks", "results")
+FOLDER, RESULTS = Path("runs", "gpu"), Path("course_pkg", "results", "benchmarks")
 TINY_FOLDER = Path("runs", "gpu-tiny")
 MOST_SECONDS = 8 * 60
 LEAST_SECONDS = 30
@@ -58,7 +58,7 @@ WITH_CHECKPOINTS, RECORDED_IN_PARTS = ("ptb_lstm_medium",), ("multi30k_gpu",)
 """Published figures whose benchmark goes on where it was cut off."""
 
 N_UPDATES = {"gpt": 12_000, "bert": 20_000}
-"""Of the longer training; `benchmarks.pretrain` alone makes 4,000 and 3,000."""
+"""Of the longer training; `benchmarks.weights.pretrain` alone makes 4,000 and 3,000."""
 
 ARCHIVE = "gpu_day.tar.gz"
 MEBI = 1 << 20
@@ -140,7 +140,8 @@ def plan(device: str, folder: Path | None = None, *, is_tiny: bool = False) -> l
     """
     folder = folder or (TINY_FOLDER if is_tiny else FOLDER)
     results = folder / "results" if is_tiny else RESULTS
-    peers = ["-m", "benchmarks.peers", "--device", device, "--record", f"{results}/peers_gpu.json"]
+    peers = ["-m", "benchmarks.speed.peers", "--device", device]
+    peers += ["--record", f"{results}/peers_gpu.json"]
     others = ["--add", "--only", "gpt", "lstm", "generation", "attention"]
     figure = {step.name: step for step in _figure_steps(device, folder, results)}
     tests = [f"tests/course_pkg/{file}" for file in _TEST_FILES]
@@ -181,7 +182,7 @@ def _figure_steps(device: str, folder: Path, results: Path) -> Iterator[Step]:
 
 def _training_steps(folder: Path) -> Iterator[Step]:
     for kind, n_updates in N_UPDATES.items():  # the BERT begins with the weights of the GPT
-        words = ("-m", "benchmarks.pretrain", "--runs", str(folder), "train", kind)
+        words = ("-m", "benchmarks.weights.pretrain", "--runs", str(folder), "train", kind)
         made = [folder / f"{kind}-small" / "tokens" / "about.json"]
         if kind == "bert":
             made.append(folder / "gpt-small" / "model")
@@ -235,7 +236,7 @@ def run_chapter(slug: str, folder: Path) -> Path:
 
 def prepare() -> None:
     """Tokenize what the longer training reads, which takes packages that a bare machine lacks."""
-    from benchmarks import pretrain
+    from benchmarks.weights import pretrain
     from course_pkg.recipes.data import tokenize_corpus
     from course_pkg.train import parse, recipe_of
 

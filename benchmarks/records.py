@@ -5,16 +5,21 @@ A record is a JSON object that holds the command which made it; by that it is kn
 
 import argparse
 import json
+import platform
 import shlex
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from course_pkg.files import write_atomically
 
 
 def benchmark_of(command: str) -> str:
-    """Return which benchmark a command runs: `ladder` for `python -m benchmarks.ladder --quick`."""
+    """Return the benchmark of a command: `ladder` for `python -m benchmarks.chapters.ladder`."""
     words = shlex.split(command)
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "-m":
@@ -60,6 +65,54 @@ def write_record(path: Path, content: Mapping[str, Any], *, indent: int | None =
     """
     _refuse_others(path, benchmark_of(content["command"]))
     write_atomically(path, json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
+
+
+def provenance(command: str, device: torch.device) -> dict[str, object]:
+    """Return where and with what a result was measured."""
+    # torch itself also says which build it is; its package may not.
+    versions: dict[str, str | None] = {"torch": torch.__version__}
+    for package in ("transformers", "tokenizers", "tiktoken", "nltk", "numpy"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    on = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    return {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{on}, {torch.get_num_threads()} thread(s)",
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def begun(path: Path | None, settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return a record to go on with; an empty one if there is no file.
+
+    Args:
+        settings: what the record must have been begun with, weights included, by its keys.
+
+    Raises:
+        ValueError: the file is no record, or was begun with another setting.
+    """
+    if path is None or not path.exists():
+        return {}
+    try:
+        found = dict(json.loads(path.read_text(encoding="utf-8")))
+        other = [key for key, value in settings.items() if found[key] != _as_read(value)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a record of this benchmark: {error!r}") from error
+    for key in other:
+        raise ValueError(
+            f"{path} was begun with {key} {found[key]}; it must be {settings[key]} to go on. "
+            "Remove it to begin anew"
+        )
+    return found
+
+
+def _as_read(value: object) -> Any:
+    """A value as JSON gives it back: tuples as lists, keys as text."""
+    return json.loads(json.dumps(value))
 
 
 def _refuse_others(path: Path, benchmark: str) -> None:

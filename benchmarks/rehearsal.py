@@ -1,6 +1,6 @@
 """Run a benchmark at the size of a toy, on made-up data: to see that its command works.
 
-    python -m benchmarks.rehearsal benchmarks.shakespeare --recipe gpu --device cpu
+    python -m benchmarks.rehearsal benchmarks.papers.shakespeare --recipe gpu --device cpu
 
 `python -m benchmarks.gpu_day --tiny` rehearses every step of the GPU day so. What comes out says
 nothing about anything.
@@ -34,7 +34,7 @@ def _toy_corpus(name: str, **_: Any) -> Any:
 
 
 def _peers() -> None:
-    from benchmarks import peers
+    from benchmarks.speed import peers
     from course_pkg.models.gpt import gpt_tiny
 
     small = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 32}
@@ -47,14 +47,14 @@ def _peers() -> None:
 
 
 def _compared_once(subject: str, peer: str, ours: Any, theirs: Any, **about: Any) -> Any:
-    from benchmarks.side_by_side import Ratio
+    from benchmarks.speed.side_by_side import Ratio
 
     ours(), theirs()
     return Ratio(subject, peer, 1.0, 1.0, 1.0, 1.0, 1.0, about.get("aim"))
 
 
 def _shakespeare() -> None:
-    from benchmarks import shakespeare
+    from benchmarks.papers import shakespeare
     from course_pkg.models.gpt import gpt_tiny
 
     setting = shakespeare.Setting(gpt_tiny(40, 8), 2, 150, 0.0, 2, 1.47)
@@ -63,14 +63,14 @@ def _shakespeare() -> None:
 
 
 def _ptb_lstm() -> None:
-    from benchmarks import ptb_lstm
+    from benchmarks.papers import ptb_lstm
 
     ptb_lstm.load_corpus = _toy_corpus
     ptb_lstm.SETTINGS = {"medium": ptb_lstm.Setting(7, 4, 0.0, 0.3, 2, 1, 2.0, (9.0, 9.0))}
 
 
 def _pronunciation() -> None:
-    from benchmarks import pronunciation
+    from benchmarks.papers import pronunciation
 
     lexicon = {f"{a}{b}{a}": [(a.upper(), b.upper())] for a in "abcdefgh" for b in "aeiou"}
     pronunciation.load_lexicon = lambda: lexicon
@@ -78,7 +78,7 @@ def _pronunciation() -> None:
 
 
 def _multi30k() -> None:
-    from benchmarks import multi30k
+    from benchmarks.papers import multi30k
     from course_pkg.text.corpora.labelled_data import Parallel, Task
     from course_pkg.text.stories.translation import sample_translations
 
@@ -94,7 +94,7 @@ def _multi30k() -> None:
 
 
 def _pretrain() -> None:
-    from benchmarks import pretrain
+    from benchmarks.weights import pretrain
     from course_pkg.recipes import data
 
     train_main = pretrain.train.main
@@ -134,12 +134,12 @@ def _page() -> None:
 
 
 SMALLER = {
-    "benchmarks.peers": _peers,
-    "benchmarks.shakespeare": _shakespeare,
-    "benchmarks.ptb_lstm": _ptb_lstm,
-    "benchmarks.pronunciation": _pronunciation,
-    "benchmarks.multi30k": _multi30k,
-    "benchmarks.pretrain": _pretrain,
+    "benchmarks.speed.peers": _peers,
+    "benchmarks.papers.shakespeare": _shakespeare,
+    "benchmarks.papers.ptb_lstm": _ptb_lstm,
+    "benchmarks.papers.pronunciation": _pronunciation,
+    "benchmarks.papers.multi30k": _multi30k,
+    "benchmarks.weights.pretrain": _pretrain,
     "benchmarks.gpu_day": _chapters,
     "benchmarks.measured_page": _page,
 }

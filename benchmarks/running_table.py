@@ -31,7 +31,7 @@ class Run:
     """A script whose record holds rows of a chapter.
 
     Attributes:
-        script: module of this folder and arguments.
+        script: module below this folder, and its arguments.
         needs: folder of COURSE_DATA that it reads; empty if all that it reads ships.
     """
 
@@ -41,14 +41,14 @@ class Run:
 
 
 RUNS = {
-    "ptb_ngram": Run("ngrams", "ptb_ngram --data {data}", "ptb"),
-    "window": Run("fixed_window", "window"),
-    "recurrent": Run("recurrent", "recurrent"),
-    "transformer_wikipedia": Run("transformer", "transformer wikipedia"),
-    "transformer_tales": Run("transformer", "transformer tales", "tales"),
-    "pretrained_rows": Run("gpt", "pretrained_rows", "tales"),
-    "fine_tuning": Run("fine_tuning", "fine_tuning"),
-    "story_assistant": Run("assistants", "story_assistant"),
+    "ptb_ngram": Run("ngrams", "papers.ptb_ngram --data {data}", "ptb"),
+    "window": Run("fixed_window", "chapters.window"),
+    "recurrent": Run("recurrent", "chapters.recurrent"),
+    "transformer_wikipedia": Run("transformer", "chapters.transformer wikipedia"),
+    "transformer_tales": Run("transformer", "chapters.transformer tales", "tales"),
+    "pretrained_rows": Run("gpt", "weights.pretrained_rows", "tales"),
+    "fine_tuning": Run("fine_tuning", "chapters.fine_tuning"),
+    "story_assistant": Run("assistants", "chapters.story_assistant"),
 }
 """By the name of the record."""
 

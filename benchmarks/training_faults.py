@@ -22,8 +22,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.records import add_record_option, write_record
-from benchmarks.side_by_side import provenance
+from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.recipes import Recipe
 from course_pkg.train import run
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint

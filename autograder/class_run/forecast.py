@@ -47,7 +47,7 @@ class Forecast:
 
 
 def read_measured(path: Path, name: str) -> Measured:
-    """Read what `benchmarks/grading_throughput.py --record` has written about a set.
+    """Read what `benchmarks/grader/grading_throughput.py --record` has written about a set.
 
     Raises:
         GraderError: if the file is not of that form; says what is missing.

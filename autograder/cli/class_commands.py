@@ -415,7 +415,7 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
 
 
 @click.command(
-    epilog="\b\nExample:\n  python benchmarks/grading_throughput.py --record measured.json\n"
+    epilog="\b\nExample:\n  python benchmarks/grader/grading_throughput.py --record measured.json\n"
     "  autograder forecast ps1 --measured measured.json --price 0.05"
 )
 @click.argument("name", metavar="SET")
@@ -423,7 +423,7 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     "--measured",
     type=click.Path(path_type=Path),
     required=True,
-    help="File that `benchmarks/grading_throughput.py --record FILE` has written on your machine.",
+    help="What `benchmarks/grader/grading_throughput.py --record FILE` has written here.",
 )
 @click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
 @json_option

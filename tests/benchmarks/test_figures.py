@@ -52,14 +52,14 @@ def test_all_run_and_the_page_is_written(commands):
     *runs, last = noted
     assert last == ["the page"]
     assert [command[-1] for command in runs] == [
-        f"benchmarks/results/{name}.json" for name in figures.RUNS["cuda"]
+        f"course_pkg/results/benchmarks/{name}.json" for name in figures.RUNS["cuda"]
     ]
     assert all(command[-4:-2] == ["--device", "cuda"] for command in runs)
 
 
 def test_one_that_fails_does_not_stop_the_others(commands, capsys):
     noted, failing = commands
-    failing.add("benchmarks.names")
+    failing.add("benchmarks.papers.names")
     with pytest.raises(SystemExit, match="failed: names"):
         figures.main(["--only", "names", "multi30k_quick"])
     assert len(noted) == 3

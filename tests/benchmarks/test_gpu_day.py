@@ -14,7 +14,7 @@ import torch
 
 from benchmarks import figures, gpu_day
 from benchmarks.gpu_day import OUT_OF_TIME, Home, Step
-from benchmarks.side_by_side import Ratio, record
+from benchmarks.speed.side_by_side import Ratio, record
 
 GOOD = Step("good", ("-c", "open('good', 'a').write('x')"))
 BAD = Step("bad", ("-c", "raise SystemExit(3)"))
@@ -161,7 +161,7 @@ def test_steps_run_bare_and_what_they_made_is_packed(bare, tmp_path):
     assert "all done that can be done here" in shown
     assert "chapter gpt: left out, for want of package jupytext" in shown
     assert json.loads((runs / "results" / "peers_gpu.json").read_text())["ratios"]
-    assert not list(ROOT.glob("benchmarks/results/*.tmp"))
+    assert not list(ROOT.glob("course_pkg/results/benchmarks/*.tmp"))
     with_parts = b"".join(part.read_bytes() for part in sorted(home.glob("*.tar.gz.*")))
     (tmp_path / "all.tar.gz").write_bytes(with_parts)
     with tarfile.open(tmp_path / "all.tar.gz") as archive:
@@ -277,13 +277,15 @@ def test_arguments_that_mean_nothing_are_refused(words, message, capsys):
 
 
 def test_a_record_of_peers_keeps_its_other_rows(tmp_path, monkeypatch):
-    from benchmarks import peers
+    from benchmarks.speed import peers
 
     file = tmp_path / "peers.json"
     old, again, new = (Ratio(subject, "peer", n, 1, 1, 1, 1) for subject, n in
                        (("old", 1.0), ("again", 2.0), ("new", 3.0)))  # fmt: skip
     record(
-        file, [old, replace(again, ratio=9.0)], {"command": "python -m benchmarks.peers --record"}
+        file,
+        [old, replace(again, ratio=9.0)],
+        {"command": "python -m benchmarks.speed.peers --record"},
     )
     monkeypatch.setattr(peers, "CONTESTS", {"gpt": lambda *_: iter([again, new])})
     peers.main(["--only", "gpt", "--record", str(file), "--add"])

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from benchmarks import assistant, measured_page
+from benchmarks import measured_page
+from benchmarks.chapters import assistant
 from course_pkg.results import benchmark
 
 TOLD_TWICE = [  # section of the page, its row and column, who tells it too, with how many digits
@@ -73,13 +74,6 @@ def test_remarks_that_reconcile_the_page_with_chapters_hold():
 def test_page_of_the_book_is_what_the_records_say():
     written = measured_page.PAGE.read_text(encoding="utf-8")
     assert written == measured_page.page(), "run: python -m benchmarks.measured_page"
-
-
-def test_chapters_read_the_records_of_the_page():
-    """Where a chapter shows a record, too, the package has a copy of it."""
-    for path in (measured_page.ROOT / "course_pkg" / "results" / "benchmarks").glob("*.json"):
-        original = measured_page.RESULTS / path.name
-        assert not original.exists() or original.read_bytes() == path.read_bytes(), path.name
 
 
 def test_record_without_a_place_on_the_page_is_told(tmp_path, monkeypatch):

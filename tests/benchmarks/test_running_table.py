@@ -72,7 +72,10 @@ def test_what_needs_a_corpus_is_kept_and_named_and_the_rest_is_run(monkeypatch, 
     chosen = ["ngrams", "fixed_window", "transformer", "gpt"]
     kept, failed = running_table.run_scripts(chosen, "")
     assert kept == {"ptb_ngram": "ptb", "transformer_tales": "tales", "pretrained_rows": "tales"}
-    assert commands == ["benchmarks.window", "benchmarks.transformer"] and failed == ["window"]
+    assert commands == [
+        "benchmarks.chapters.window",
+        "benchmarks.chapters.transformer",
+    ] and failed == ["window"]
     (tmp_path / "tales").mkdir()
     assert running_table.run_scripts(["gpt"], str(tmp_path)) == ({}, [])
 

@@ -78,7 +78,9 @@ def test_recorded_arms_have_three_seeds_and_rates_of_their_own():
 
 
 def test_figures_of_the_earlier_record_are_quoted_as_they_are():
-    record = json.loads((ROOT / "benchmarks/results/assistant.json").read_text(encoding="utf-8"))
+    record = json.loads(
+        (ROOT / "course_pkg/results/benchmarks/assistant.json").read_text(encoding="utf-8")
+    )
     nats = record["nats_per_reply_token"]
     stated = {"before": 4.64, "loss on all tokens": 3.03, "loss on replies": 2.87}
     assert {name: round(value, 2) for name, value in nats.items()} == stated

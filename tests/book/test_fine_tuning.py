@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.label_curve import N_EPOCHS
+from benchmarks.chapters.label_curve import N_EPOCHS
 from course_pkg import BERT, StoryGrammar, load_pretrained, widgets
 from course_pkg.models.bert import bert_tiny
 from course_pkg.results import benchmark

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import votes
+from benchmarks.chapters import votes
 from course_pkg import widgets
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.results import RECORDED, benchmark, chapter_results

@@ -13,7 +13,7 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from benchmarks.pretrained_rows import digest
+from benchmarks.weights.pretrained_rows import digest
 from course_pkg import GPT, gpt_tiny, load_pretrained, widgets
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.layers.attention import attention_weights
@@ -111,7 +111,9 @@ def test_runs_of_the_scaling_study_are_tuned_and_have_three_seeds():
 
 def test_rows_are_those_of_the_weights_that_ship():
     record = benchmark("pretrained_rows")
-    message = "other weights ship: run python -m benchmarks.pretrained_rows, then record the page"
+    message = (
+        "other weights ship: run python -m benchmarks.weights.pretrained_rows, then record the page"
+    )
     assert record["weights_sha256"] == digest(), message
     rows = {row.corpus: row for row in chapter_results("gpt")}
     assert rows.keys() == {"stories", "wikipedia", "tales"}

@@ -1,8 +1,8 @@
 """Whatever happens to a run, the next one ends with the grades of a run that nobody disturbed.
 
 `AUTOGRADER_KILLS=100` makes the tests that kill do so that often, over a class of 50; by default
-they kill a few times over a smaller one. `benchmarks/grading_faults.py` runs them so, and records
-what each has counted.
+they kill a few times over a smaller one. `benchmarks/grader/grading_faults.py` runs them so, and
+records what each has counted.
 """
 
 import errno

@@ -1,0 +1,76 @@
+"""The benchmark's own class and course: what it measures must be what it says."""
+
+import hashlib
+
+import pytest
+
+from autograder.authoring.release import ReleasedSet, lint
+from autograder.grading.judge import ItemJudge
+from autograder.inside.probe import probe_or_failure
+from autograder.intake.repair import repair
+from autograder.records import Observation, SubmissionRefused
+from benchmarks.grader import grading_throughput as benchmark
+
+JUDGE = ItemJudge()
+
+COURSE = benchmark.SETS["attention"]
+
+
+def _points(check, implementation, seed=3):
+    seen = [
+        Observation(
+            ask.item, ask.part, ask.case, probe_or_failure(ask, {check.target: implementation})
+        )
+        for ask in JUDGE.requests(check, seed)
+    ]
+    return JUDGE.verdict(check, seed, seen)
+
+
+@pytest.mark.parametrize("check", COURSE.problem_set("attention").checks, ids=lambda c: c.item)
+def test_small_course_tells_right_from_wrong(check):
+    (right,) = ReleasedSet(COURSE, "attention").answers[check.target]
+    assert _points(check, right.run_in({})[check.target]).points == check.points
+    for wrong in check.mistakes:
+        verdict = _points(check, wrong.implementation)
+        assert verdict.points < check.points and verdict.misconception.name == wrong.name
+
+
+def test_small_course_is_a_sound_release():
+    released = ReleasedSet(COURSE, "attention")
+    assert lint(released.notebooks, released.problem_set) == ()
+
+
+def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
+    digests = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        benchmark.write_class(COURSE, "attention", folder, 150)
+        data = [path.read_bytes() for path in sorted(folder.iterdir())]
+        digests.append(hashlib.sha256(b"".join(data)).hexdigest())
+    assert digests[0] == digests[1] and len(data) == 150
+    released = ReleasedSet(COURSE, "attention")
+    refused = 0
+    for text in data:
+        try:
+            repair(text, released)
+        except SubmissionRefused:
+            refused += 1
+    assert refused == 2 and b"os._exit" in data[149]
+
+
+def test_stages_count_no_time_twice():
+    stages = benchmark.Stages()
+    with stages.measure("outer"):
+        sum(range(200_000))
+        with stages.measure("inner"):
+            sum(range(2_000_000))
+    assert 0 < stages.seconds["outer"] < stages.seconds["inner"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.sandbox
+def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):
+    found = benchmark.soak("attention", 300, 2, tmp_path)
+    states = found["runs"][-1]["states"]
+    assert sum(states.values()) == 300 and "grader fault" not in states
+    assert states["refused"] == 4  # of six damaged files, two only end their process
+    assert found["kilobytes_more_per_submission"] < 50  # a submission itself has about that

@@ -7,6 +7,7 @@ Only this folder imports matplotlib. `pictures` has the style and `show`, `chart
 from course_pkg.plots.charts import (
     MARKERS,
     Curves,
+    above_floor,
     bars,
     gradient_norms,
     ladder,

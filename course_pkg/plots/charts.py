@@ -205,51 +205,86 @@ def _mark_floor(axes: Axes, floor: tuple[str, float] | None) -> None:
         )  # fmt: skip
 
 
-def ladder(rows: Iterable[Result], *, floor: tuple[str, float] | None = None) -> Figure:
+def ladder(rows: Iterable[Result]) -> Figure:
     """Show the story so far as a plot: each model's bits per byte, in the order of the book.
 
     Models computed by the build have filled points, recorded ones hollow points.
 
     Args:
         rows: of one corpus; rows without bits per byte are left out.
-        floor: name and bits per byte of what no model can reach below.
 
     Raises:
         ValueError: rows of several corpora, or none with bits per byte.
     """
-    shown = [row for row in rows if row.bits_per_byte is not None]
-    corpora = sorted({row.corpus for row in shown})
-    if len(corpora) != 1:
-        raise ValueError(f"rows has the corpora {corpora}; it must have exactly one")
+    shown = _of_one_corpus(rows)
     figure, axes = new_figure(height=0.8 + RUNG * len(shown))
-    _rungs(axes, shown, floor, list(dict.fromkeys(row.chapter for row in shown)))
+    _rungs(axes, shown, [row.bits_per_byte or 0 for row in shown], "{:.3f}")
     axes.set_xlabel("bits per byte")
     return figure
 
 
-def ladders(
-    rows: Iterable[Result], *, floors: Mapping[str, tuple[str, float]] | None = None
-) -> Figure:
+def above_floor(rows: Iterable[Result], floor: Result) -> Figure:
+    """Show how far each model still is from the source of its text, on a logarithmic axis.
+
+    A model's cross-entropy is the entropy of the source plus the Kullback-Leibler divergence of
+    the two (Shannon 1948; chapter 1); only the divergence can be won, and it is what is drawn:
+    nats for each token of the source. By bits per byte models over words, pieces and bytes
+    compare, and the floor's own two figures tell how many bytes a token has. All calls share one
+    axis, so that the figure is the same one, longer from chapter to chapter.
+
+    Args:
+        rows: of one corpus, in the order of the book; the floor itself and rows without bits per
+            byte are left out.
+        floor: the result of the source.
+
+    Raises:
+        ValueError: rows of several corpora, a floor of another corpus or without bits per byte,
+            or a model that is not above the floor, which no logarithm can show.
+    """
+    shown = _of_one_corpus(row for row in rows if row != floor)
+    if floor.corpus != shown[0].corpus or not floor.bits_per_byte:
+        raise ValueError(f"floor is {floor}; it must have bits per byte on {shown[0].corpus}")
+    per_byte = math.log(floor.perplexity) / floor.bits_per_byte  # nats a token for a bit a byte
+    left = [per_byte * ((row.bits_per_byte or 0) - floor.bits_per_byte) for row in shown]
+    if min(left) <= 0:
+        below = shown[left.index(min(left))]
+        raise ValueError(f"{below.model} has {below.bits_per_byte} bits per byte; it must be above "
+                         f"the floor, {floor.bits_per_byte}")  # fmt: skip
+    figure, axes = new_figure(height=0.8 + RUNG * len(shown))
+    axes.set_xscale("log")
+    _rungs(axes, shown, left, "{:.2g}")
+    axes.set_xlim(min(0.003, min(left) / 2), max(40, 3 * max(left)))
+    _plain_log_ticks(axes.xaxis)
+    _stairs(axes, left)
+    axes.set_xlabel("nats per token above the floor")
+    return figure
+
+
+def _of_one_corpus(rows: Iterable[Result]) -> list[Result]:
+    shown = [row for row in rows if row.bits_per_byte is not None]
+    corpora = sorted({row.corpus for row in shown})
+    if len(corpora) != 1:
+        raise ValueError(f"rows has the corpora {corpora}; it must have exactly one")
+    return shown
+
+
+def ladders(rows: Iterable[Result]) -> Figure:
     """Show the ladders of several corpora below each other, with the best model so far as stairs.
 
     A corpus whose rows have no bits per byte is shown by perplexity per token instead.
 
     Args:
         rows: in the order of the book.
-        floors: for each corpus that has one, name and height of what no model can reach below.
 
     Raises:
-        ValueError: no rows, a corpus of which only some rows have bits per byte, or a floor of a
-            corpus that has no rows.
+        ValueError: no rows, or a corpus of which only some rows have bits per byte.
     """
-    rows, floors = list(rows), floors or {}
+    rows = list(rows)
     panels: dict[str, list[Result]] = {}
     for row in rows:
         panels.setdefault(row.corpus, []).append(row)
     if not panels:
         raise ValueError("rows is empty; give at least one result")
-    if unknown := sorted(floors.keys() - panels.keys()):
-        raise ValueError(f"floors has {unknown}; rows has the corpora {sorted(panels)}")
     mixed = [name for name, group in panels.items() if len({_in_bits(row) for row in group}) > 1]
     if mixed:
         raise ValueError(f"some rows of {mixed} have bits per byte, others none; leave some out")
@@ -259,13 +294,12 @@ def ladders(
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.85 * len(panels)))
         stack = figure.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     for axes, (name, group) in zip(stack, panels.items(), strict=True):
-        unit = "bits per byte" if _in_bits(group[0]) else "perplexity"
-        _rungs(axes, group, floors.get(name), chapters)
-        best = np.minimum.accumulate([_height(row) for row in group])
-        places = np.arange(len(group))
-        axes.step(best, places, where="post", color=MUTED, linewidth=1.0, zorder=1)
-        axes.set_xlabel(unit)
-        axes.set_title(name, loc="left", color=INK, pad=18 if name in floors else 6)
+        heights = [_height(row) for row in group]
+        in_bits = _in_bits(group[0])
+        _rungs(axes, group, heights, "{:.3f}" if in_bits else "{:.1f}", chapters)
+        _stairs(axes, heights)
+        axes.set_xlabel("bits per byte" if in_bits else "perplexity")
+        axes.set_title(name, loc="left", color=INK, pad=6)
     return figure
 
 
@@ -284,19 +318,20 @@ def _height(row: Result) -> float:
 def _rungs(
     axes: Axes,
     rows: Sequence[Result],
-    floor: tuple[str, float] | None,
-    chapters: Sequence[str],
+    heights: Sequence[float],
+    form: str,
+    chapters: Sequence[str] = (),
 ) -> None:
     """Draw models of one corpus below each other, coloured by chapter."""
-    for y, row in enumerate(rows):
-        x, colour = _height(row), SERIES[chapters.index(row.chapter) % len(SERIES)]
+    chapters = chapters or list(dict.fromkeys(row.chapter for row in rows))
+    for y, (row, x) in enumerate(zip(rows, heights, strict=True)):
+        colour = SERIES[chapters.index(row.chapter) % len(SERIES)]
         inside = "none" if row.source == RECORDED else colour
         axes.plot(x, y, marker="o", markersize=6.5, color=colour, markerfacecolor=inside)
-        number = f"{x:.3f}" if _in_bits(row) else f"{x:.1f}"
-        axes.annotate(number, (x, y), (7, 0), textcoords="offset points", va="center", fontsize=9)
-    _mark_floor(axes, floor)
+        axes.annotate(
+            form.format(x), (x, y), (7, 0), textcoords="offset points", va="center", fontsize=9
+        )
     axes.margins(x=0.16)
-    heights = [_height(row) for row in rows]
     # Where the first steps are much the largest, a logarithmic axis leaves room for the last ones.
     if max(heights) > 4 * min(heights):
         axes.set_xscale("log")
@@ -304,6 +339,12 @@ def _rungs(
     axes.set_yticks(range(len(rows)), [row.model for row in rows], fontsize=9)
     axes.set_ylim(len(rows) - 0.4, -0.6)  # the same distance between models in all ladders
     axes.tick_params(axis="y", length=0)
+
+
+def _stairs(axes: Axes, heights: Sequence[float]) -> None:
+    """Draw the best so far as a thin line."""
+    best = np.minimum.accumulate(heights)
+    axes.step(best, np.arange(len(best)), where="post", color=MUTED, linewidth=1.0, zorder=1)
 
 
 def moving_average(values: Numbers, window: int) -> np.ndarray:

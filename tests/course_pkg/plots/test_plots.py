@@ -1,5 +1,6 @@
 """Figures: what reaches the page, and the two small computations that place and smooth things."""
 
+import math
 import re
 import xml.etree.ElementTree as ET
 
@@ -21,6 +22,7 @@ ROWS = [
     Result("networks", "LSTM", "stories", 1.8, 0.22, source=RECORDED),
     Result("networks", "no bytes counted", "stories", 1.9),
 ]
+SOURCE = Result("counting", "the grammar itself", "stories", math.exp(0.5), 0.2)
 SEVERAL = [
     Result("counting", "3-gram", "stories", 2.4, 0.32),
     Result("counting", "5-gram", "bank", 141.19, source=RECORDED),
@@ -38,8 +40,9 @@ FIGURES = {
     ),
     "loss_curves": lambda: plots.loss_curves({"m": (range(30), np.linspace(3, 1, 30))}, window=5),
     "gradient_norms": lambda: plots.gradient_norms({"Elman": (ORDERS, [1, 0.1, 0.01, 1e-3, 1e-4])}),
-    "ladder": lambda: plots.ladder(ROWS, floor=("floor", 0.2)),
-    "ladders": lambda: plots.ladders(SEVERAL, floors={"stories": ("floor", 0.2)}),
+    "ladder": lambda: plots.ladder(ROWS),
+    "ladders": lambda: plots.ladders(SEVERAL),
+    "above_floor": lambda: plots.above_floor(ROWS, SOURCE),
     "sparsity": lambda: plots.sparsity(ORDERS, {"stories": [0, 0.1, 0.4, 0.7, 0.9]}),
 }
 
@@ -228,10 +231,10 @@ def test_ladder_refuses_what_cannot_be_compared(corpora):
 
 
 def test_ladders_stand_below_each_other_each_with_its_unit_its_floor_and_its_stairs():
-    stories, bank = plots.ladders(SEVERAL, floors={"stories": ("floor", 0.2)}).axes
+    stories, bank = plots.ladders(SEVERAL).axes
     assert [axes.get_title(loc="left") for axes in (stories, bank)] == ["stories", "bank"]
     assert stories.get_xlabel() == "bits per byte" and bank.get_xlabel() == "perplexity"
-    assert [text.get_text() for text in stories.texts] == ["0.320", "0.340", "0.220", "floor"]
+    assert [text.get_text() for text in stories.texts] == ["0.320", "0.340", "0.220"]
     assert [text.get_text() for text in bank.texts] == ["141.2", "114.5"]
     *_, stairs = stories.lines
     assert list(stairs.get_xdata()) == [0.32, 0.32, 0.22]
@@ -240,13 +243,46 @@ def test_ladders_stand_below_each_other_each_with_its_unit_its_floor_and_its_sta
 
 
 @pytest.mark.parametrize(
-    ("rows", "floors", "message"),
+    ("rows", "message"),
+    [([], "rows is empty"), (ROWS, r"some rows of \['stories'\] have bits per byte")],
+)
+def test_ladders_refuse_what_cannot_be_drawn(rows, message):
+    with pytest.raises(ValueError, match=message):
+        plots.ladders(rows)
+
+
+def test_what_is_left_above_the_floor_is_in_nats_per_token_of_the_source():
+    """By hand: the source has 0.5 nats a token at 0.2 bits a byte, so 0.1 bits a byte are 0.25."""
+    rows = [SOURCE, *ROWS, Result("bytes", "one byte a token", "stories", 1.25, 0.3)]
+    axes = plots.above_floor(rows, SOURCE).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()][-1] == "one byte a token"
+    *points, stairs = axes.lines
+    np.testing.assert_allclose([p.get_xdata()[0] for p in points], [0.3, 0.05, 0.25])
+    np.testing.assert_allclose(stairs.get_xdata(), [0.3, 0.05, 0.05])
+    assert axes.get_xscale() == "log" and axes.get_xlim() == (0.003, 40)
+    assert plots.above_floor(ROWS[:1], SOURCE).axes[0].get_xlim() == (
+        0.003,
+        40,
+    )  # grows on one axis
+
+
+@pytest.mark.parametrize(
+    ("rows", "floor", "message"),
     [
-        ([], {}, "rows is empty"),
-        (SEVERAL, {"tales": ("floor", 1.0)}, r"floors has \['tales'\]; rows has"),
-        (ROWS, {}, r"some rows of \['stories'\] have bits per byte"),
+        ([SOURCE], SOURCE, r"rows has the corpora \[\]"),
+        (
+            ROWS,
+            Result("c", "m", "tales", 1.5, 0.2),
+            r"floor is .*; it must have bits per byte on st",
+        ),
+        (ROWS, Result("c", "m", "stories", 1.5), "floor is .*; it must have bits per byte on stor"),
+        (
+            ROWS,
+            Result("c", "m", "stories", 1.5, 0.25),
+            "LSTM has 0.22 bits per byte; it must be ab",
+        ),
     ],
 )
-def test_ladders_refuse_what_cannot_be_drawn(rows, floors, message):
+def test_above_floor_refuses_what_no_logarithm_shows(rows, floor, message):
     with pytest.raises(ValueError, match=message):
-        plots.ladders(rows, floors=floors)
+        plots.above_floor(rows, floor)

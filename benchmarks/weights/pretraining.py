@@ -628,7 +628,8 @@ def commands(settings: Settings, n_stable: int, n_decay: int, first_card: str = 
     first, begin, folder = [], "", "gpt-tales"
     if settings.begin_with:
         first, begin = ["python -m benchmarks.weights.pretrain train gpt"], "runs/gpt-small/model"
-    earlier = [one for one in first_card.splitlines() if one.startswith("python -m benchmarks.weights.pre")]
+    lines = first_card.splitlines()
+    earlier = [one for one in lines if one.startswith("python -m benchmarks.weights.pre")]
     if any("--begin-with" in one for one in earlier):  # what that run shipped
         first, begin, folder = earlier, "course_pkg/checkpoints/gpt-small", "gpt-more-tales"
     run = f"python -m benchmarks.weights.pretraining {{}} --out runs/{folder}"

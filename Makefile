@@ -86,8 +86,8 @@ student-edition: $(STAMP)  ## All that students need, as a folder and a zip file
 
 wheel: $(STAMP)  ## The package as one file, to be put beside hosted notebooks; a smaller one for the sets
 	@rm -rf _build/setuptools _build/wheel  # what an earlier build has left would be packed, too
-	@DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheel.cfg $(PIP) wheel --no-deps --wheel-dir _build/wheel .
-	@echo "Chapters, grader and all:  $$(ls $(CURDIR)/_build/wheel/*.whl)"
+	@DIST_EXTRA_CONFIG="$(CURDIR)/.ci/wheel.cfg" $(PIP) wheel --no-deps --wheel-dir _build/wheel .
+	@echo "Chapters, grader and all:  $$(ls "$(CURDIR)"/_build/wheel/*.whl)"
 	@echo "For problem sets:          $$($(BIN)/python .ci/notebook_wheel.py _build/wheel/*.whl _build/wheel/sets)"
 
 # A folder of its own: nobody who was made up can reach the gradebook of a real class.
@@ -106,7 +106,9 @@ serve: book  ## Build the book and serve it at http://localhost:8000
 	@$(BIN)/python -m http.server 8000 --directory _build/html --bind 127.0.0.1
 
 # Without nbgrader's buttons, which are an instructor's, and without JupyterLab's question about its news.
-LAB := JUPYTER_CONFIG_PATH=$(CURDIR)/assignments/jupyter $(BIN)/jupyter lab
+# Jupyter asks root for a word: in a container or under WSL there is often nobody else.
+LAB := JUPYTER_CONFIG_PATH="$(CURDIR)/assignments/jupyter" $(BIN)/jupyter lab \
+	$(if $(filter 0,$(shell id -u)),--allow-root)
 # `work` puts a notebook there once; a newer release takes over what was written in it.
 lab: $(STAMP)  ## Open JupyterLab on your notebooks, in work/
 	@$(BIN)/python -m autograder work

@@ -30,7 +30,8 @@ _NEW_SECONDS = 5.0
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a crash at any moment, sees the old one or the new one.
 
-    What a process that was killed has left in the folder is deleted.
+    Who may read and write it stays as it was. What a process that was killed has left in the folder
+    is deleted.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _delete_scratch(str(path.parent.absolute()), os.getpid())
@@ -42,12 +43,20 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(scratch, 0o644)
+        os.chmod(scratch, _mode_of(path))
         os.replace(scratch, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(scratch)
         raise
+
+
+def _mode_of(path: Path) -> int:
+    """Return the rights on a file: somebody may have closed it to others."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o777
+    except OSError:
+        return 0o644
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -1,7 +1,9 @@
 """What a laptop of any system must have: no module that only Linux and macOS have is imported."""
 
+import re
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,14 @@ for notebook in sorted(Path("assignments").glob("ps*/notebook.py")):
             exec(ast.unparse(node), {"__name__": "__main__"})
             print(notebook)
 """
+
+_DEVICES = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{name}{n}" for name in ("com", "lpt") for n in range(10)),
+}
 
 _WORK = """
 import runpy
@@ -82,3 +92,17 @@ def test_students_get_their_notebooks_where_windows_is(tmp_path):
     done = run(_WORK, tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "ps2" / "ps2.ipynb").is_file()
+
+
+def test_every_file_has_a_name_that_windows_and_macos_take():
+    """They tell no capitals apart, and Windows refuses some signs, names and long paths."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    names = list(filter(None, done.stdout.split("\0")))
+    assert len(names) > 500
+    assert len({unicodedata.normalize("NFC", name).casefold() for name in names}) == len(names)
+    for name in names:
+        assert not re.search(r'[<>:"|?*\\\x00-\x1f]', name) and len(name) < 160, name
+        for part in Path(name).parts:
+            assert part.partition(".")[0].casefold() not in _DEVICES, name
+            assert not part.endswith((".", " ")), name

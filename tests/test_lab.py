@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def page_config(**environment: str) -> list[str]:
 
 def test_lab_opens_without_an_instructors_buttons_and_without_news():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    folder = re.search(r"^LAB := JUPYTER_CONFIG_PATH=\$\(CURDIR\)/(\S+) ", makefile, re.M)[1]
+    folder = re.search(r'^LAB := JUPYTER_CONFIG_PATH="\$\(CURDIR\)/(\S+)" ', makefile, re.M)[1]
     left_out = set(page_config(JUPYTER_CONFIG_PATH=str(ROOT / folder)))
     assert left_out - set(page_config()) == {
         "@jupyter/nbgrader",
@@ -49,3 +50,21 @@ def test_extensions_that_are_left_out_exist_by_these_names():
     scripts = (Path(get_app_dir()) / "static").glob("*.js")
     name = b"@jupyterlab/apputils-extension:announcements"
     assert any(name in script.read_bytes() for script in scripts)
+
+
+def test_lab_opens_in_a_folder_whose_name_has_spaces(tmp_path):
+    top = tmp_path / "My Drive" / "a course"
+    (top / ".venv" / "bin").mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", top)
+    for name in ("python", "jupyter"):
+        program = top / ".venv" / "bin" / name
+        program.write_text('#!/bin/sh\necho "$0 $* in $JUPYTER_CONFIG_PATH"\n')
+        program.chmod(0o755)
+    command = ["make", "-o", ".venv/installed", "lab", "VENV=.venv"]
+    done = subprocess.run(command, cwd=top, capture_output=True, text=True, check=True)
+    work, lab = done.stdout.splitlines()
+    assert work.startswith(".venv/bin/python -m autograder work")
+    assert lab.startswith(".venv/bin/jupyter lab")
+    assert lab.endswith(f" in {top}/assignments/jupyter")
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert not re.search(r"=\$\(CURDIR\)", text)  # unquoted, in a recipe

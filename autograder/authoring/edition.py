@@ -32,6 +32,7 @@ from autograder.records import GraderError
 LIST = ".student-edition.json"
 """The list of an edition's files, by which the next run knows them."""
 
+_SETS = "problem_sets"
 _NO_DATE = (1980, 1, 1, 0, 0, 0)  # the same zip file from the same course
 _MOST_NAMED = 12
 
@@ -104,7 +105,7 @@ def _from_course(course: Course, sets: Sequence[ReleasedSet]) -> Iterator[tuple[
         complaints = lint(released.notebooks, released.problem_set)
         if complaints:
             raise GraderError(f"{released.name} cannot be released: {'; '.join(complaints)}")
-        place = f"problem_sets/{released.name}"
+        place = f"{_SETS}/{released.name}"
         yield f"{place}/{released.name}.ipynb", as_text(released.notebooks.student).encode()
         if course.rules.is_file():
             yield f"{place}/{course.rules.name}", course.rules.read_bytes()
@@ -218,12 +219,17 @@ def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
     return archive
 
 
+def _rights(path: str) -> int:
+    """Let nobody write in the notebooks as released: a newer edition takes their place."""
+    return 0o444 if path.startswith(f"{_SETS}/") and path.endswith(".ipynb") else 0o644
+
+
 def _packed(files: Mapping[str, bytes], name: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in sorted(files.items()):
             entry = zipfile.ZipInfo(f"{name}/{path}", _NO_DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
+            entry.external_attr = _rights(path) << 16
             archive.writestr(entry, data)
     return out.getvalue()

@@ -76,6 +76,7 @@ class Update:
             return f"{self.name}: a newer release took the place of one without answers"
         over = f"{_counted(self.n_answers, 'answer')} and {_counted(self.n_own, 'cell')} of yours"
         line = f"{self.name}: a newer release came in, and {over} went over; {beside}"
+        line += "; where it is open, reload it"
         if self.renewed:
             line += f"; look again at {', '.join(self.renewed)}: the task's own code has changed"
         return line
@@ -104,7 +105,10 @@ def bring(name: str, released: Notebook, work: Path) -> Update:
     """
     path = copy_of(name, work)
     try:
-        return _bring(name, released, path, Path(os.path.realpath(path)))
+        _refuse_links_to_nowhere(path)
+        while (update := _bring(name, released, path, Path(os.path.realpath(path)))) is None:
+            pass  # an editor has saved it in between
+        return update
     except OSError as error:
         reason = error.strerror or str(error)
         raise GraderError(
@@ -117,7 +121,18 @@ def copy_of(name: str, work: Path) -> Path:
     return work / name / f"{name}.ipynb"
 
 
-def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update:
+def _refuse_links_to_nowhere(path: Path) -> None:
+    """See that no drive is missing on which a copy lies: a new one would hide it, or split it."""
+    for place in (path, path.parent, path.parents[1]):
+        if place.is_symlink() and not place.exists():
+            raise GraderError(
+                f"{place} is a link to {os.readlink(place)}, which is not there: is a drive "
+                "missing? Bring it back, or take the link away"
+            )
+
+
+def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | None:
+    """Do what `bring` says; None, and nothing is written, if the file changes at that moment."""
     mark = _mark(released)
     marked = released | {"metadata": released["metadata"] | mark}
     try:
@@ -138,7 +153,10 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update:
         return Update(name, path)
     untouched = all(is_as_released(cell) and not cell.get("outputs") for cell in mine["cells"])
     kept = None if untouched else keep_beside(file, data)
-    write_atomically(file, _as_bytes(merged.notebook))
+    newer = _as_bytes(merged.notebook)
+    if file.read_bytes() != data:
+        return None
+    write_atomically(file, newer)
     counts = merged.n_answers, merged.n_own, merged.renewed
     return Update(name, path, kept, *counts, is_newer=True)
 
@@ -184,13 +202,24 @@ def has_work(data: bytes) -> bool:
         return bool(data.strip())
 
 
+def is_copy(data: bytes) -> bool:
+    """Whether a file is a notebook that was put into a workspace, or came out of one."""
+    try:
+        return _MARK in read_notebook(data)["metadata"]
+    except ValueError:
+        return False
+
+
 def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
     """Write what stands in a file beside it, under the date of its last change.
 
     Returns:
         The file that holds it; one that was there already is never written over.
     """
-    moment = datetime.datetime.fromtimestamp(modified or path.stat().st_mtime)
+    try:
+        moment = datetime.datetime.fromtimestamp(modified or path.stat().st_mtime)
+    except (ValueError, OverflowError, OSError):  # a clock that was set to another age
+        moment = datetime.datetime.now()
     stem, n = f"{path.stem}-{moment:%Y-%m-%d-%H%M}", 1
     while True:
         kept = path.with_name(f"{stem}{f'-{n}' if n > 1 else ''}{path.suffix}")
@@ -216,6 +245,30 @@ def released_in(folder: Path) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def rescue(name: str, released: Path, work: Path) -> str:
+    """Copy a released notebook in which somebody has written by mistake beside their own.
+
+    Else the next release would take the place of the file in which their answers stand.
+
+    Returns:
+        One line that says where the copy is; empty if nobody has, or their own has it all.
+
+    Raises:
+        GraderError: if it cannot be read or copied; says why.
+    """
+    path = copy_of(name, work)
+    try:
+        data = released.read_bytes()
+        if not has_work(data) or _content(read_notebook(data)) == _content(
+            read_notebook(path.read_bytes())
+        ):
+            return ""
+        kept = keep_beside(path, data, released.stat().st_mtime)
+    except (OSError, ValueError) as error:
+        raise GraderError(f"{released} holds answers and cannot be copied: {error}") from error
+    return f"{name}: somebody has written in {released}; a copy of it is {kept}"
+
+
 def read_released(path: Path) -> Notebook:
     """Read a released notebook.
 
@@ -237,7 +290,10 @@ def read_notebook(data: bytes) -> Notebook:
     Raises:
         ValueError: if it is none; says what it is.
     """
-    notebook = json.loads(data.decode("utf-8-sig"))
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("its lists lie too deep within each other") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise ValueError("it has no list of cells")
@@ -274,7 +330,12 @@ def _id_of_text(cell: Mapping[str, Any]) -> str | None:
 
 def text_digest(source: str) -> str:
     """What the id of a released cell without a grade id says of its text."""
-    return hashlib.sha256(source.encode()).hexdigest()[:8]
+    return hashlib.sha256(_encoded(source)).hexdigest()[:8]
+
+
+def _encoded(text: str) -> bytes:
+    """Encode a cell's text; JSON can spell half a character, which UTF-8 has not."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _checksum(cell: Mapping[str, Any]) -> str:
@@ -289,7 +350,7 @@ def _checksum(cell: Mapping[str, Any]) -> str:
             words.append(float(meta.get("points", 0)))
         except (TypeError, ValueError):
             return ""
-    return hashlib.md5("".join(map(str, words)).encode(), usedforsecurity=False).hexdigest()
+    return hashlib.md5(_encoded("".join(map(str, words))), usedforsecurity=False).hexdigest()
 
 
 def _mark(released: Notebook) -> dict[str, Any]:
@@ -312,7 +373,7 @@ def _as_bytes(notebook: Notebook) -> bytes:
         cell | {"source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]
     ]
     text = json.dumps(notebook | {"cells": cells}, ensure_ascii=False, indent=1, sort_keys=True)
-    return f"{text}\n".encode()
+    return _encoded(f"{text}\n")  # which spells half a character as JSON does
 
 
 # -------------------------------------------------------------- a newer release
@@ -413,7 +474,7 @@ def _with_ids(cells: Sequence[Notebook]) -> list[Notebook]:
     for number, cell in enumerate(cells):
         cell_id = cell.get("id")
         if not isinstance(cell_id, str) or not cell_id or cell_id in taken:
-            digest = hashlib.sha256(f"{number} {cell['source']}".encode()).hexdigest()[:12]
+            digest = hashlib.sha256(_encoded(f"{number} {cell['source']}")).hexdigest()[:12]
             cell_id = f"own-{digest}"
         taken.add(cell_id)
         named.append(cell | {"id": cell_id})
@@ -433,7 +494,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         found = released_in(options.released)
         lines = [bring_rules(next(iter(found.values())), options.work)]
-        lines += [bring(name, read_released(found[name]), options.work).line for name in found]
+        for name, path in found.items():
+            lines.append(bring(name, read_released(path), options.work).line)
+            lines.append(rescue(name, path, options.work))
     except GraderError as error:
         sys.exit(f"error: {error}")
     print("\n".join(filter(None, lines)) or f"{options.work}: {', '.join(found)} as you left them")

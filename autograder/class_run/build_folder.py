@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring.workspace import has_work
+from autograder.authoring.workspace import has_work, is_copy
 from autograder.store.class_folder import classes_below
 
 SAMPLE = "sample_class"  # nobody in it is real
+_WAY_OUT = {True: "`make lab` moves it into work/", False: "move it to another folder"}
 
 
 def empty(build: Path) -> tuple[str, ...]:
@@ -43,9 +44,11 @@ def _made_by_people(folder: Path) -> Iterator[str]:
             f"left: {found}, for it has the grades of a class; the next `autograder` command about "
             "the class moves it, or says what to do"
         )
-    for path in folder.glob("**/release/**/*.ipynb"):
-        if has_work(path.read_bytes()):
-            yield f"left: {path}, for somebody has worked in it; `make lab` moves it into work/"
+    for path in filter(Path.is_file, folder.glob("**/*.ipynb")):
+        data, inner = path.read_bytes(), path.relative_to(folder).parts
+        if ("release" in inner[:-1] or is_copy(data)) and has_work(data):
+            where_students_worked = folder.name == "course" and inner[0] == "release"
+            yield f"left: {path}, for somebody has worked in it; {_WAY_OUT[where_students_worked]}"
 
 
 if __name__ == "__main__":

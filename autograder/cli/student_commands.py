@@ -20,11 +20,12 @@ from autograder.authoring.workspace import (
     read_notebook,
     read_released,
     released_in,
+    rescue,
     take_over,
 )
 from autograder.cli.options import FINDINGS, json_option, report_errors, shown
 from autograder.records import GraderError
-from autograder.store.class_folder import LEGACY
+from autograder.store.class_folder import CLASS, LEGACY
 from autograder.untrusted import as_line
 
 work_option = click.option(
@@ -85,15 +86,16 @@ def work(
     for name in names or found:
         happened = []
         if released is None:
-            earlier = copy_of(
-                name, shown(course.top / LEGACY / "release")
-            )  # where students had to work
-            happened.append(take_over(name, earlier, place))
+            # Where students had to work; a class that lay there has moved with all of it.
+            for earlier in (course.top / LEGACY, course.top / CLASS):
+                found_there = copy_of(name, shown(earlier / "release"))
+                happened.append(take_over(name, found_there, place))
             notebook = _student_version(course, name)
         else:
             notebook = read_released(found[name])
         updates.append(bring(name, notebook, place))
         happened.append(updates[-1].line)
+        happened.append(rescue(name, found[name], place) if released is not None else "")
         lines += [line for line in happened if line]
     if as_json:
         plain = [_plain(update) for update in updates]

@@ -34,7 +34,7 @@ _IN_WORDS = re.compile(
     r"(?:[^\W\d_]+\.?,? )?"
     r"(?:(?P<day>\d\d?)\.? (?P<month>[a-z]+)|(?P<us_month>[a-z]+) (?P<us_day>\d\d?))"
     r",? (?P<year>\d{4}),? (?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
-    r" ?(?P<half>[ap]m)?",
+    r" ?(?:(?P<half>[ap])\.?m\.?)?",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -101,7 +101,8 @@ def read_given_times(path: Path, zone: tzinfo) -> GivenTimes:
     if not is_worksheet and any(table.find(column) is None for column in _SMALL):
         raise GraderError(
             f"{table.name} has the columns {', '.join(table.header)}; it must have "
-            f"{' and '.join(_SMALL)}, or Moodle's {' and '.join(_WORKSHEET)}"
+            f"{' and '.join(_SMALL)}, or Moodle's {' and '.join(_WORKSHEET)} (set Moodle to "
+            "English before you download a worksheet)"
         )
     who, when = map(table.index, _WORKSHEET if is_worksheet else _SMALL)
     rows: dict[str, tuple[str, str, datetime]] = {}
@@ -149,18 +150,19 @@ def _names(row: tuple[str, str, datetime], student: str) -> bool:
 
 
 def _read(text: str, zone: tzinfo) -> datetime | None:
-    match = _IN_WORDS.fullmatch(text)
+    match = _IN_WORDS.fullmatch(" ".join(text.split()))  # newer systems put narrow spaces
     if match is None:
         return read_time(text, (zone,))
     month = (match["month"] or match["us_month"]).lower()
     known = [name for name in _MONTHS if month in (name, name[:3])]
+    known += ["september"] * (month == "sept")
     if not known:
         return None
     hour, half = int(match["hour"]), (match["half"] or "").lower()
     if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + 12 * (half == "pm")
+        hour = hour % 12 + 12 * (half == "p")
     day = int(match["day"] or match["us_day"])
     number = _MONTHS.index(known[0]) + 1
     clock = f"{match['year']}-{number:02}-{day:02}T{hour:02}:{match['minute']}"

@@ -18,6 +18,7 @@ from autograder.authoring.notebooks import is_answer
 from autograder.authoring.release import ReleasedSet, secret_lines
 from autograder.authoring.secrets import EXAM, MISTAKE
 from autograder.authoring.unpacked import LISTS, lists
+from autograder.authoring.workspace import text_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT / "assignments")
@@ -175,7 +176,11 @@ def test_newer_edition_unpacked_over_an_older_one_keeps_what_a_student_wrote(edi
         packed.extractall(tmp_path)
     assert "as you left them" in run().stdout and mine.read_bytes() == written
     newer = place / "problem_sets" / "ps2" / "ps2.ipynb"
-    newer.write_text(newer.read_text("utf-8").replace("Contract", "The contract", 1), "utf-8")
+    notebook = json.loads(newer.read_text("utf-8"))
+    cell = next(c for c in notebook["cells"] if any("Contract" in line for line in c["source"]))
+    cell["source"] = [line.replace("Contract", "The contract") for line in cell["source"]]
+    cell["id"] = f"{cell['id'][:9]}{text_digest(''.join(cell['source']))}"  # as a release has it
+    newer.write_text(json.dumps(notebook), "utf-8")
     assert "ps2: a newer release came in, and 1 answer" in run().stdout
     text = mine.read_text("utf-8")
     assert "return 'my own'" in text and "The contract" in text

@@ -20,6 +20,15 @@ def test_write_atomically_replaces_the_file_whole(tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
+def test_file_that_was_closed_to_others_stays_closed(tmp_path):
+    path = tmp_path / "notebook.ipynb"
+    write_atomically(path, b"old")
+    assert path.stat().st_mode & 0o777 == 0o644
+    path.chmod(0o600)
+    write_atomically(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_file_that_holds_the_same_is_not_written_again(tmp_path):
     path = tmp_path / "file.txt"
     write_if_new(path, b"same")

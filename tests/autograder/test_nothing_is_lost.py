@@ -33,12 +33,21 @@ from autograder.grading import grader
 from autograder.store.class_folder import CLASS, LEGACY, holds_class
 from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal
+from tests.autograder import nbgrader_course
 
 ROOT = Path(__file__).parents[2]
+REAL = ROOT / "assignments"
 N_STEPS = 14
 # All by which files come, change and go. At each of them a run may break off.
 WRITES = [(os, name) for name in ("fsync", "replace", "rename", "unlink", "rmdir", "chmod")]
 WRITES += [(shutil, "rmtree")]
+# Commands that no step types; a new command is in a step, or here for a reason.
+NOT_WALKED = {
+    "check": "writes nothing",
+    "doctor": "writes nothing",
+    "forecast": "writes nothing",
+    "formgrader": "a server; writes as `release` does, and only where nothing is: see test_cli.py",
+}
 
 
 def recipe(*targets: str) -> str:
@@ -83,10 +92,12 @@ class Tree:
         self.notes: dict[Path, str] = {}  # files that people changed where commands had written
         self.n = 0
         self.told: list[str] = []
+        self.typed: set[str] = set()  # commands
 
     # ---------------------------------------------------------------- commands
     def type(self, *words: str) -> int:
         result = CliRunner().invoke(main, words)
+        self.typed |= main.commands.keys() & set(words)
         self.told.append(f"{shlex.join(words)} -> {result.exit_code}: {result.output}")
         if not isinstance(result.exception, SystemExit | None):
             raise result.exception
@@ -140,6 +151,29 @@ class Tree:
     def new_set(self) -> None:
         self.type("--course", "other/assignments", "new", "extra")
 
+    def adopt(self) -> None:
+        if not Path("for_nbgrader").exists():
+            nbgrader_course.make_course(Path("for_nbgrader"))
+        self.type("--course", "other/assignments", "adopt", "hw1", "--nbgrader", "for_nbgrader")
+
+    def syllabus(self) -> None:
+        """Make hand-outs of the real course: the toy has no calendar."""
+        out = ("--no-pdf", "--out", "handouts")
+        self.type("--course", str(REAL), "syllabus", "--calendar", "10", *out)
+
+    def exam(self) -> None:
+        out = ("--no-pdf", "--out", "handouts")
+        self.type("--course", str(REAL), "exam", "--minutes", "10", "--chapters", "1", *out)
+
+    def gradescope(self) -> None:
+        self.type("gradescope", "toy", "--out", "handouts")
+
+    def look(self) -> None:
+        """Ask for all that is made of what was graded."""
+        for command in ("dashboard", "similarity", "leaderboard", "export"):
+            self.type(command, "toy")
+        self.type("explain", "toy", "student1")
+
     def release_elsewhere(self) -> None:
         self.type("release", "toy", "--out", "handed_out")
 
@@ -148,8 +182,9 @@ class Tree:
 
     def write_note(self) -> None:
         """Change a file that a command has made, in a place that is not for what is built."""
-        made = ("for_students/README.md", "other/assignments/extra/notebook.py", "work/AGENTS.md")
-        places = [path for path in map(Path, made) if path.exists()]
+        made = ["for_students/README.md", "work/AGENTS.md", "handouts/*.md"]
+        made.append("other/assignments/*/notebook.py")
+        places = sorted(path for pattern in made for path in Path().glob(pattern))
         if places:
             path, self.n = self.draw.choice(places), self.n + 1
             path.write_text(f"{path.read_text()}\n# written_{self.n}\n")
@@ -282,6 +317,11 @@ STEPS = {
     Tree.edition: 1,
     Tree.feedback: 1,
     Tree.new_set: 1,
+    Tree.adopt: 1,
+    Tree.syllabus: 1,
+    Tree.exam: 1,
+    Tree.gradescope: 1,
+    Tree.look: 1,
     Tree.release_elsewhere: 1,
     Tree.work_elsewhere: 1,
     Tree.write_note: 2,
@@ -344,7 +384,8 @@ def walk(tree: Tree) -> None:
     places = [*tree.top.glob("work/**/*.ipynb"), *tree.top.glob("elsewhere/**/*.ipynb")]
     places += tree.top.glob("handed_out/**/*.ipynb")
     text = "\n".join(path.read_text() for path in places)
-    assert all(re.search(rf"{token}\b", text) for token in tree.answers), tree.told
+    missing = {token for token in tree.answers if not re.search(rf"{token}\b", text)}
+    assert not missing, tree.told
     if tree.grades:
         assert tree.type("dashboard", "toy") == 0 and holds_class(tree.top / CLASS), tree.told
     tree.check()
@@ -353,13 +394,31 @@ def walk(tree: Tree) -> None:
 EXHAUSTIVE = [pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(4, 400)]
 
 
-@pytest.mark.parametrize("seed", [*range(4), *EXHAUSTIVE])
-def test_answers_and_grades_are_found_after_any_order_of_steps(
-    seed, toys, tmp_path, monkeypatch, without_sandbox
-):
+@pytest.fixture
+def grow(toys, tmp_path, monkeypatch, without_sandbox):
+    """Return a function that makes a tree of a seed."""
     top = tmp_path / "top"
     top.mkdir()
     monkeypatch.chdir(top)
     monkeypatch.delenv(COURSE_VARIABLE, raising=False)  # it would name another course than this one
     monkeypatch.setattr(own_work, "OwnProcess", grader.Sandbox)  # as `without_sandbox` has it
-    walk(Tree(top, toys, seed))
+    return lambda seed: Tree(top, toys, seed)
+
+
+@pytest.mark.parametrize("seed", [*range(4), *EXHAUSTIVE])
+def test_answers_and_grades_are_found_after_any_order_of_steps(seed, grow):
+    walk(grow(seed))
+
+
+def test_every_command_of_the_program_is_among_the_steps(grow):
+    tree = grow(0)
+    for step in STEPS:
+        step(tree)
+        tree.check()
+    assert tree.typed.isdisjoint(NOT_WALKED)
+    assert tree.typed | NOT_WALKED.keys() == main.commands.keys()
+    made = {path.name for path in Path("handouts").iterdir() if not path.name.startswith(".")}
+    assert {"syllabus-10.md", "exam-0.md", "autograder.zip"} <= made | {
+        path.name for path in Path("handouts").rglob("*.zip")
+    }
+    assert list(Path("other/assignments").glob("*/notebook.py")), tree.told

@@ -52,6 +52,10 @@ def test_edition_holds_notebooks_package_and_words_of_its_own_and_nothing_else(c
     with zipfile.ZipFile(archive) as packed:
         assert sorted(packed.namelist()) == sorted(f"lm/{path}" for path in made.files)
         notebook = nbformat.reads(packed.read("lm/problem_sets/toy/toy.ipynb").decode(), 4)
+        rights = {one.filename: one.external_attr >> 16 for one in packed.infolist()}
+    # Who opens it there is told by Jupyter that it cannot be saved: a newer edition replaces it.
+    closed = {name for name, right in rights.items() if not right & 0o222}
+    assert closed == {"lm/problem_sets/toy/toy.ipynb"}
     assert notebook == ReleasedSet(course, "toy").notebooks.student
     data = archive.read_bytes()
     assert write(make(course), tmp_path / "out" / "lm").read_bytes() == data  # the same, again

@@ -21,7 +21,9 @@ from autograder.authoring.workspace import (
     bring,
     copy_of,
     has_work,
+    keep_beside,
     read_notebook,
+    rescue,
     take_over,
 )
 from autograder.intake.repair import repair
@@ -126,6 +128,7 @@ def test_a_newer_release_takes_over_answers_and_own_cells_and_keeps_the_former_f
     assert update.kept.read_bytes() == before
     assert "2 answers and 1 cell of yours went over" in update.line
     assert update.kept.name in update.line and "\n" not in update.line
+    assert "where it is open, reload it" in update.line
     merged = _read(tmp_path)
     nbformat.validate(nbformat.from_dict(merged))
     cells = {cell["id"]: cell for cell in merged["cells"]}
@@ -219,6 +222,75 @@ def test_a_link_to_a_notebook_elsewhere_stays_a_link(toy, tmp_path):
     update = bring("toy", toy.new, tmp_path / "work")
     assert path.is_symlink() and "mine" in _sources(_read(tmp_path / "cloud"))
     assert update.kept.parent == tmp_path / "cloud" / "toy"
+
+
+@pytest.mark.parametrize("link", ["", "toy", "toy/toy.ipynb"])
+def test_where_a_drive_is_missing_nothing_is_written(toy, tmp_path, link):
+    place = tmp_path / "work" / link
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(tmp_path / "drive" / "there")
+    with pytest.raises(GraderError, match=f"{place} is a link to .*drive/there, which is not ther"):
+        bring("toy", toy.old, tmp_path / "work")
+    assert not (tmp_path / "drive").exists()
+
+
+def test_what_an_editor_saves_at_that_very_moment_is_not_lost(toy, tmp_path, monkeypatch):
+    bring("toy", toy.old, tmp_path)
+    _edited(tmp_path, toy_mean_answer="first")
+    merge, saved = workspace.merge, []
+
+    def meanwhile(*notebooks):
+        if not saved:
+            saved.append(_edited(tmp_path, toy_double_answer="second"))
+        return merge(*notebooks)
+
+    monkeypatch.setattr(workspace, "merge", meanwhile)
+    bring("toy", toy.new, tmp_path)
+    assert {"first", "second"} <= set(_sources(_read(tmp_path)))
+
+
+@pytest.mark.parametrize("modified", [-1e12, 1e12])  # some file systems hold such times
+def test_a_clock_of_another_age_keeps_nobody_from_their_notebook(tmp_path, modified):
+    assert keep_beside(tmp_path / "toy.ipynb", b"mine", modified).read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("place", ["toy_mean_answer", "toy_double", "own"])
+def test_half_a_character_goes_over_as_it_is(toy, tmp_path, place):
+    """JavaScript cuts text between the halves, and JSON spells them."""
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    half = {"cell_type": "markdown", "metadata": {}, "source": "a \ud83d", "id": "own"}
+    if place == "own":
+        notebook["cells"].insert(0, half)
+    for cell in notebook["cells"]:
+        cell["source"] = half["source"] if cell["id"] == place else cell["source"]
+    _write(tmp_path, notebook)
+    assert has_work(copy_of("toy", tmp_path).read_bytes())
+    bring("toy", toy.new, tmp_path)
+    assert half["source"] in _sources(_read(tmp_path))
+
+
+def test_lists_within_lists_without_end_are_no_notebook(toy, tmp_path):
+    path = copy_of("toy", tmp_path)
+    path.parent.mkdir()
+    path.write_text("[" * 200_000)
+    assert "too deep" in bring("toy", toy.old, tmp_path).problem
+
+
+def test_who_has_written_in_the_released_notebook_finds_it_beside_their_own(toy, tmp_path):
+    """A newer edition, unpacked over this one, replaces the file in which they wrote."""
+    released, work = copy_of("toy", tmp_path / "problem_sets"), tmp_path / "work"
+    bring("toy", toy.old, work)
+    bring("toy", toy.old, tmp_path / "problem_sets")
+    assert rescue("toy", released, work) == ""
+    answered = _edited(tmp_path / "problem_sets", toy_mean_answer="mine")
+    for _ in range(2):
+        assert "somebody has written in" in rescue("toy", released, work)
+    (kept,) = set((work / "toy").iterdir()) - {copy_of("toy", work)}
+    assert kept.read_bytes() == answered
+    kept.unlink()
+    shutil.copy(released, copy_of("toy", work))
+    assert rescue("toy", released, work) == ""  # their own has it all
 
 
 @pytest.mark.parametrize("n_whole", [0, 1])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, write
-from autograder.authoring.workspace import copy_of
+from autograder.authoring.workspace import bring, copy_of, read_notebook
 from autograder.class_run.build_folder import empty
 from autograder.records import GraderError
 from autograder.store.class_folder import claim_class, class_folder, holds_class
@@ -55,16 +56,34 @@ def test_a_class_stays_and_is_named(tmp_path, place):
     assert _files(build / place) == before and not (build / "html").exists()
 
 
+def _work_in(path):
+    notebook = json.loads(path.read_text())
+    notebook["cells"][-1]["source"] = ["x = 1"]
+    path.write_text(json.dumps(notebook))
+    return path.read_bytes()
+
+
 def test_a_released_notebook_that_somebody_has_worked_in_stays_and_is_named(tmp_path, toy_course):
     build = tmp_path / "_build"
     write(ReleasedSet(toy_course, "toy").notebooks, build / "course")
     path = copy_of("toy", build / "course" / "release")
-    notebook = json.loads(path.read_text())
-    notebook["cells"][-1]["source"] = ["x = 1"]
-    path.write_text(json.dumps(notebook))
-    before = path.read_bytes()
+    before = _work_in(path)
     (line,) = empty(build)
     assert str(path) in line and "`make lab`" in line and path.read_bytes() == before
+
+
+def test_a_workspace_that_somebody_has_below_the_build_stays_and_is_named(tmp_path, toy_course):
+    """As one has who tries the student edition where it was made."""
+    build = tmp_path / "_build"
+    released = ReleasedSet(toy_course, "toy").notebooks.student
+    work = build / "student-edition" / "work"
+    bring("toy", read_notebook(as_text(released).encode()), work)
+    (build / "html").mkdir()
+    (build / "html" / "chapter.ipynb").write_text('{"cells": []}')
+    before = _work_in(copy_of("toy", work))
+    (line,) = empty(build)
+    assert str(copy_of("toy", work)) in line and "move it to another folder" in line
+    assert copy_of("toy", work).read_bytes() == before and not (build / "html").exists()
 
 
 def test_cleaning_needs_nothing_but_python(tmp_path):

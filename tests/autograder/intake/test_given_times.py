@@ -64,12 +64,19 @@ def test_moodle_s_worksheet_gives_times_by_number_and_name(tmp_path):
         "12 October 2026, 11:58 pm",
         "Mon, 12 Oct 2026, 23:58:00",
         "Monday, October 12, 2026, 11:58 PM",
+        "Monday, 12 October 2026, 11:58\u202fPM",
+        "12 October 2026, 11:58 p.m.",
         "2026-10-12T23:58",
     ],
 )
 def test_time_in_words_is_read_as_moodle_writes_it(tmp_path, text):
     times, _ = put(tmp_path, f'student,submitted\nada,"{text}"\n', "ada")
     assert times == {"ada": MOMENT}
+
+
+def test_september_has_a_short_form_of_its_own(tmp_path):
+    times, _ = put(tmp_path, 'student,submitted\nada,"7 Sept 2026, 10:00"\n', "ada")
+    assert times["ada"].month == 9
 
 
 def test_noon_and_midnight_are_told_apart(tmp_path):
@@ -82,6 +89,7 @@ def test_noon_and_midnight_are_told_apart(tmp_path):
     ("text", "message"),
     [
         ("name,when\nada,now\n", r"has the columns name, when; it must have student and submitted"),
+        ("ID,Vollständiger Name,Zuletzt geändert (Abgabe)\n", "set Moodle to English before you"),
         ("student,submitted\nada,soon\n", r"times\.csv, row 2: 'soon' is no time that can be told"),
         (
             "student,submitted\nada,2026-10-12 23:58 XYZ\n",

@@ -414,7 +414,7 @@ def _is_written_for_nbgrader(folder: Path) -> bool:
     """Whether a folder is a course for nbgrader: not one that a release of ours has filled."""
     if not (folder / "nbgrader_config.py").exists() and not (folder / "source").is_dir():
         return False  # without loading nbgrader for each folder
-    from autograder.authoring.workspace import is_made_by_release
+    from autograder.authoring.fingerprints import is_made_by_release
 
     course = NbgraderCourse(folder)
     sources = map(course.source, course.sets())

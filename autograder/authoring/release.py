@@ -38,6 +38,7 @@ from traitlets.config import Config
 from autograder.authoring.answers import KnownAnswer, read_answers
 from autograder.authoring.checks import Check, ProblemSet
 from autograder.authoring.course import Course
+from autograder.authoring.fingerprints import has_work, is_made_by_release, text_digest
 from autograder.authoring.late_policy import Policy, read_policy
 from autograder.authoring.locked_tests import locked_tests
 from autograder.authoring.nbgrader_settings import (
@@ -57,12 +58,7 @@ from autograder.authoring.notebooks import (
     is_ungraded_work,
 )
 from autograder.authoring.outline import Outline, misstated_points
-from autograder.authoring.workspace import (
-    has_work,
-    is_made_by_release,
-    keep_beside,
-    text_digest,
-)
+from autograder.authoring.workspace import keep_beside
 from autograder.files import write_atomically
 from autograder.records import GraderError
 

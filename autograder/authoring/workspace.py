@@ -5,9 +5,9 @@
     a newer release    ──► answers and the student's own cells go over into it;
                            the copy as it was stays beside it, under its date
 
-A released cell bears its own fingerprint: nbgrader's checksum in its metadata, or a digest in its
-id. So what a student has changed is known without the release that it once was, and a notebook that
-came by mail is brought up to date like any other. The standard library is all that this needs.
+What a student has changed is known without the release that it once was (`fingerprints`), and a
+notebook that came by mail is brought up to date like any other. The standard library is all that
+this needs.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import datetime
 import hashlib
 import json
 import os
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,18 +23,22 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.assistant_rules import bring_rules
+from autograder.authoring.fingerprints import (
+    Notebook,
+    content,
+    encoded,
+    has_work,
+    is_as_released,
+    read_notebook,
+)
 from autograder.authoring.notebooks import grading, is_answer
 from autograder.files import write_atomically
 from autograder.records import GraderError
-
-Notebook = dict[str, Any]
-"""A notebook of format 4, as its file has it."""
 
 WORK = "work"
 """The workspace's folder, at the top of a course."""
 
 _MARK = "autograder"  # in the copy's metadata, {"release": which one it came from}
-_ID_WITH_DIGEST = re.compile(r"cell-\d{3}-([0-9a-f]{8})")
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
     if mine["metadata"].get(_MARK) == mark[_MARK]:
         return Update(name, path)
     merged = merge(mine, released)
-    if _content(merged.notebook) == _content(mine):  # only the mark is missing
+    if content(merged.notebook) == content(mine):  # only the mark is missing
         return Update(name, path)
     untouched = all(is_as_released(cell) and not cell.get("outputs") for cell in mine["cells"])
     kept = None if untouched else keep_beside(file, data)
@@ -189,17 +192,6 @@ def take_over(name: str, found: Path, work: Path) -> str:
         reason = error.strerror or str(error)
         raise GraderError(f"{found} holds answers and cannot be moved: {reason}") from error
     return f"{name}: the answers in {found} are now in {path}"
-
-
-def has_work(data: bytes) -> bool:
-    """Whether somebody has written something into what was once a released notebook.
-
-    Outputs alone do not count: they can be made again. A file that is no notebook counts.
-    """
-    try:
-        return not all(map(is_as_released, read_notebook(data)["cells"]))
-    except ValueError:
-        return bool(data.strip())
 
 
 def is_copy(data: bytes) -> bool:
@@ -259,7 +251,7 @@ def rescue(name: str, released: Path, work: Path) -> str:
     path = copy_of(name, work)
     try:
         data = released.read_bytes()
-        if not has_work(data) or _content(read_notebook(data)) == _content(
+        if not has_work(data) or content(read_notebook(data)) == content(
             read_notebook(path.read_bytes())
         ):
             return ""
@@ -283,88 +275,11 @@ def read_released(path: Path) -> Notebook:
         raise GraderError(f"{path} is no released notebook: {error}") from error
 
 
-# -------------------------------------------------------------- notebooks and cells
-def read_notebook(data: bytes) -> Notebook:
-    """Read a notebook of format 4.
-
-    Raises:
-        ValueError: if it is none; says what it is.
-    """
-    try:
-        notebook = json.loads(data.decode("utf-8-sig"))
-    except RecursionError:
-        raise ValueError("its lists lie too deep within each other") from None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
-        raise ValueError("it has no list of cells")
-    if not isinstance(notebook.setdefault("metadata", {}), dict):
-        raise ValueError("its metadata are no dict")
-    for cell in cells:
-        source = cell.get("source", "")
-        cell["source"] = "".join(source) if isinstance(source, list) else str(source)
-        if not isinstance(cell.setdefault("metadata", {}), dict):
-            cell["metadata"] = {}
-    return dict(notebook)
-
-
-def is_as_released(cell: Mapping[str, Any]) -> bool:
-    """Whether a cell is one that some release had, and has the text that it had there."""
-    if grading(cell):
-        return grading(cell).get("checksum") == _checksum(cell)
-    match = _ID_WITH_DIGEST.fullmatch(str(cell.get("id", "")))
-    return match is not None and text_digest(cell["source"]) == match[1]
-
-
-def is_made_by_release(data: bytes) -> bool:
-    """Whether a notebook is some version that a release writes: its cells are named as there."""
-    try:
-        cells = read_notebook(data)["cells"]
-    except ValueError:
-        return False
-    return all(cell.get("id") == grading(cell).get("grade_id", _id_of_text(cell)) for cell in cells)
-
-
-def _id_of_text(cell: Mapping[str, Any]) -> str | None:
-    return str(cell.get("id")) if is_as_released(cell) else None
-
-
-def text_digest(source: str) -> str:
-    """What the id of a released cell without a grade id says of its text."""
-    return hashlib.sha256(_encoded(source)).hexdigest()[:8]
-
-
-def _encoded(text: str) -> bytes:
-    """Encode a cell's text; JSON can spell half a character, which UTF-8 has not."""
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _checksum(cell: Mapping[str, Any]) -> str:
-    """Return nbgrader's checksum of a cell, as its `compute_checksum` defines it."""
-    meta = grading(cell)
-    is_grade, is_solution = bool(meta.get("grade")), bool(meta.get("solution"))
-    is_locked = not is_solution and (is_grade or bool(meta.get("locked")))
-    words = [cell["source"], cell.get("cell_type", ""), is_grade, is_solution, is_locked]
-    words.append(meta.get("grade_id", ""))
-    if is_grade:
-        try:
-            words.append(float(meta.get("points", 0)))
-        except (TypeError, ValueError):
-            return ""
-    return hashlib.md5(_encoded("".join(map(str, words))), usedforsecurity=False).hexdigest()
-
-
+# -------------------------------------------------------------- a copy and its release
 def _mark(released: Notebook) -> dict[str, Any]:
     """Return the metadata by which a copy knows its release."""
-    digest = hashlib.sha256(repr(_content(released)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr(content(released)).encode()).hexdigest()[:16]
     return {_MARK: {"release": digest}}
-
-
-def _content(notebook: Notebook) -> list[tuple[str, str, str]]:
-    """Return what a release decides, or a student: not outputs, and not what editors note."""
-    return [
-        (cell.get("cell_type", ""), cell["source"], json.dumps(grading(cell), sort_keys=True))
-        for cell in notebook["cells"]
-    ]
 
 
 def _as_bytes(notebook: Notebook) -> bytes:
@@ -373,7 +288,7 @@ def _as_bytes(notebook: Notebook) -> bytes:
         cell | {"source": cell["source"].splitlines(keepends=True)} for cell in notebook["cells"]
     ]
     text = json.dumps(notebook | {"cells": cells}, ensure_ascii=False, indent=1, sort_keys=True)
-    return _encoded(f"{text}\n")  # which spells half a character as JSON does
+    return encoded(f"{text}\n")  # which spells half a character as JSON does
 
 
 # -------------------------------------------------------------- a newer release
@@ -474,7 +389,7 @@ def _with_ids(cells: Sequence[Notebook]) -> list[Notebook]:
     for number, cell in enumerate(cells):
         cell_id = cell.get("id")
         if not isinstance(cell_id, str) or not cell_id or cell_id in taken:
-            digest = hashlib.sha256(_encoded(f"{number} {cell['source']}")).hexdigest()[:12]
+            digest = hashlib.sha256(encoded(f"{number} {cell['source']}")).hexdigest()[:12]
             cell_id = f"own-{digest}"
         taken.add(cell_id)
         named.append(cell | {"id": cell_id})

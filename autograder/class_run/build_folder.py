@@ -12,7 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring.workspace import has_work, is_copy
+from autograder.authoring.fingerprints import has_work
+from autograder.authoring.workspace import is_copy
 from autograder.store.class_folder import classes_below
 
 SAMPLE = "sample_class"  # nobody in it is real

@@ -10,14 +10,13 @@ import click
 
 from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.course import Course, find_course_with_checks
+from autograder.authoring.fingerprints import Notebook, read_notebook
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.workspace import (
     WORK,
-    Notebook,
     Update,
     bring,
     copy_of,
-    read_notebook,
     read_released,
     released_in,
     rescue,

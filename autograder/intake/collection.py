@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
+from autograder.authoring.fingerprints import is_as_released
+from autograder.authoring.fingerprints import read_notebook as read_cells
 from autograder.authoring.notebooks import assignment_and_notebook, is_answer
-from autograder.authoring.workspace import is_as_released
-from autograder.authoring.workspace import read_notebook as read_cells
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
 from autograder.intake.times import read_time, unreadable

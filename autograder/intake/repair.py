@@ -14,9 +14,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.fingerprints import is_as_released
 from autograder.authoring.notebooks import UNGRADED_TAG, Cell, assignment_and_notebook, defines
 from autograder.authoring.release import ReleasedSet
-from autograder.authoring.workspace import is_as_released
 from autograder.intake.collection import AGAIN, MAX_CONTAINERS, is_too_intricate
 from autograder.records import SubmissionRefused
 

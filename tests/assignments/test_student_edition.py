@@ -14,11 +14,11 @@ import pytest
 
 from autograder.authoring.course import Course
 from autograder.authoring.edition import LIST, make, write
+from autograder.authoring.fingerprints import text_digest
 from autograder.authoring.notebooks import is_answer
 from autograder.authoring.release import ReleasedSet, secret_lines
 from autograder.authoring.secrets import EXAM, MISTAKE
 from autograder.authoring.unpacked import LISTS, lists
-from autograder.authoring.workspace import text_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT / "assignments")
@@ -74,7 +74,7 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     assert grader == {
         *("__init__.py", "files.py", "records.py", "authoring/__init__.py"),
         *("authoring/assistant_rules.py", "authoring/notebooks.py"),
-        *("authoring/unpacked.py", "authoring/workspace.py"),
+        *("authoring/fingerprints.py", "authoring/unpacked.py", "authoring/workspace.py"),
     }
 
 

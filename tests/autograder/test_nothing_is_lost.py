@@ -24,8 +24,9 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.authoring.course import COURSE_VARIABLE
+from autograder.authoring.fingerprints import read_notebook
 from autograder.authoring.notebooks import as_text
-from autograder.authoring.workspace import copy_of, read_notebook
+from autograder.authoring.workspace import copy_of
 from autograder.class_run import own_work
 from autograder.class_run.build_folder import empty
 from autograder.cli.main import main
@@ -160,6 +161,10 @@ class Tree:
         """Make hand-outs of the real course: the toy has no calendar."""
         out = ("--no-pdf", "--out", "handouts")
         self.type("--course", str(REAL), "syllabus", "--calendar", "10", *out)
+
+    def cartridge(self) -> None:
+        calendar = ("--calendar", "workshop", "--out", "handouts")
+        self.type("--course", str(REAL), "cartridge", *calendar)
 
     def exam(self) -> None:
         out = ("--no-pdf", "--out", "handouts")
@@ -319,6 +324,7 @@ STEPS = {
     Tree.new_set: 1,
     Tree.adopt: 1,
     Tree.syllabus: 1,
+    Tree.cartridge: 1,
     Tree.exam: 1,
     Tree.gradescope: 1,
     Tree.look: 1,

@@ -9,10 +9,10 @@ import nbformat
 import pytest
 
 from autograder.authoring import release
+from autograder.authoring.fingerprints import is_as_released
 from autograder.authoring.late_policy import read_policy
 from autograder.authoring.notebooks import as_text, grading
 from autograder.authoring.release import ReleasedSet
-from autograder.authoring.workspace import is_as_released
 from autograder.records import GraderError
 
 

@@ -14,18 +14,11 @@ import pytest
 from nbgrader.utils import compute_checksum
 
 from autograder import files
-from autograder.authoring import release, workspace
+from autograder.authoring import fingerprints, release, workspace
 from autograder.authoring.assistant_rules import bring_rules
+from autograder.authoring.fingerprints import has_work, read_notebook
 from autograder.authoring.notebooks import as_text
-from autograder.authoring.workspace import (
-    bring,
-    copy_of,
-    has_work,
-    keep_beside,
-    read_notebook,
-    rescue,
-    take_over,
-)
+from autograder.authoring.workspace import bring, copy_of, keep_beside, rescue, take_over
 from autograder.intake.repair import repair
 from autograder.records import GraderError
 
@@ -83,7 +76,7 @@ def test_checksum_is_that_of_nbgrader_and_every_released_cell_is_known_as_such(t
     graded = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
     assert len(graded) == 6
     for cell in graded:
-        assert workspace._checksum(cell) == compute_checksum(cell)
+        assert fingerprints.checksum(cell) == compute_checksum(cell)
     assert all(map(workspace.is_as_released, toy.old["cells"]))
     for cell in copy.deepcopy(toy.old)["cells"]:
         cell["source"] += " "
@@ -168,7 +161,7 @@ def test_an_answer_goes_over_also_where_the_release_has_changed_its_stub(toy, tm
     newer = copy.deepcopy(toy.new)
     (stub,) = (cell for cell in newer["cells"] if cell["id"] == "toy_mean_answer")
     stub["source"] = stub["source"].replace("(numbers)", "(numbers, weights)")
-    stub["metadata"]["nbgrader"]["checksum"] = workspace._checksum(stub)
+    stub["metadata"]["nbgrader"]["checksum"] = fingerprints.checksum(stub)
     bring("toy", toy.old, tmp_path)
     assert "without answers" in bring("toy", newer, tmp_path).line  # nothing written: the new stub
     assert stub["source"] in _sources(_read(tmp_path))
@@ -381,7 +374,7 @@ def test_rules_for_assistants_come_in_and_stay_as_a_student_has_them(tmp_path):
 def test_released_notebooks_alone_need_nothing_but_python(toy, tmp_path):
     """As a student has them who was given no grader: its few files, and no package beside them."""
     root = Path(workspace.__file__).parents[2]
-    authoring = ("__init__", "notebooks", "assistant_rules")
+    authoring = ("__init__", "notebooks", "assistant_rules", "fingerprints")
     for name in ("__init__", "files", "records", *(f"authoring/{name}" for name in authoring)):
         (tmp_path / "autograder" / "authoring").mkdir(parents=True, exist_ok=True)
         shutil.copy(root / f"autograder/{name}.py", tmp_path / f"autograder/{name}.py")

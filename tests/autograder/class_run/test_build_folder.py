@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.fingerprints import read_notebook
 from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, write
-from autograder.authoring.workspace import bring, copy_of, read_notebook
+from autograder.authoring.workspace import bring, copy_of
 from autograder.class_run.build_folder import empty
 from autograder.records import GraderError
 from autograder.store.class_folder import claim_class, class_folder, holds_class

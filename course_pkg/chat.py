@@ -16,11 +16,12 @@ from typing import Any
 
 import torch
 
+from course_pkg.checks import whole_numbers
 from course_pkg.decoding.streaming import Streamer, prompt_lookup
 from course_pkg.pretrained import OWN, load_pretrained
 from course_pkg.published import PRECISIONS, PUBLISHED, PublishedModel, load_published
 from course_pkg.text.conversations import conversation_ids
-from course_pkg.text.tokenizers.vocabulary import Tokenizer
+from course_pkg.text.tokenizers.vocabulary import Tokenizer, check_text
 
 _DEFAULT = next(iter(PUBLISHED))
 _HELP = "/new begins again, /quit or Ctrl-D ends, Ctrl-C stops an answer"
@@ -51,6 +52,9 @@ class Chat:
         **knobs: Any,
     ) -> None:
         model: Any = loaded.model
+        whole_numbers(context=context, n_tokens=n_tokens)
+        if system is not None:
+            check_text(system, "system")
         most = min(context, model.context_length)
         if not 0 < n_tokens < most:
             raise ValueError(f"an answer's {n_tokens} tokens must be 1 to {most - 1}: see context")
@@ -60,7 +64,9 @@ class Chat:
         self._streamer = Streamer(model)
         self.messages: list[dict[str, str]] = []
         self.n_forgotten = 0
-        self._ids([])  # a template that is missing or fails is found before anything is said
+        # A template that fails, or knobs that mean nothing, are found before anything is said.
+        self._fitting([{"role": "user", "content": ""}])
+        self._streamer.stream([0], n_tokens, **knobs)
 
     def clear(self) -> None:
         """Begin again."""
@@ -74,6 +80,7 @@ class Chat:
         Raises:
             ValueError: if the text alone is too long; nothing was said then.
         """
+        check_text(text)
         said = [*self.messages, {"role": "user", "content": text.strip()}]
         ids, n_forgotten = self._fitting(said)
         self.messages, self.n_forgotten = said, n_forgotten
@@ -100,8 +107,6 @@ class Chat:
 
     def _ids(self, messages: Sequence[dict[str, str]]) -> list[int]:
         tokenizer: Any = self.loaded.tokenizer
-        if not messages:
-            messages = [{"role": "user", "content": ""}]
         return conversation_ids(self.loaded.chat_template, tokenizer, [*self._first, *messages])
 
 
@@ -213,7 +218,7 @@ def add_commands(commands: Any) -> None:
         parser.set_defaults(run=run)
         parser.add_argument("--file", type=Path, help="a GGUF file, if not the installed one")
         parser.add_argument("--any", action="store_true", help="take any file, whatever its sha256")
-        parser.add_argument("--precision", choices=PRECISIONS, default="blocks")
+        parser.add_argument("--precision", choices=PRECISIONS, help="of the weights (blocks)")
         parser.add_argument("--tokens", type=int, default=n_tokens, help="at most (%(default)s)")
         parser.add_argument("--temperature", type=float, default=0.2, help="0 is greedy")
         parser.add_argument("--top-p", type=float, default=0.9)
@@ -221,6 +226,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _knobs(options: argparse.Namespace) -> dict[str, Any]:
+    if options.seed is not None and not 0 <= options.seed < 2**63:
+        raise ValueError(f"--seed is {options.seed}; it must be at least 0 and below 2**63")
     generator = torch.Generator()
     generator.seed() if options.seed is None else generator.manual_seed(options.seed)
     return {
@@ -233,7 +240,10 @@ def _knobs(options: argparse.Namespace) -> dict[str, Any]:
 def _load(options: argparse.Namespace) -> PublishedModel:
     try:
         return load_published(
-            _DEFAULT, file=options.file, any_file=options.any, precision=options.precision
+            _DEFAULT,
+            file=options.file,
+            any_file=options.any,
+            precision=options.precision or "blocks",
         )
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
@@ -252,5 +262,10 @@ def _load_any(options: argparse.Namespace) -> _Loaded:
             if options.model is not None or options.file is not None:
                 raise
             print(f"with gpt-small: {error.args[0].split(';')[0]}", file=sys.stderr)
+    elif options.file is not None or options.any or options.precision is not None:
+        raise ValueError(
+            f"--model is {options.model}, the course's own; --file, --any and --precision are for "
+            "published models"
+        )
     own = load_pretrained("gpt-small")
     return _Loaded(own.model, own.tokenizer, (own.tokenizer.eos_id,))

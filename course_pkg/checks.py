@@ -138,12 +138,26 @@ def is_model(model: Any, *kinds: type) -> None:
         )
 
 
+def not_used_up(**lists: Any) -> None:
+    """Refuse what can be read only once, such as a generator: the second time it is empty.
+
+    Raises:
+        ValueError: naming its type.
+    """
+    for name, found in lists.items():
+        if not hasattr(found, "__len__"):
+            raise ValueError(
+                f"{name} is {type(found).__name__}; it must be a list, which is read several times"
+            )
+
+
 def documents_of_ids(documents: Sequence[Sequence[int]], what: str = "document") -> None:
     """Refuse what is not lists of ids: a string, say, or one list in place of several.
 
     Raises:
-        ValueError: naming the document.
+        ValueError: naming the document, or what can be read but once.
     """
+    not_used_up(**{f"{what}s": documents})
     for number, document in enumerate(documents):
         document_of_ids(document, f"{what} {number}")
 

@@ -8,6 +8,8 @@ several processes; and `torch.compile`, which is never chosen there.
 import ctypes
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -120,6 +122,17 @@ def set_rng_state(device: torch.device, state: Tensor | None) -> None:
         torch.cuda.set_rng_state(state, device)
     elif device.type == "mps":
         torch.mps.set_rng_state(state)
+
+
+@contextmanager
+def kept_rng(device: torch.device) -> Iterator[None]:
+    """Let torch's random numbers, on the CPU and on a device, go on afterwards as they stood."""
+    on_cpu, on_device = torch.get_rng_state(), rng_state(device)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(on_cpu)
+        set_rng_state(device, on_device)
 
 
 def _is_present(kind: str) -> bool:

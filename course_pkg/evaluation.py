@@ -19,7 +19,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import check_id, documents_of_ids, real_number, whole_numbers
+from course_pkg.checks import (
+    check_id,
+    documents_of_ids,
+    not_used_up,
+    real_number,
+    whole_numbers,
+)
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.inference import inference
 from course_pkg.text.tokenizers.vocabulary import Tokenizer, check_texts
@@ -111,6 +117,7 @@ def bytes_per_token(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
         ValueError: the texts give no token, or are one string.
     """
     check_texts(texts)
+    not_used_up(texts=texts)
     n_tokens = sum(len(tokenizer.encode(text)) for text in texts)
     if n_tokens == 0:
         raise ValueError("texts give no token; there is nothing to divide by")

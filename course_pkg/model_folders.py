@@ -208,6 +208,8 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
             torch cannot compute on the device here.
     """
     folder, reading, device = Path(folder), CONFIG_FILE, usable_device(device)
+    if not (folder / CONFIG_FILE).is_file():
+        raise ValueError(f"{folder} does not hold a trained model: {_instead_of_model(folder)}")
     try:
         check_checksums(folder, _CHECKED)
     except (OSError, ValueError) as error:
@@ -225,6 +227,17 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} does not hold a trained model: {reading}: {error}") from error
     return TrainedModel(config["kind"], model.to(device).eval(), tokenizer, card)
+
+
+def _instead_of_model(folder: Path) -> str:
+    """Say what a folder without the file of a model's structure may be, and what to do with it."""
+    if not folder.exists():
+        return "it does not exist; the course's own models are loaded by name, by load_pretrained"
+    if (folder / "model" / CONFIG_FILE).is_file():
+        return f"its model is in {folder / 'model'}"
+    if (folder / "state.json").is_file():
+        return "it is a checkpoint: a run goes on from it, and load_checkpoint reads it"
+    return f"it has no {CONFIG_FILE}"
 
 
 def _check_kind(kind: str, model: nn.Module) -> None:

@@ -118,7 +118,10 @@ def _shipped(name: str) -> Path:
             "`make wheel` makes, too"
         )
     if name not in names:
-        raise ValueError(f"name is {name!r}; the models that ship are {', '.join(names)}")
+        raise ValueError(
+            f"name is {name!r}; the models that ship are {', '.join(names)}, and load_model loads "
+            "one of your own from its folder"
+        )
     return SHIPPED / name
 
 

@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_pkg.checks import check_id
 from course_pkg.layers.low_bit import BYTES_PER_BLOCK, dequantise
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import BytePairTokenizer
@@ -138,6 +139,10 @@ def read_gguf(path: Path, *, sha256: str | None = None) -> GGUFModel:
             f"{path} cannot be read as GGUF; is it whole, and a file of that kind? ({error})"
         ) from error
     config = _config(fields, is_tied="output.weight" not in stored)
+    if not any(name.startswith(f"blk.{config.n_layers - 1}.") for name in stored):
+        raise ValueError(
+            f"the file lacks stack.blocks.{config.n_layers - 1}., the last of llama.block_count"
+        )
     arrays = {}
     for name, array in stored.items():
         kind = array.tensor_type.name
@@ -165,8 +170,15 @@ def gguf_tokenizer(fields: Mapping[str, Any]) -> BytePairTokenizer:
     tokens, types, merges = (_field(fields, f"tokenizer.ggml.{name}") for name in names)
     if unknown := set(types) - {_NORMAL, _CONTROL}:
         raise ValueError(f"tokenizer.ggml.token_type has {min(unknown)}; it must be 1 or 3")
+    if len(types) != len(tokens):
+        raise ValueError(
+            f"tokenizer.ggml.token_type has {len(types):,} entries; it must have one for each of "
+            f"{len(tokens):,} tokens"
+        )
     special = {token for token, kind in zip(tokens, types, strict=True) if kind == _CONTROL}
-    end = tokens[_field(fields, "tokenizer.ggml.eos_token_id")]
+    eos_id = _field(fields, "tokenizer.ggml.eos_token_id")
+    check_id("tokenizer.ggml.eos_token_id", eos_id, len(tokens))
+    end = tokens[eos_id]
     return BytePairTokenizer(
         [token if token in special else from_printable(token) for token in tokens],
         [_pair(line) for line in merges],

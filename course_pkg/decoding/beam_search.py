@@ -203,17 +203,17 @@ def beam_search(
         texts = texts.select(parents.flatten())
         generated = torch.cat([generated[parents.flatten()], ids.unsqueeze(-1)], dim=-1)
         is_over = (ids == end).view(B, n_beams) | (length == max_length)
-        for row, beam in (is_over & live.isfinite()).nonzero().tolist():
-            log_prob = live[row, beam].item()
-            text = tuple(generated[row * n_beams + beam].tolist())
+        over = (is_over & live.isfinite()).flatten().nonzero().flatten()
+        found = (over, live.flatten()[over], generated[over])  # read at once, not one by one
+        for place, log_prob, text in zip(*(part.tolist() for part in found), strict=True):
             score = log_prob / length_penalty(length, alpha)
-            finished[row].append(Hypothesis(score, log_prob, text))
+            finished[place // n_beams].append(Hypothesis(score, log_prob, tuple(text)))
         live = live.masked_fill(is_over, -torch.inf)
-        finished = [sorted(found, reverse=True)[:n_beams] for found in finished]
+        finished = [sorted(best, reverse=True)[:n_beams] for best in finished]
         # From here log_prob only falls, and no penalty is larger than that of the full length.
         bounds = (live.amax(dim=-1) / length_penalty(max_length, alpha)).tolist()
-        for row, (found, bound) in enumerate(zip(finished, bounds, strict=True)):
-            if len(found) == n_beams and found[-1].score >= bound:
+        for row, (best, bound) in enumerate(zip(finished, bounds, strict=True)):
+            if len(best) == n_beams and best[-1].score >= bound:
                 live[row] = -torch.inf
         if not live.isfinite().any():
             break

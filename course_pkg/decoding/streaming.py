@@ -16,8 +16,8 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
-from course_pkg.decoding.samplers import Knobs, choose
+from course_pkg.checks import is_model, lists_of_ids, whole_numbers
+from course_pkg.decoding.samplers import Knobs, Sampling, choose
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
 
@@ -58,6 +58,7 @@ class Streamer:
     """
 
     def __init__(self, model: GPT) -> None:
+        is_model(model, GPT)
         self.model = model
         self.n_passes = self.n_tokens = 0
         self._cache = model.new_cache()
@@ -73,7 +74,7 @@ class Streamer:
         generator: torch.Generator | None = None,
         **knobs: Unpack[Knobs],
     ) -> Iterator[int]:
-        """Yield the tokens that follow a text, each as soon as it is known.
+        """Return the tokens that follow a text, each as soon as it is known.
 
         With a draft the distribution of the text is the same: each token is chosen from the
         model's own probabilities, in order, and guesses are kept only as far as they agree with
@@ -82,19 +83,33 @@ class Streamer:
         Args:
             ids: the text, one token at least.
             n_tokens: how many follow at most; fewer where the context ends.
-            stop_ids: tokens that end it; they are not yielded.
+            stop_ids: tokens that end it; they are not among what is returned.
             draft: proposes tokens to be read at once, such as `prompt_lookup`.
             generator: source of randomness.
             knobs: those of `samplers.Sampling`.
 
         Raises:
-            ValueError: if there is no token, or as many as the context has.
+            ValueError: if there is no token, or as many as the context has, or an argument is out
+                of its range; before anything is read.
         """
-        text = list(ids)
+        lists_of_ids(ids=ids, stop_ids=stop_ids)
+        whole_numbers(at_least=0, n_tokens=n_tokens)
         limit = self.model.context_length
-        if not 0 < len(text) < limit:
-            raise ValueError(f"the text has {len(text)} tokens; it must have 1 to {limit - 1}")
-        n_left = min(n_tokens, limit - len(text))
+        if not 0 < len(ids) < limit:
+            raise ValueError(f"the text has {len(ids)} tokens; it must have 1 to {limit - 1}")
+        Sampling(**knobs).choose(torch.zeros(1, 2), torch.Generator())  # for its checks
+        n_left = min(n_tokens, limit - len(ids))
+        return self._stream([*ids], n_left, stop_ids, draft, generator, knobs)
+
+    def _stream(
+        self,
+        text: list[int],
+        n_left: int,
+        stop_ids: Collection[int],
+        draft: Draft | None,
+        generator: torch.Generator | None,
+        knobs: Knobs,
+    ) -> Iterator[int]:
         # To look into hundreds of modules before each token would cost as much as several layers.
         in_training = any(module.training for module in self.model.modules())
         mode = partial(inference, self.model) if in_training else torch.no_grad

@@ -46,6 +46,11 @@ class KeyValueCache:
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
         """Add the newest positions and return all of them, the oldest first."""
         start, end = self.length, self.length + key.shape[2]
+        if self._room is not None and self._room.shape[1] != key.shape[0]:
+            raise ValueError(
+                f"the cache holds a batch of {self._room.shape[1]}, and what is to be added is one "
+                f"of {key.shape[0]}; begin with a new cache, or choose its rows by select"
+            )
         if self._room is None or end > self._room.shape[3]:
             # Twice the room whenever it is used up: each position moves about once in all, where
             # joining the old and the new would move all of them at every step.

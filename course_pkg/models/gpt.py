@@ -121,7 +121,7 @@ class GPT(nn.Module):
         check_rows(ids)
         x = self.embedding(ids)
         if self.positions is not None:
-            x = self.positions(x, 0 if cache is None else cache[0].attention.length)
+            x = self.positions(x, self.stack.n_cached(cache))
         out: Tensor = self.stack(self.dropout(x), cache=cache, trace=trace)
         return out
 

@@ -78,6 +78,22 @@ class Stack(nn.Module):
         """Return an empty cache for each layer, to be passed to `forward` step after step."""
         return [BlockCache() for _ in range(self.n_layers)]
 
+    def n_cached(self, cache: list[BlockCache] | None) -> int | Int[Tensor, ""]:
+        """Return how many positions a cache holds; 0 without one.
+
+        Raises:
+            ValueError: if it is no cache of as many layers.
+        """
+        if cache is None:
+            return 0
+        if not isinstance(cache, list) or len(cache) != self.n_layers:
+            found = f" of {len(cache)}" if isinstance(cache, list) else ""
+            raise ValueError(
+                f"cache is {type(cache).__name__}{found}; it must be one entry for each of "
+                f"{self.n_layers} layers, as this model's new_cache() makes it"
+            )
+        return cache[0].attention.length
+
     def forward(
         self,
         x: Float[Tensor, "B T D"],
@@ -95,8 +111,8 @@ class Stack(nn.Module):
         """
         if trace is not None:
             trace.hidden_states.append(x)
+        offset = self.n_cached(cache)
         if rotation is None:  # what depends on positions alone serves all layers
-            offset = 0 if cache is None else cache[0].attention.length
             first: Any = self.blocks[0]
             rotation = first.attention.positions.rotation(x.shape[1], offset, x.device)
         for layer in range(self.n_layers):
@@ -225,7 +241,7 @@ class EncoderDecoder(nn.Module):
         embedding = self.embedding if self.target_embedding is None else self.target_embedding
         x = embedding(ids)
         if self.target_positions is not None:
-            x = self.target_positions(x, 0 if cache is None else cache[0].attention.length)
+            x = self.target_positions(x, self.decoder.n_cached(cache))
         x = self.decoder(self.dropout(x), memory, memory_mask=memory_mask, cache=cache, trace=trace)
         if self.unembedding is None:
             return F.linear(x, embedding.weight)

@@ -107,10 +107,12 @@ class TransformerConfig:
             raise ValueError(
                 f"d_model is {self.d_model}; it must be a multiple of n_heads, {self.n_heads}"
             )
-        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
-            raise ValueError(
-                f"n_kv_heads is {self.n_kv_heads}; it must divide n_heads, {self.n_heads}"
-            )
+        if self.n_kv_heads is not None:
+            whole_numbers(n_kv_heads=self.n_kv_heads)
+            if self.n_heads % self.n_kv_heads:
+                raise ValueError(
+                    f"n_kv_heads is {self.n_kv_heads}; it must divide n_heads, {self.n_heads}"
+                )
         if self.positions == "rotary" and self.d_head % 2:
             raise ValueError(f"d_head is {self.d_head}; with rotary positions it must be even")
         if self.positions == "sinusoidal" and self.d_model % 2:

@@ -43,8 +43,11 @@ def conversation_ids(
         {"role": message["role"], "content": _MARK.format(number)}
         for number, message in enumerate(messages)
     ]
+    pieces = _MARKS.split(_render(template, hidden))
+    if messages and str(len(messages) - 1) not in pieces[1::2]:
+        raise ValueError("the model's chat template fails: it leaves out what was said last")
     ids: list[int] = []
-    for number, piece in enumerate(_MARKS.split(_render(template, hidden))):
+    for number, piece in enumerate(pieces):
         if number % 2:
             ids += tokenizer.encode(messages[int(piece)]["content"])
         else:

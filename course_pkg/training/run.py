@@ -161,7 +161,16 @@ class Run:
         assert self.folder is not None  # there are checkpoints
         ailments = []
         for path in reversed(paths):
-            loaded = checkpoint.load_checkpoint(path)
+            try:
+                loaded = checkpoint.load_checkpoint(path)
+            except checkpoint.CheckpointError as error:
+                older = [other.name for other in paths if other.name < path.name]
+                if not older:
+                    raise
+                raise checkpoint.CheckpointError(
+                    f"{error}; if that cannot be, rename the folder: the run then goes on from "
+                    f"{older[-1]}"
+                ) from error
             ailment = self.health.of_weights(loaded.weights)
             if ailment is None:
                 break

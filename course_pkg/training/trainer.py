@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_pkg.checks import flags, is_model, real_number
-from course_pkg.devices import usable_device
+from course_pkg.devices import kept_rng, usable_device
 from course_pkg.files import refuse_file
 from course_pkg.models import IGNORE, CountsTargets
 from course_pkg.models.loss import count_targets
@@ -196,10 +196,19 @@ class Trainer:
 
     def _update(self) -> Update:
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate(self.run.step)
+            group["lr"] = self._rate(self.run.step)
         batches, sizes = self._draw()
         with explained_out_of_memory(batches[0]["targets"].shape, self.device):
             return self._update_by(batches, sizes)
+
+    def _rate(self, n_done: int) -> float:
+        """Ask the schedule; below 0 an update would climb, and nan would spoil every weight."""
+        rate = real_number(f"learning_rate({n_done})", self.learning_rate(n_done))
+        if not 0 <= rate < math.inf:
+            raise ValueError(
+                f"learning_rate({n_done}) is {rate}; it must not be negative, and finite"
+            )
+        return rate
 
     def _draw(self) -> tuple[list[Batch], list[Sequence[int]]]:
         """Draw the batches of an update; of each, what the parts of its loss are means over."""
@@ -288,7 +297,7 @@ class Trainer:
         return self.run.step, {"event": event}
 
     def _note_updates(self) -> dict[str, str]:
-        run, lr = self.run, self.learning_rate(self.run.step - 1)
+        run, lr = self.run, self._rate(self.run.step - 1)
         shown = self.log.add_updates(run.step, run.pending, run.seconds, lr)
         run.pending, run.seconds = [], 0.0
         return shown
@@ -305,7 +314,12 @@ class Trainer:
             return
         self.model.eval()
         precision = autocast(self.device, self.config.precision)
-        with torch.no_grad(), precision, sharding.outside_of_forward(self.model):
+        with (
+            torch.no_grad(),
+            precision,
+            sharding.outside_of_forward(self.model),
+            kept_rng(self.device),  # dropout goes on as if nobody had drawn a sample
+        ):
             figures = self.evaluate(self.model)
         if not isinstance(figures, Mapping):
             raise ValueError(
@@ -342,6 +356,16 @@ def _check(
         ValueError: naming the argument.
     """
     is_model(model)
+    for name, weight in model.named_parameters():
+        if weight.is_meta:
+            raise ValueError(
+                f"{name} is on the device meta, which holds no numbers; build the model on the CPU"
+            )
+        if weight.dtype == torch.float16 and weight.requires_grad:
+            raise ValueError(
+                f"{name} is float16, in which small updates are lost and squared gradients vanish; "
+                "train model.float(), and let the config's precision compute in 16 bits"
+            )
     if not isinstance(config, TrainerConfig):
         raise ValueError(
             f"config is {type(config).__name__}; make it by TrainerConfig(n_steps=...)"

@@ -91,6 +91,10 @@ class TestCommands:
             (("--file", "absent.gguf"), "absent.gguf is no file"),
             (("--file", "{tiny}"), "sha256.*another file.*any_file=True|--any"),
             (("--file", "{tiny}", "--any", "--tokens", "200"), "200 tokens must be 1 to 127"),
+            (("--file", "{tiny}", "--any", "--tokens", "5", "--top-p", "90"), "top_p is 90.0"),
+            (("--file", "{tiny}", "--any", "--tokens", "5", "--seed", "-1"), "--seed is -1"),
+            (("--file", "{tiny}", "--any", "--tokens", "5", "--seed", str(2**70)), "--seed is 118"),
+            (("--file", "{tiny}", "--any", "--tokens", "5", "--system", "x" * 500), "be at most"),
         ],
     )
     def test_bad_input_is_one_line(self, monkeypatch, capsys, tiny, options, message):
@@ -100,6 +104,30 @@ class TestCommands:
         assert err.startswith("error: ")
         assert len(err.splitlines()) == 1
         assert re.search(message, err)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--tokens", "-1"), "n_tokens is -1"),
+            (("--temperature", "nan"), "temperature is nan"),
+            (("--precision", "int8"), "--precision are for published models"),
+            (("--file", "absent.gguf"), "--file, --any and --precision are for published models"),
+        ],
+    )
+    def test_what_complete_cannot_do_is_said_before_the_text(
+        self, monkeypatch, capsys, options, message
+    ):
+        code, out, err = run(
+            monkeypatch, capsys, "complete", "a b", "--model", "gpt-small", *options
+        )
+        assert (code, out) == (1, "")
+        assert message in err
+
+    def test_a_template_that_leaves_out_what_was_said_is_refused(self, tmp_path, tiny):
+        changes = {"tokenizer.chat_template": "{{ messages[0]['role'] }}"}
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle(), changes=changes)
+        with pytest.raises(ValueError, match="it leaves out what was said last"):
+            Chat(load_published(file=path, any_file=True), context=100, n_tokens=5)
 
     def test_a_file_without_a_template_is_refused_before_anything_is_said(
         self, monkeypatch, capsys, tmp_path, tiny
@@ -159,7 +187,8 @@ class TestChat:
     def test_a_system_message_stays_first(self, loaded):
         plain = Chat(loaded, context=100, n_tokens=5, temperature=0)
         told = Chat(loaded, system="Rhyme.", context=100, n_tokens=5, temperature=0)
-        assert plain._ids([]) != told._ids([])
+        said = [{"role": "user", "content": "hi"}]
+        assert plain._ids(said) != told._ids(said)
 
 
 def interrupt(text):

@@ -10,6 +10,7 @@ import torch
 from course_pkg import planning, plots, widgets
 from course_pkg.decoding.beam_search import TextContinuation
 from course_pkg.decoding.generation import generate
+from course_pkg.decoding.streaming import Streamer
 from course_pkg.devices import choose_device
 from course_pkg.evaluation import (
     bits_per_byte,
@@ -20,7 +21,8 @@ from course_pkg.evaluation import (
     perplexity,
 )
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
-from course_pkg.model_folders import save_model
+from course_pkg.layers.caches import KeyValueCache
+from course_pkg.model_folders import load_model, save_model
 from course_pkg.models.adaptation import add_lora
 from course_pkg.models.attention import AttentionLM
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
@@ -34,15 +36,21 @@ from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM, TruncatedBPTT
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.window import FixedWindowLM
+from course_pkg.pretrained import load_pretrained
 from course_pkg.recipes import Recipe, prepare
 from course_pkg.scoring import answer_log_probs, pseudo_perplexity
-from course_pkg.text.batches import window_batches
+from course_pkg.text.batches import example_batches, window_batches
 from course_pkg.text.batches.masking import mask_tokens, span_lengths
 from course_pkg.text.batches.noising import delete_tokens, permute_sentences, rotate
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.tokenizers import ByteTokenizer, WordPieceTokenizer, load_tokenizer
 from course_pkg.text.tokenizers.vocabulary import Vocabulary
-from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint, save_checkpoint
+from course_pkg.training.checkpoint import (
+    CheckpointError,
+    list_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from course_pkg.training.log import read_log
 from course_pkg.training.optim import clip_global_norm, make_optimizer
 from course_pkg.training.prefetch import Prefetched
@@ -81,6 +89,24 @@ def trainer(**changes):
     return Trainer(**(arguments | changes))
 
 
+def without_numbers():
+    with torch.device("meta"):
+        return GPT(gpt_tiny(V))
+
+
+def read_with_cache(cache, *more):
+    """Read with a cache; with None, with the model's own, a first text and then more."""
+    model = GPT(gpt_tiny(V)).eval()
+    cache = model.new_cache() if cache is None else cache
+    for ids in (IDS, *more):
+        model.next_log_probs(ids, cache=cache)
+
+
+def stream(ids, n_tokens, **choices):
+    """What is wrong is said at once, before a token is asked for."""
+    return Streamer(GPT(gpt_tiny(V))).stream(ids, n_tokens, **choices)
+
+
 def windows():
     return window_batches(torch.arange(40) % V, 4, 2, seed=0)
 
@@ -89,6 +115,26 @@ STEP = TrainerConfig(n_steps=1)
 BERT_IDS = {"mask_id": 1, "first_id": 2, "last_id": 3}
 
 MISUSES = [
+    (lambda: trainer(model=GPT(gpt_tiny(V)).half()), "embedding.weight is float16, in which"),
+    (lambda: trainer(model=without_numbers()), "embedding.weight is on the device meta"),
+    (lambda: trainer(learning_rate=lambda n: NAN).train(), r"learning_rate\(0\) is nan; it must"),
+    (lambda: trainer(learning_rate=lambda n: -0.1).train(), r"learning_rate\(0\) is -0.1; it"),
+    (lambda: trainer(learning_rate=lambda n: None).train(), r"learning_rate\(0\) is None; it"),
+    (lambda: read_with_cache(GPT(gpt_tiny(V)).new_cache()[:1]), "cache is list of 1; .* 2 layers"),
+    (lambda: read_with_cache(KeyValueCache()), "cache is KeyValueCache; .* new_cache"),
+    (lambda: read_with_cache(None, IDS.expand(2, 3)), "the cache holds a batch of 1, .* one of 2"),
+    (lambda: evaluate(GPT(gpt_tiny(V)), (i for i in [[1]]), eos_id=0), "documents is generator"),
+    (lambda: NGram.fit((i for i in [[1]]), 2, V, 0), "documents is generator; it must be a list"),
+    (lambda: bytes_per_token(ByteTokenizer(), (t for t in "a")), "texts is generator; it must be"),
+    (lambda: example_batches(iter([1]), None, 1, seed=0), "examples is list_iterator; it must be"),
+    (lambda: stream("ab", 1), "ids is 'ab'; it must be a list of ids"),
+    (lambda: stream([1], 2.5), "n_tokens is 2.5; it must be a whole number"),
+    (lambda: stream([1], -1), "n_tokens is -1; it must be at least 0"),
+    (lambda: stream([1], 3, stop_ids=5), "stop_ids is 5; it must be a list of ids"),
+    (lambda: stream([1], 3, top_p=90), "top_p is 90; it must be above 0"),
+    (lambda: Streamer(BERT(bert_tiny(V))), "model is BERT; it must be a GPT"),
+    (lambda: load_model("gpt-small"), "gpt-small does not .*: it does not exist; .* by name, by"),
+    (lambda: load_pretrained("mine"), "name is 'mine'; .* load_model loads one of your own"),
     (lambda: trainer(learning_rate=0.001), r"learning_rate is 0\.001; it must be a function"),
     (lambda: trainer(optimizer=torch.optim.SGD), "optimizer is <class .*; it must be one over"),
     (lambda: trainer(full_speed="1e12"), "full_speed is '1e12'; it must be a number"),
@@ -218,6 +264,35 @@ MISUSES = [
 def test_misuse_is_refused_by_name(act, message):
     with pytest.raises(ValueError, match=message):
         act()
+
+
+def test_a_folder_that_is_no_model_is_named_for_what_it_is(tmp_path):
+    trainer(folder=tmp_path).train()
+    with pytest.raises(ValueError, match="it is a checkpoint: a run goes on from it"):
+        load_model(list_checkpoints(tmp_path)[-1])
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").touch()
+    with pytest.raises(ValueError, match=r"its model is in .*model"):
+        load_model(tmp_path)
+
+
+def test_what_an_evaluation_draws_changes_no_update():
+    """Dropout of the next update is the same whether or not a sample was drawn before it."""
+    weights = []
+    for evaluation in (lambda model: {"drawn": torch.rand(())}, lambda model: {"drawn": 0.0}):
+        model = GPT(gpt_tiny(V), dropout=0.5, generator=torch.Generator().manual_seed(0))
+        config = TrainerConfig(n_steps=2, log_every=1, evaluate_every=1)
+        trainer(model=model, config=config, evaluate=evaluation).train()
+        weights.append(model.embedding.weight)
+    assert torch.equal(*weights)
+
+
+def test_a_damaged_checkpoint_names_the_one_before_it(tmp_path):
+    config = TrainerConfig(n_steps=2, log_every=1, checkpoint_every=1)
+    trainer(folder=tmp_path, config=config).train()
+    (list_checkpoints(tmp_path)[-1] / "state.json").write_text("")
+    with pytest.raises(CheckpointError, match=r"rename the folder: .* goes on from step-000000001"):
+        trainer(folder=tmp_path, config=config).train(resume=True)
 
 
 def test_names_of_files_and_folders_may_be_text(tmp_path):

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import document_of_ids, documents_of_ids, whole_numbers
+from course_pkg.checks import document_of_ids, documents_of_ids, not_used_up, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100
@@ -321,6 +321,7 @@ def example_batches(
         >>> example_batches([[4, 5], [6]], collate, 2, seed=1).next_batch()["ids"].shape
         torch.Size([2, 3])
     """
+    not_used_up(examples=examples)
     whole_numbers(batch_size=batch_size, n_examples=len(examples))
     if lengths is not None and len(lengths) != len(examples):
         raise ValueError(f"lengths has {len(lengths)} entries for {len(examples)} examples")

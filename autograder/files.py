@@ -27,11 +27,13 @@ _OWN_FILES = ".made-here.json"
 _NEW_SECONDS = 5.0
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, like: Path | None = None) -> None:
     """Write a file so that a reader, or a crash at any moment, sees the old one or the new one.
 
-    Who may read and write it stays as it was. What a process that was killed has left in the folder
-    is deleted.
+    What a process that was killed has left in the folder is deleted.
+
+    Args:
+        like: a file whose rights it gets: who may read and write it; its own earlier ones if None.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _delete_scratch(str(path.parent.absolute()), os.getpid())
@@ -43,7 +45,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(scratch, _mode_of(path))
+        os.chmod(scratch, _mode_of(like or path))
         os.replace(scratch, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -57,6 +59,19 @@ def _mode_of(path: Path) -> int:
         return stat.S_IMODE(path.stat().st_mode) & 0o777
     except OSError:
         return 0o644
+
+
+def refuse_link_to_nowhere(place: Path) -> None:
+    """See that no drive is missing behind a link: what would be written there is elsewhere already.
+
+    Raises:
+        GraderError: if it is a link and what it leads to is not there.
+    """
+    if place.is_symlink() and not place.exists():
+        raise GraderError(
+            f"{place} is a link to {os.readlink(place)}, which is not there: is a drive missing? "
+            "Bring it back, or take the link away"
+        )
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

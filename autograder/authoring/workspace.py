@@ -32,7 +32,7 @@ from autograder.authoring.fingerprints import (
     read_notebook,
 )
 from autograder.authoring.notebooks import grading, is_answer
-from autograder.files import write_atomically
+from autograder.files import refuse_link_to_nowhere, write_atomically
 from autograder.records import GraderError
 
 WORK = "work"
@@ -108,7 +108,8 @@ def bring(name: str, released: Notebook, work: Path) -> Update:
     """
     path = copy_of(name, work)
     try:
-        _refuse_links_to_nowhere(path)
+        for place in (path, path.parent, work):
+            refuse_link_to_nowhere(place)
         while (update := _bring(name, released, path, Path(os.path.realpath(path)))) is None:
             pass  # an editor has saved it in between
         return update
@@ -122,16 +123,6 @@ def bring(name: str, released: Notebook, work: Path) -> Update:
 def copy_of(name: str, work: Path) -> Path:
     """Where a workspace has its copy of a notebook."""
     return work / name / f"{name}.ipynb"
-
-
-def _refuse_links_to_nowhere(path: Path) -> None:
-    """See that no drive is missing on which a copy lies: a new one would hide it, or split it."""
-    for place in (path, path.parent, path.parents[1]):
-        if place.is_symlink() and not place.exists():
-            raise GraderError(
-                f"{place} is a link to {os.readlink(place)}, which is not there: is a drive "
-                "missing? Bring it back, or take the link away"
-            )
 
 
 def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | None:
@@ -216,7 +207,7 @@ def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
     while True:
         kept = path.with_name(f"{stem}{f'-{n}' if n > 1 else ''}{path.suffix}")
         if not kept.exists():
-            write_atomically(kept, data)
+            write_atomically(kept, data, like=path)
             return kept
         if kept.read_bytes() == data:  # by a run that was interrupted afterwards
             return kept

@@ -81,15 +81,15 @@ def grade_own(released: ReleasedSet, path: Path) -> OwnGrade:
     with Grader(released, Confinement(), OwnProcess(limits)) as grader:
         graded = grader.grade(task)
     text = student_page(released.outline, graded.grade, graded.repaired, {}, is_own=True)
-    _write_page(page, text)
+    _write_page(page, text, path)
     return OwnGrade(released.outline, graded.grade, page)
 
 
-def _write_page(page: Path, text: str) -> None:
-    """Write the page where nothing stands, or an earlier one."""
+def _write_page(page: Path, text: str, notebook: Path) -> None:
+    """Write the page where nothing stands, or an earlier one; it quotes the notebook."""
     try:
         if page.exists() and _OURS not in page.read_text("utf-8", "replace"):
             raise GraderError(f"{page} is something else than a page of feedback: move it away")
-        write_atomically(page, text.encode())
+        write_atomically(page, text.encode(), like=notebook)
     except OSError as error:
         raise GraderError(f"{page} cannot be written: {error.strerror}") from error

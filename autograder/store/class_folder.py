@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from autograder.files import refuse_link_to_nowhere
 from autograder.records import GraderError
 
 CLASS = "class"
@@ -34,10 +35,12 @@ def claim_class(folder: Path) -> None:
     """See to it that grading a class into a folder writes over nothing of somebody else's.
 
     Raises:
-        GraderError: if no class is there, but something by a name that grading uses.
+        GraderError: if no class is there, but something by a name that grading uses; or a link to a
+            drive that is missing.
     """
     if holds_class(folder):
         return
+    refuse_link_to_nowhere(folder)
     for name in _WRITTEN:
         if (folder / name).is_dir() and any((folder / name).iterdir()):
             raise GraderError(
@@ -55,9 +58,11 @@ def class_folder(top: Path, here: Path | None = None) -> tuple[Path, str]:
 
     Raises:
         GraderError: if there are two classes, or the one in `_build` cannot be moved, or may be
-            another course's; says what to do. Nothing has changed then.
+            another course's, or a link leads to a drive that is missing; says what to do. Nothing
+            has changed then.
     """
     place, old = top / CLASS, top / LEGACY
+    refuse_link_to_nowhere(place)
     if holds_class(old):
         return place, _move(old, place)
     stray = (here or top) / LEGACY

@@ -242,6 +242,14 @@ def test_what_an_editor_saves_at_that_very_moment_is_not_lost(toy, tmp_path, mon
     assert {"first", "second"} <= set(_sources(_read(tmp_path)))
 
 
+def test_a_notebook_that_is_closed_to_others_stays_closed_and_so_does_what_is_kept(toy, tmp_path):
+    bring("toy", toy.old, tmp_path)
+    _edited(tmp_path, toy_mean_answer="mine")
+    copy_of("toy", tmp_path).chmod(0o600)
+    update = bring("toy", toy.new, tmp_path)
+    assert [path.stat().st_mode & 0o777 for path in (update.path, update.kept)] == [0o600] * 2
+
+
 @pytest.mark.parametrize("modified", [-1e12, 1e12])  # some file systems hold such times
 def test_a_clock_of_another_age_keeps_nobody_from_their_notebook(tmp_path, modified):
     assert keep_beside(tmp_path / "toy.ipynb", b"mine", modified).read_bytes() == b"mine"

@@ -126,6 +126,15 @@ def test_class_that_was_graded_from_another_folder_is_pointed_at_unless_it_is_an
     assert class_folder(top, home) == (top / "class", "")
 
 
+def test_class_behind_a_link_whose_drive_is_missing_is_not_begun_anew(tmp_path):
+    place = tmp_path / "class"
+    place.symlink_to(tmp_path / "drive" / "class")
+    for ask in (lambda: class_folder(tmp_path), lambda: claim_class(place)):
+        with pytest.raises(GraderError, match=r"is a link to .*drive/class, which is not there"):
+            ask()
+    assert not (tmp_path / "drive").exists()
+
+
 def test_two_classes_are_never_mixed(tmp_path):
     old, new = _class(tmp_path / "_build" / "course", "1"), _class(tmp_path / "class", "2")
     before = _files(old), _files(new)

@@ -45,7 +45,7 @@ def write_atomically(path: Path, data: bytes, like: Path | None = None) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(scratch, _mode_of(like or path))
+        set_rights(Path(scratch), _mode_of(like or path))
         os.replace(scratch, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -59,6 +59,15 @@ def _mode_of(path: Path) -> int:
         return stat.S_IMODE(path.stat().st_mode) & 0o777
     except OSError:
         return 0o644
+
+
+def set_rights(path: Path, mode: int) -> None:
+    """Say who may read and write, where a file system knows: a stick as cameras have it does not.
+
+    What was made for its owner alone stays so there.
+    """
+    with contextlib.suppress(PermissionError):
+        os.chmod(path, mode)
 
 
 def refuse_link_to_nowhere(place: Path) -> None:
@@ -88,7 +97,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         try:
             for name, data in files.items():
                 write_atomically(scratch / name, data)
-            scratch.chmod(0o755)
+            set_rights(scratch, 0o755)
             scratch.rename(folder)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

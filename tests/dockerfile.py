@@ -40,6 +40,7 @@ class Image:
     Attributes:
         given: variables that the builder is given, as by `--build-arg`.
         outside: of this machine: variables that its programs need to reach the network.
+        printed: what the steps have printed.
     """
 
     root: Path
@@ -50,11 +51,12 @@ class Image:
     folder: str = "/"
     user: str = "root"
     command: str = ""
+    printed: str = ""
 
     def step(self, name: str, argument: str, context: Path) -> None:
         """Do one instruction, with files from `context`."""
         if name == "RUN":
-            self.run(argument)  # its shell expands variables
+            self.printed += self.run(argument)  # its shell expands variables
             return
         argument = self._expanded(argument)
         if name == "ARG":

@@ -97,8 +97,8 @@ def test_students_get_their_notebooks_where_windows_is(tmp_path):
 def test_every_file_has_a_name_that_windows_and_macos_take():
     """They tell no capitals apart, and Windows refuses some signs, names and long paths."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
-    names = list(filter(None, done.stdout.split("\0")))
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True)
+    names = list(filter(None, done.stdout.decode().split("\0")))
     assert len(names) > 500
     assert len({unicodedata.normalize("NFC", name).casefold() for name in names}) == len(names)
     for name in names:

@@ -101,6 +101,9 @@ def test_steps_of_the_dockerfile_make_a_course_that_runs_and_grades(image):
     assert image.user == "learner" and image.folder == "/home/learner"
     assert "make" in image.command
     assert image.run("id -un").strip() == "learner"
+    # Debian's own Python and pip, as an ordinary user has them; nothing looks like trouble.
+    assert image.run("/usr/bin/python3 --version").startswith("Python 3.11.2")
+    assert not re.search(r"(?i)deprecat|^(warning|error)", image.printed, re.M), image.printed
     image.run("jupyter lab --version && jupyter notebook --version")  # what Binder starts
     image.run("python -c 'import course_pkg as lm; lm.GPT(lm.gpt_tiny(100))'")
     image.run("python -m course_pkg doctor")

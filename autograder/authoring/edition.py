@@ -26,7 +26,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, lint
 from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
 from autograder.authoring.unpacked import lists
-from autograder.files import write_atomically
+from autograder.files import set_rights, write_atomically
 from autograder.records import GraderError
 
 LIST = ".student-edition.json"
@@ -203,7 +203,7 @@ def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
         # The list of an earlier run goes on to know the archive that it has written.
         old = {archive.name: _known(folder).get(archive.name, "")}
         (fresh / LIST).write_text(json.dumps(checksums | old if archive.exists() else checksums))
-        fresh.chmod(0o755)
+        set_rights(fresh, 0o755)
         if folder.exists():
             away = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             folder.rename(away / folder.name)

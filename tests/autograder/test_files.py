@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -7,7 +8,7 @@ import time
 import pytest
 
 from autograder import files
-from autograder.files import read_untrusted, write_atomically, write_if_new
+from autograder.files import read_untrusted, write_atomically, write_folder, write_if_new
 from autograder.records import GraderError
 from tests.autograder.users import ROOT
 
@@ -27,6 +28,19 @@ def test_file_that_was_closed_to_others_stays_closed(tmp_path):
     path.chmod(0o600)
     write_atomically(path, b"new")
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_files_and_folders_are_written_where_no_rights_can_be_set(tmp_path, monkeypatch):
+    """As on a stick with FAT, whose driver refuses any other rights than it shows."""
+
+    def refused(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(files.os, "chmod", refused)
+    write_atomically(tmp_path / "notebook.ipynb", b"mine")
+    write_folder(tmp_path / "set", {"notebook.py": b"1"})
+    assert (tmp_path / "notebook.ipynb").read_bytes() == b"mine"
+    assert (tmp_path / "set" / "notebook.py").read_bytes() == b"1"
 
 
 def test_file_that_holds_the_same_is_not_written_again(tmp_path):

@@ -11,6 +11,7 @@ Chapter: GPT. Leviathan et al. 2023; Saxena 2023 (prompt lookup).
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Unpack
 
 import torch
@@ -20,6 +21,7 @@ from course_pkg.checks import is_model, lists_of_ids, whole_numbers
 from course_pkg.decoding.samplers import Knobs, Sampling, choose
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference
+from course_pkg.models.one_token import OneTokenReader
 
 Draft = Callable[[Sequence[int]], Sequence[int]]
 """Proposes the tokens that follow a text: any number of them, none if it has no idea."""
@@ -63,6 +65,8 @@ class Streamer:
         self.n_passes = self.n_tokens = 0
         self._cache = model.new_cache()
         self._seen: list[int] = []  # what the cache holds
+        self._parts: list[Any] = []  # of the model, when the reader was made
+        self._reader: OneTokenReader | None = None
 
     def stream(
         self,
@@ -110,6 +114,7 @@ class Streamer:
         generator: torch.Generator | None,
         knobs: Knobs,
     ) -> Iterator[int]:
+        self._look_at_model()
         # To look into hundreds of modules before each token would cost as much as several layers.
         in_training = any(module.training for module in self.model.modules())
         mode = partial(inference, self.model) if in_training else torch.no_grad
@@ -126,6 +131,15 @@ class Streamer:
                 if token != guess:
                     break
 
+    def _look_at_model(self) -> None:
+        """Find the fast way to read one token, if there is one for the model as it is now."""
+        device = next(chain(self.model.parameters(), self.model.buffers())).device
+        if not OneTokenReader.fits(self.model):
+            self._reader = None
+        elif self._reader is None or self._parts != [device, *self.model.modules()]:
+            self._reader = OneTokenReader(self.model)
+        self._parts = [device, *self.model.modules()]
+
     def _read(self, text: list[int], guesses: list[int], mode: Callable[[], Any]) -> Tensor:
         """Return log-probabilities of the token after the text, and after each guess in turn."""
         wanted = [*text, *guesses]
@@ -139,7 +153,9 @@ class Streamer:
             cache.shorten(n_known)
         self._seen = self._seen[:n_known]
         with mode():
-            x = self.model.encode(torch.tensor([wanted[n_known:]]), cache=self._cache)
+            ids = torch.tensor([wanted[n_known:]], device=self._parts[0])
+            reader = self._reader if ids.shape[1] == 1 else None
+            x = (reader or self.model).encode(ids, cache=self._cache)
             logits = self.model.unembed(x[0, -1 - len(guesses) :])
         self._seen = wanted
         self.n_passes += 1

@@ -222,6 +222,11 @@ def _attend_fused(
             out = _attend_fused(query, key, wide, mask, bias, is_causal, dropout)
         return out.to(value.dtype)
     T, S = query.shape[-2], key.shape[-2]
+    if T == 1 and mask is None and bias is None and query.dim() > 3:
+        # The query heads that share a key head ask as if they were positions: no key is repeated.
+        heads = query.reshape(*key.shape[:-2], -1, query.shape[-1])
+        out = F.scaled_dot_product_attention(heads, key, value, dropout_p=dropout)
+        return out.reshape(*query.shape[:-1], value.shape[-1])
     # torch's is_causal aligns the first query with the first key: equal to ours only if T = S.
     # A single query, the newest, may see every key, so it needs no mask at all.
     use_causal_kernel = is_causal and mask is None and bias is None and T == S
@@ -235,14 +240,9 @@ def _attend_fused(
         mask = mask | sees_nothing
     if bias is not None:
         mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+    shares_keys = query.dim() > 3 and query.shape[-3] != key.shape[-3]
     out = F.scaled_dot_product_attention(
-        query,
-        key,
-        value,
-        attn_mask=mask,
-        dropout_p=dropout,
-        is_causal=use_causal_kernel,
-        enable_gqa=query.dim() > 3 and query.shape[-3] != key.shape[-3],
+        query, key, value, mask, dropout, use_causal_kernel, enable_gqa=shares_keys
     )
     return out if sees_nothing is None else out.masked_fill(sees_nothing, 0.0)
 
@@ -253,8 +253,8 @@ class MultiHeadAttention(nn.Module):
     Self-attention takes queries, keys and values from `x`; cross-attention takes keys and values
     from `memory`. `layers.plain_attention` has the same without the choices, in one page.
 
-    The three projections stay three matrices: to join them saves no time that could be measured,
-    and would hide from LoRA and from published weights which part is which.
+    The three projections stay three matrices: to join them saves time with one position only (see
+    `models.one_token`), and would hide from LoRA and from published weights which part is which.
 
     Args:
         d_model: width of `x` and of the output, D.

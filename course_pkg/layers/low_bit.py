@@ -12,6 +12,7 @@ Chapter: GPT. Jacob et al. 2018 (8 bits); Dettmers et al. 2022 (8 bits by rows a
 the GGUF format of llama.cpp (blocks of 32).
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -144,6 +145,46 @@ class RowEmbedding(RowLinear):
     def compare(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         """Return how well vectors fit each row of the table."""
         return RowLinear.forward(self, x)
+
+
+def joined(layers: Sequence[Any]) -> Callable[[Tensor], Tensor]:
+    """Return one product in place of several of the same rows: their outputs side by side.
+
+    Layers in few bits become views of one array, so that no memory is taken twice.
+
+    Args:
+        layers: without bias, of the same width.
+
+    Returns:
+        of (N, D) to (N, the sum of their outputs); of layers in few bits, for few rows in bfloat16.
+    """
+    kinds = {type(layer) for layer in layers}
+    if kinds == {BlockLinear} and all(_packs_alone(layer) for layer in layers):
+        codes = _one_array(layers, "codes")
+        scales = layers[0].scales
+        if len(layers) > 1:  # its parts lie apart in it, so that the layers keep theirs
+            scales = torch.cat([layer.scales for layer in layers], dim=1)
+        return lambda x: _KERNELS["int4"](x.to(torch.bfloat16), codes, BLOCK, scales)
+    if kinds == {RowLinear} and "int8" in _KERNELS and layers[0].codes.device.type == "cpu":
+        codes, scale = _one_array(layers, "codes"), _one_array(layers, "scale")
+        return lambda x: _KERNELS["int8"](x.to(torch.bfloat16), codes, scale)
+    if len(layers) == 1:
+        return layers[0]
+    return lambda x: torch.cat([layer(x) for layer in layers], dim=-1)
+
+
+def _packs_alone(layer: Any) -> bool:
+    """Say whether a matrix is packed as it would be as a part of a larger one: 64 rows by 64."""
+    return layer.is_packed and layer.scales.shape[1] % 64 == 0
+
+
+def _one_array(layers: Sequence[Any], name: str) -> Tensor:
+    """Join arrays of layers, which keep a view of their part."""
+    parts = [getattr(layer, name) for layer in layers]
+    whole = torch.cat(parts)
+    for layer, part in zip(layers, whole.split([len(part) for part in parts]), strict=True):
+        setattr(layer, name, part)
+    return whole
 
 
 def _find_kernels() -> dict[str, Any]:

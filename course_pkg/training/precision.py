@@ -10,6 +10,7 @@ Weights, their updates, softmaxes and losses stay float32 in every precision (Mi
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
+from torch import nn
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 """What the forward pass may compute in."""
@@ -26,3 +27,21 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[Non
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, dtype=getattr(torch, precision))
+
+
+def check_weights(model: nn.Module) -> None:
+    """Refuse weights that cannot be trained as they are.
+
+    Raises:
+        ValueError: naming the weight.
+    """
+    for name, weight in model.named_parameters():
+        if weight.is_meta:
+            raise ValueError(
+                f"{name} is on the device meta, which holds no numbers; build the model on the CPU"
+            )
+        if weight.dtype == torch.float16 and weight.requires_grad:
+            raise ValueError(
+                f"{name} is float16, in which small updates are lost and squared gradients vanish; "
+                "train model.float(), and let the config's precision compute in 16 bits"
+            )

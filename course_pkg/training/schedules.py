@@ -110,3 +110,15 @@ def _check(lr: float, n_warmup: int, **numbers: int) -> None:
     not_negative(lr=lr)
     whole_numbers(at_least=0, n_warmup=n_warmup)
     whole_numbers(**numbers)
+
+
+def rate_of(schedule: Schedule, n_done: int) -> float:
+    """Ask a schedule; below 0 an update would climb, and nan would spoil every weight.
+
+    Raises:
+        ValueError: naming the rate.
+    """
+    rate = real_number(f"learning_rate({n_done})", schedule(n_done))
+    if not 0 <= rate < math.inf:
+        raise ValueError(f"learning_rate({n_done}) is {rate}; it must not be negative, and finite")
+    return rate

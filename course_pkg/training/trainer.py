@@ -29,9 +29,9 @@ from course_pkg.training import checkpoint, distributed, optim, sharding
 from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.lock import only_process
 from course_pkg.training.log import Log, Update, check_names
-from course_pkg.training.precision import autocast, forbid_tf32
+from course_pkg.training.precision import autocast, check_weights, forbid_tf32
 from course_pkg.training.run import Batch, BatchSource, Run, check_batches, structure_of
-from course_pkg.training.schedules import Schedule
+from course_pkg.training.schedules import Schedule, rate_of
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import TrainingDivergedError
 from course_pkg.training.stopping import StopRequest
@@ -196,19 +196,10 @@ class Trainer:
 
     def _update(self) -> Update:
         for group in self.optimizer.param_groups:
-            group["lr"] = self._rate(self.run.step)
+            group["lr"] = rate_of(self.learning_rate, self.run.step)
         batches, sizes = self._draw()
         with explained_out_of_memory(batches[0]["targets"].shape, self.device):
             return self._update_by(batches, sizes)
-
-    def _rate(self, n_done: int) -> float:
-        """Ask the schedule; below 0 an update would climb, and nan would spoil every weight."""
-        rate = real_number(f"learning_rate({n_done})", self.learning_rate(n_done))
-        if not 0 <= rate < math.inf:
-            raise ValueError(
-                f"learning_rate({n_done}) is {rate}; it must not be negative, and finite"
-            )
-        return rate
 
     def _draw(self) -> tuple[list[Batch], list[Sequence[int]]]:
         """Draw the batches of an update; of each, what the parts of its loss are means over."""
@@ -297,7 +288,7 @@ class Trainer:
         return self.run.step, {"event": event}
 
     def _note_updates(self) -> dict[str, str]:
-        run, lr = self.run, self._rate(self.run.step - 1)
+        run, lr = self.run, rate_of(self.learning_rate, self.run.step - 1)
         shown = self.log.add_updates(run.step, run.pending, run.seconds, lr)
         run.pending, run.seconds = [], 0.0
         return shown
@@ -356,16 +347,7 @@ def _check(
         ValueError: naming the argument.
     """
     is_model(model)
-    for name, weight in model.named_parameters():
-        if weight.is_meta:
-            raise ValueError(
-                f"{name} is on the device meta, which holds no numbers; build the model on the CPU"
-            )
-        if weight.dtype == torch.float16 and weight.requires_grad:
-            raise ValueError(
-                f"{name} is float16, in which small updates are lost and squared gradients vanish; "
-                "train model.float(), and let the config's precision compute in 16 bits"
-            )
+    check_weights(model)
     if not isinstance(config, TrainerConfig):
         raise ValueError(
             f"config is {type(config).__name__}; make it by TrainerConfig(n_steps=...)"

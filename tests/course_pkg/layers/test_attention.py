@@ -359,14 +359,16 @@ class TestMultiHeadAttention:
 def test_grouped_heads_reach_the_kernel_without_being_copied(rng, monkeypatch):
     n_heads = []
 
-    def spy(query, key, value, **options):
+    def spy(query, key, value, *options, **more):
         n_heads.append((query.shape[1], key.shape[1], value.shape[1]))
-        return kernel(query, key, value, **options)
+        return kernel(query, key, value, *options, **more)
 
     kernel = F.scaled_dot_product_attention
     monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
-    MultiHeadAttention(24, 6, n_kv_heads=2).double()(normal(rng, B, T, 24), is_causal=True)
-    assert n_heads == [(6, 2, 2)]
+    attention = MultiHeadAttention(24, 6, n_kv_heads=2).double()
+    attention(normal(rng, B, T, 24), is_causal=True)
+    attention(normal(rng, B, 1, 24), is_causal=True)  # those that share a key, side by side
+    assert n_heads == [(6, 2, 2), (2, 2, 2)]
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -14,6 +14,7 @@ from course_pkg.layers.low_bit import (
     RowEmbedding,
     RowLinear,
     dequantise,
+    joined,
     quantise_rows,
 )
 
@@ -84,6 +85,28 @@ def test_a_layer_of_rows_multiplies_as_its_weights_do(rng, kernels, n_vectors):
     assert relative_error(RowLinear(codes, scale)(x), expected) < RELATIVE
 
 
+@pytest.mark.parametrize("sizes", [(128, 64, 64), (48, 64), (64,)])
+@pytest.mark.parametrize("kind", ["Q4_1", "rows"])
+def test_joined_layers_multiply_as_each_multiplies(rng, kernels, kind, sizes):
+    """Also where a part is not packed as a part of a larger matrix would be."""
+    if kind == "rows":
+        layers = [RowLinear(*quantise_rows(torch.randn(n, 64, generator=rng))) for n in sizes]
+    else:
+        layers = [BlockLinear(random_blocks(kind, n, 64, rng), kind) for n in sizes]
+    x = torch.randn(1, 64, generator=rng).bfloat16()
+    expected = [layer(x) for layer in layers]
+    assert relative_error(joined(layers)(x), torch.cat(expected, dim=-1).float()) < RELATIVE
+    for layer, output in zip(layers, expected, strict=True):
+        assert torch.equal(layer(x), output)
+
+
+def test_joined_layers_take_no_memory_twice(rng):
+    layers = [RowLinear(*quantise_rows(torch.randn(64, 64, generator=rng))) for _ in range(2)]
+    joined(layers)
+    first, second = (layer.codes.untyped_storage().data_ptr() for layer in layers)
+    assert first == second
+
+
 def test_rounding_to_rows_keeps_each_weight_within_half_a_step(rng):
     weight = torch.randn(7, 64, generator=rng)
     weight[3] = 0
@@ -110,7 +133,7 @@ def test_other_blocks_are_refused():
 @pytest.mark.parametrize("processor", ["avx2", "default"])
 def test_values_on_older_processors(processor):
     """torch chooses its kernels when it starts; what this file says of them holds for each."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "multiplies"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "multipl"]
     run = subprocess.run(
         command,
         env={"PATH": "", "OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": processor},

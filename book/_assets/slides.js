@@ -12,6 +12,16 @@ window.MathJax = {
   startup: { typeset: false },
 };
 
+// A figure that can be used has a page's width and any height: show it as large as the slide lets it be.
+function fit(slide) {
+  for (const box of slide.querySelectorAll(".lm-shown-live")) {
+    for (let percent = 150; percent >= 50; percent -= 5) {
+      box.style.zoom = `${percent}%`;
+      if (box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1) break;
+    }
+  }
+}
+
 addEventListener("DOMContentLoaded", async () => {
   const settings = {
     plugins: [RevealNotes],
@@ -33,6 +43,8 @@ addEventListener("DOMContentLoaded", async () => {
   await MathJax.startup.promise;
   await MathJax.typesetPromise();
   await Reveal.initialize(settings);
+  Reveal.on("slidechanged", ({ currentSlide }) => fit(currentSlide));
+  (isPrinted ? Reveal.getSlides() : [Reveal.getCurrentSlide()]).forEach(fit);
   await printed;
   root.dataset.ready = "";
 });

@@ -12,9 +12,9 @@ COURSE = find_course(ROOT / "assignments")
 OUTLINES = sorted((COURSE.folder / "lectures").glob("*.md"))
 
 
-def test_every_deck_of_slides_has_an_outline():
+def test_every_chapter_has_slides_and_an_outline():
     decks = {path.stem for path in (ROOT / "book" / "slides").glob("*.md")}
-    assert {path.stem for path in OUTLINES} == decks
+    assert {path.stem for path in OUTLINES} == decks == set(COURSE.settings("syllabus")["chapters"])
 
 
 @pytest.mark.parametrize("path", OUTLINES, ids=lambda path: path.stem)

@@ -36,7 +36,7 @@ and 0.7
 <div class="lm-figure"><svg role="img" aria-label="A rising line, from 3 to 4.25."
 viewBox="0 0 9 9"><path d="M 0 0 L 9 9"/></svg></div>
 <table><thead><tr><th>model</th><th>bits</th></tr></thead><tbody><tr><td>a</td><td>1.5</td></tr>
-<tr><td>b</td><td>2.5</td></tr></tbody></table>
+<tr><td><a href="#b">b</a></td><td>2.5</td></tr></tbody></table>
 <lm-toy data-models="gpt-small"><p>still</p></lm-toy>
 </section></article></body></html>
 """
@@ -64,7 +64,7 @@ Say it.
 ::live lm-toy
 
 ::notes 5
-Wait. **Answer.** After {{steps}}.
+Wait. **Answer.** After {{steps}}, "most" say.
 """
 
 
@@ -84,15 +84,21 @@ def test_deck_shows_the_page_s_own_figure_formula_code_output_rows_and_numbers(t
     code = slides.BeautifulSoup(second, "lxml").select_one(".lm-shown-code").get_text("")
     assert code == "def spin(self,\n):\n    return 1"
     assert "rows sum to 0.5\nand 0.7" in second and "noise" not in second
+    assert "<td>b </td>" in second and "<a " not in second  # a link would leave the lecture
     assert "<td>2.5 </td>" in second and "<td>1.5 </td>" not in second
-    assert "<p>still</p>" in second and "After ten." in second
+    assert "<p>still</p>" in second and "After ten, “most” say." in second
     loaded = re.findall(r'src="../_static/(lm-[\w-]+\.js)"', page)
     assert loaded == ["lm-base.js", "lm-engine.js", "lm-toy.js"]
 
 
+def test_what_is_computed_in_a_formula_of_the_notes_need_not_stand_on_the_page(tmp_path):
+    page = made(tmp_path, DECK.replace("Say it.", "Say $0.5^2 = 0.25$, and 12 words."))
+    assert "\\(0.5^2 = 0.25\\)" in page and "12 words" in page
+
+
 def test_changed_page_changes_the_deck(tmp_path):
     page = made(tmp_path, chapter=CHAPTER.replace("4.25", "4.75").replace(">ten<", ">twelve<"))
-    assert "Up to 4.75, by <strong>twelve</strong>" in page and "After twelve." in page
+    assert "Up to 4.75, by <strong>twelve</strong>" in page and "After twelve," in page
 
 
 @pytest.mark.parametrize(
@@ -107,6 +113,8 @@ def test_changed_page_changes_the_deck(tmp_path):
         ("adds (", "takes (", "toys.md, steps: the page has nothing like"),
         ("{{end}},", "{{begin}},", "no number is called 'begin'"),
         ("1,024", "1,025", "the number 1,025 does not stand on the chapter's page"),
+        ("## Toys spin", "## Toys spin 7.5 times", "the number 7.5 does not stand"),
+        ("Wait.", "Wait for 0.25 of it.", "slide 2.*the number 0.25 does not stand"),
     ],
 )
 def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message):
@@ -120,6 +128,8 @@ def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message)
     [
         ("by **", "word " * 40 + "by **", "slide 1, 'Toys spin': 4. words; 40 at most"),
         ("::notes 3\nSay it.", "Say it.", "slide 1.*needs '::notes MINUTES'"),
+        ("Say it.", "word " * 391, "its notes take 3.0 minutes to read aloud; it has 3"),
+        ("## Does it stop?", "## It stops", "slide 2, 'It stops': asks, and shows no question"),
         ("::notes 5", "::notes 9", "its notes take 12 minutes; it has 8"),
         ("**Answer.**", "Well.", "asks, and its notes have no"),
         ("::live lm-toy", "::video toy", "::video is not known"),
@@ -203,6 +213,8 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
         ]
         assert [url for url in addresses if url.startswith(("http", "ws"))] == []
         assert any(url.endswith("reveal.js") for url in addresses)
+        live = "return document.querySelector('.lm-shown-live').style.zoom"
+        assert browser.execute_script(live).endswith("%")  # as large as the slide lets it be
     body = browser.find_element("tag name", "body")
     assert browser.execute_script("return Reveal.getIndices().h") == 1
     body.send_keys("p")

@@ -22,6 +22,9 @@ changed changes the deck, and where the page no longer has what a slide asks for
 
     ::notes 3                                minutes; the rest is said, and not shown
 
+A number in a title or on a slide must stand on the page; so must one with decimals in the notes.
+What is computed on the board instead is written as a formula: $0.98^{50} = 0.36$.
+
 reveal.js shows the deck; it is in `third_party`, so nothing is fetched.
 """
 
@@ -44,6 +47,8 @@ FOLDER = "slides"
 LONGEST = 40
 """Words on a slide beside its title."""
 QUESTION_EVERY = 4
+WORDS_PER_MINUTE = 130
+"""How fast notes can be read aloud and still be followed."""
 FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 NAMED = re.compile(r"\{\{(\w+)\}\}")
@@ -133,16 +138,25 @@ def _slide(part: str) -> Slide:
     return slide
 
 
+def _n_words(text: str) -> int:
+    return len(re.findall(r"\w[\w’'-]*", MATH.sub(" ", text)))
+
+
 def _broken_rules(deck: Deck) -> list[str]:
     """Name what a lecturer or a reader would stumble over."""
     found = []
     for number, slide in enumerate(deck.slides, 1):
         where = f"slide {number}, {slide.title!r}"
-        words = len(re.findall(r"\w[\w’'-]*", MATH.sub(" ", slide.text)))
+        words, said = _n_words(slide.text), _n_words(slide.notes)
         if words > LONGEST:
             found.append(f"{where}: {words} words; {LONGEST} at most")
         if not slide.notes or not slide.minutes:
             found.append(f"{where}: needs '::notes MINUTES' and what is said")
+        elif said > WORDS_PER_MINUTE * slide.minutes:
+            aloud = f"{said / WORDS_PER_MINUTE:.1f} minutes to read aloud"
+            found.append(f"{where}: its notes take {aloud}; it has {slide.minutes:g}")
+        if slide.asks and "?" not in slide.title + slide.text:
+            found.append(f"{where}: asks, and shows no question")
         if slide.asks and "**Answer.**" not in slide.notes:
             found.append(f"{where}: asks, and its notes have no '**Answer.**'")
         for kind, _ in slide.shows:
@@ -241,7 +255,11 @@ class ChapterPage:
             if not table.get_text(" ", strip=True).startswith(heading.strip()):
                 continue
             copy = BeautifulSoup(str(table), "lxml").table
-            if copy is not None and rows.strip():
+            if copy is None:
+                continue
+            for link in copy.select("a"):  # it would leave the lecture, or look for its place here
+                link.unwrap()
+            if rows.strip():
                 wanted = {int(row) for row in rows.split(",")}
                 for place, row in enumerate(copy.select("tbody tr")):
                     if place not in wanted:
@@ -296,8 +314,8 @@ def _markdown() -> MarkdownIt:
         sides = (r"\[", r"\]") if options["display_mode"] else (r"\(", r"\)")
         return html.escape(f"{sides[0]}{content}{sides[1]}", quote=False)
 
-    plain = MarkdownIt("commonmark", {"html": False, "typographer": True}).enable("table")
-    return plain.use(dollarmath_plugin, renderer=math)
+    plain = MarkdownIt("commonmark", {"html": False, "typographer": True})
+    return plain.enable(["table", "smartquotes"]).use(dollarmath_plugin, renderer=math)
 
 
 def render_deck(deck: Deck, page: ChapterPage) -> str:
@@ -332,8 +350,11 @@ def render_deck(deck: Deck, page: ChapterPage) -> str:
 def _section(
     slide: Slide, is_first: bool, numbers: dict[str, str], page: ChapterPage, markdown: MarkdownIt
 ) -> str:
-    literal = NUMBER.findall(NAMED.sub("", MATH.sub(" ", slide.text)))
-    for number in literal:
+    shown, said = (
+        NUMBER.findall(NAMED.sub("", MATH.sub(" ", part)))
+        for part in (f"{slide.title}\n{slide.text}", slide.notes)
+    )
+    for number in [*shown, *(number for number in said if "." in number)]:
         if not re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", page.words):
             raise DeckError(f"the number {number} does not stand on the chapter's page")
     title, text, notes = (
@@ -341,19 +362,19 @@ def _section(
         for part in (slide.title, slide.text, slide.notes)
     )
     level = "h1" if is_first else "h2"
-    shown = "".join(page.take(kind, name) for kind, name in slide.shows)
+    taken = "".join(page.take(kind, name) for kind, name in slide.shows)
     kinds = ["lm-slide"]
     if is_first:
         kinds.append("lm-first")
     elif slide.asks:
         kinds.append("lm-to-room")
-    elif not shown:
+    elif not taken:
         kinds.append("lm-said")
-    said = markdown.render(f"*{slide.minutes:g} min.* {notes}")
+    read = markdown.render(f"*{slide.minutes:g} min.* {notes}")
     return (
         f'<section class="{" ".join(kinds)}"><{level}>{markdown.renderInline(title)}</{level}>'
-        f'<div class="lm-text">{markdown.render(text)}</div>{shown}'
-        f'<aside class="notes">{said}</aside></section>'
+        f'<div class="lm-text">{markdown.render(text)}</div>{taken}'
+        f'<aside class="notes">{read}</aside></section>'
     )
 
 

@@ -33,6 +33,7 @@ LIST = ".student-edition.json"
 """The list of an edition's files, by which the next run knows them."""
 
 _SETS = "problem_sets"
+_WORKFLOWS = (".github", "workflows")
 _NO_DATE = (1980, 1, 1, 0, 0, 0)  # the same zip file from the same course
 _MOST_NAMED = 12
 
@@ -125,10 +126,11 @@ def _listed(course: Course) -> tuple[dict[str, bytes], list[Path]]:
 
 
 def _files_below(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what people wrote or a build made; no caches, nothing hidden, and no links."""
+    """Yield what people wrote or a build made; no caches or links, nothing hidden but workflows."""
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         left_out = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
+        left_out &= inner.parts[:2] != _WORKFLOWS
         if path.is_file() and not path.is_symlink() and not left_out and path.suffix != ".pyc":
             yield inner.as_posix(), path.read_bytes()
 

@@ -60,7 +60,7 @@ def test_edition_has_what_a_student_needs_and_nothing_of_ours(edition):
     assert names == {
         *("README.md", "AGENTS.md", "LICENSE", "CITATION.cff", "pyproject.toml"),
         *("requirements.txt", "constraints.txt", "course_pkg", "book", "problem_sets"),
-        *("work.py", "autograder", LISTS),
+        *("work.py", "visible_tests.py", ".github", "autograder", LISTS),
     }
     with zipfile.ZipFile(archive) as packed:
         packed_names = {name.partition("/")[2] for name in packed.namelist()}

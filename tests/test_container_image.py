@@ -107,4 +107,4 @@ def test_steps_of_the_dockerfile_make_a_course_that_runs_and_grades(image):
     image.run("jupyter lab --version && jupyter notebook --version")  # what Binder starts
     image.run("python -c 'import course_pkg as lm; lm.GPT(lm.gpt_tiny(100))'")
     image.run("python -m course_pkg doctor")
-    assert "100 of 100" in image.run(_GRADE, user="root")
+    assert "92 of 92" in image.run(_GRADE, user="root")  # and 8 that a person gives

@@ -42,6 +42,17 @@ def test_lab_opens_without_an_instructors_buttons_and_without_news():
     }
 
 
+def test_lab_starts_without_what_nbgrader_adds_to_the_server():
+    """Else every start warns students that no nbgrader_config.py was found."""
+    path = ROOT / "assignments" / "jupyter" / "jupyter_server_config.json"
+    left_out = json.loads(path.read_text())["ServerApp"]["jpserver_extensions"]
+    folders = [Path(folder).parent.parent / "etc" / "jupyter" for folder in ENV_JUPYTER_PATH]
+    found = [f for folder in folders for f in folder.glob("jupyter_server_config.d/nbgrader*.json")]
+    known = [json.loads(file.read_text())["ServerApp"]["jpserver_extensions"] for file in found]
+    assert {name for names in known for name in names} == set(left_out)
+    assert not any(left_out.values())
+
+
 def test_extensions_that_are_left_out_exist_by_these_names():
     extensions = [Path(path) / "labextensions" for path in ENV_JUPYTER_PATH]
     assert any(

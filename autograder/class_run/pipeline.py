@@ -21,6 +21,7 @@ from autograder.class_run.ledger import Ledger
 from autograder.class_run.outputs import write_outputs, write_recounted
 from autograder.class_run.plan import (
     delivered,
+    gradebook_gone,
     origins,
     penalties_before,
     receive,
@@ -62,7 +63,7 @@ def grade_class(
         delivery = delivered(submissions, released, settings)
         watcher.found(delivery)
         received = receive(released, delivery, journal, settings, held)
-        watcher.warned(tuple(said_before(released, received)))
+        watcher.warned((*gradebook_gone(settings, journal), *said_before(released, received)))
         watcher.received(len(received))
         theirs = with_points_of_nbgrader(released, received, settings)
         if theirs and not settings.replace:

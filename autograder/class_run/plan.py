@@ -21,6 +21,7 @@ from autograder.records import Grade, Origin, State, Submission, SubmissionRefus
 from autograder.reports.html import when
 from autograder.store.grade_changes import PART
 from autograder.store.gradebook import Gradebook
+from autograder.store.gradebook_address import sqlite_file
 from autograder.store.input_digests import input_digests, part_digests
 from autograder.store.journal import Journal, Record
 
@@ -158,6 +159,17 @@ def _origin(found: Collected) -> Origin:
         return found.origin
     time = found.submitted_at.isoformat()
     return replace(found.origin, time=time, time_source=found.time_source)
+
+
+def gradebook_gone(settings: Settings, journal: Journal) -> Iterator[str]:
+    """Say that the gradebook is new though people were graded: their points by hand are gone."""
+    path = sqlite_file(settings.url)
+    if path is not None and not path.exists() and journal.students():
+        yield (
+            f"{path} is not there, though people were graded: a new one is made, with the "
+            "machine's points and none that were given by hand; if you have a backup, put it in "
+            "its place"
+        )
 
 
 def said_before(released: ReleasedSet, received: Sequence[Received]) -> Iterator[str]:

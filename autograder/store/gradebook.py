@@ -63,6 +63,8 @@ class Gradebook:
                 os.umask(mask := os.umask(0))
                 os.chmod(scratch, 0o664 & ~mask)  # SQLite's own would keep a group out
                 os.replace(scratch, path)
+            elif path is not None and path.is_file() and not path.stat().st_size:
+                raise ValueError("it is empty")  # SQLite would begin a new one, without a word
             self._book = api.Gradebook(self.url)
         return self
 

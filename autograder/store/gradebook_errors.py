@@ -36,6 +36,9 @@ _ADVICE = {
     "writable for you, or name another gradebook with --db",
     r"no such (table|column)|has no column|column .* does not exist": ". It is of an older "
     "nbgrader: keep a copy, run `nbgrader db upgrade` in the course's folder, then this again",
+    r"malformed|not a database|is empty": ". It is damaged: put the one of your backup in its "
+    "place. Without one, move it away and grade again: the machine's points come back from the "
+    "records, points given by hand do not",
     r"disk is full|no space left|quota": ". Make room on that disk and run this again",
     r"connection|could not translate|timeout|resolve host": ". Is the server running, and can this "
     "machine reach it? Check the address given with --db",

@@ -306,6 +306,20 @@ def test_lost_outputs_are_written_again_from_the_records(graded):
 
 
 @pytest.mark.usefixtures("without_sandbox")
+def test_new_gradebook_for_a_class_that_had_one_is_said(toys, toy_course, hand_in, tmp_path):
+    folder, warned = hand_in("ada", double=toys.double), []
+    settings, released = _settings(tmp_path), ReleasedSet(toy_course, "toy")
+    watcher = Watcher(warned=warned.extend)
+    grade_class(released, folder, settings, watcher)
+    grade_class(released, folder, settings, watcher)
+    assert warned == []
+    (settings.out / "gradebook.db").unlink()
+    grade_class(released, folder, settings, watcher)
+    (said,) = warned
+    assert "gradebook.db is not there" in said and "none that were given by hand" in said
+
+
+@pytest.mark.usefixtures("without_sandbox")
 def test_watcher_hears_of_every_submission_once(toys, toy_course, hand_in, tmp_path):
     hand_in("ada", double=toys.double, mean=toys.mean)
     folder = hand_in("bo", b"{")

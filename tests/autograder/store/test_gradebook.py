@@ -241,6 +241,21 @@ def test_describe_verdict_says_points_properties_and_hint():
     ]
 
 
+@pytest.mark.parametrize("kept", [0, 5000])
+def test_damaged_gradebook_is_never_begun_anew(tmp_path, kept):
+    path = tmp_path / "gradebook.db"
+    with Gradebook(f"sqlite:///{path}"):
+        pass
+    damaged = path.read_bytes()[:kept]
+    path.write_bytes(damaged)
+    with (
+        pytest.raises(GraderError, match=r"It is damaged: put the one of your backup in its place"),
+        Gradebook(f"sqlite:///{path}") as book,
+    ):
+        book.final_scores("toy")
+    assert path.read_bytes() == damaged
+
+
 def test_gradebook_rejects_a_database_it_cannot_use_without_showing_the_password():
     with (
         pytest.raises(GraderError, match=r"gradebook sqlite://…@nowhere/x cannot be used") as error,

@@ -78,6 +78,7 @@ _REMARKS = {
 _OTHERS = {
     "peers",
     "peers_gpu",
+    "published_speed",
     "training_faults",
     "grading_throughput",
     "grading_plain",
@@ -130,6 +131,9 @@ def page() -> str:
     parts.append("## Beside the tools that people use\n\n" + _peers(records["peers"]) + "\n")
     if "peers_gpu" in records:
         parts.append("### On a GPU\n\n" + _peers(records["peers_gpu"]) + "\n")
+    if "published_speed" in records:
+        text = "\n\n".join(_published_speed(records["published_speed"]))
+        parts.append(f"(measured-published-speed)=\n### A published model that writes\n\n{text}\n")
     parts.append("## Grading\n\n" + "\n\n".join(_grading(records)) + "\n")
     parts.append("## Killed at random\n\n" + "\n\n".join(_faults(records)) + "\n")
     return "\n".join(parts)
@@ -259,6 +263,27 @@ def _peers(record: dict[str, Any]) -> str:
         f"{_missed(record['ratios'])}\n\n"
         f"{_table(columns, rows)}\n\n{_provenance(record)}"
     )
+
+
+def _published_speed(record: dict[str, Any]) -> Iterator[str]:
+    chat = record["chat_beyond_import_torch"]["megabytes"]
+    guessed = record["tokens_a_pass_by_prompt_lookup"]
+    yield (
+        "SmolLM2-135M in this course's `GPT`, its weights in four precisions, of which *blocks* is "
+        "the file's own four bits. A chat in blocks holds "
+        f"{chat} MB beyond what `import torch` takes, and on a list that repeats, prompt lookup "
+        f"gives {guessed:.1f} tokens a pass. {_peers(record)}"
+    )
+    if "bits_a_byte" not in record:
+        return
+    by_weights = {f"weights: {name}": b for name, b in record["bits_a_byte"].items()}
+    by_activations = {
+        f"activations in 8 bits, one scale a {name}": b
+        for name, b in record["bits_a_byte_with_activations_in_8_bits_by"].items()
+    }
+    rows = [[name, f"{b:.4f}"] for name, b in (by_weights | by_activations).items()]
+    table = _table(["what", "bits a byte"], rows)
+    yield f"What rounding costs, on the {record['scored']}:\n\n{table}"
 
 
 def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -54,6 +54,25 @@ def test_figure_that_a_chapter_tells_too_is_the_same_there(
     assert re.search(rf"(?<![\d.]){re.escape(told)}(?!\.?\d)", prose), told
 
 
+def test_the_published_models_section_says_what_its_record_says():
+    ratio = {"subject": "16 tokens, blocks", "peer": "ours, float32", "ratio": 0.3, "low": 0.29,
+             "high": 0.31, "aim": 1 / 3}  # fmt: skip
+    record = benchmark("peers") | {
+        "ratios": [ratio],
+        "chat_beyond_import_torch": {"megabytes": 207},
+        "tokens_a_pass_by_prompt_lookup": 2.25,
+    }
+    text = "\n".join(measured_page._published_speed(record))
+    assert "holds 207 MB" in text and "gives 2.2 tokens a pass" in text
+    assert "| 16 tokens, blocks | ours, float32 | 0.30 | 0.29 to 0.31 |" in text
+    assert "bits a byte" not in text
+    bits = {"bits_a_byte": {"int8": 0.9712}, "scored": "first 9 tokens"}
+    bits["bits_a_byte_with_activations_in_8_bits_by"] = {"token": 0.98765}
+    text = "\n".join(measured_page._published_speed(record | bits))
+    assert "| weights: int8 | 0.9712 |" in text
+    assert "| activations in 8 bits, one scale a token | 0.9877 |" in text
+
+
 def test_remarks_that_reconcile_the_page_with_chapters_hold():
     """Why preference is ahead on the page, and the GPT seems unbiased: the records say so."""
     offline = benchmark("story_assistant")["offline"]

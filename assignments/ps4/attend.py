@@ -514,7 +514,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps4_attend",
-    points=18,
+    points=15,
     target="attend",
     reference=attend,
     parts=PARTS,

@@ -559,7 +559,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps4_beam_search",
-    points=16,
+    points=13,
     target="beam_search",
     reference=beam_search,
     parts=PARTS,

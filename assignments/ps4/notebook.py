@@ -15,9 +15,9 @@
 #
 # A recurrent network reads a sentence into one vector and must find everything in it again. Attention looks back instead: at every step it scores all that was read, and takes a weighted average of it. You will write this reading, look at what it aligns, and search for good texts with a beam. Then you will write the attention that transformers are made of: scaled, masked, with several heads. In the end it trains inside a model of the course package, beside the package's own.
 #
-# - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on sequence to sequence and on self-attention, and from PyTorch: `@` with leading axes, broadcasting, `transpose`, `reshape`.
-# - **Time:** about four hours. Each task names its own share.
+# - **Time:** about four hours and a half. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -242,7 +242,7 @@ assert align(weights.requires_grad_(), 0.5) == [(0, 1), (2, 0)], "the weights ma
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Beam search  (16 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Beam search  (13 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** A model gives probabilities of the next id. Which *text* is most probable? To take the best id at each step (greedy search) need not find it: a good start may lead nowhere. Beam search keeps the few best beginnings, and lets all their extensions compete. And since each id makes the product of probabilities smaller, long texts would always lose; so complete texts are compared by a score that makes up for their length (Wu and others, 2016).
 #
@@ -317,7 +317,7 @@ def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps4_beam_search", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps4_beam_search", "locked": true, "points": 13, "schema_version": 3, "solution": false, "task": false}
 asked = []
 
 
@@ -371,7 +371,7 @@ assert found == [(-2.0, (0, 0))], f"of equal sums, the ids that sort first win; 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Scaled attention with a mask  (18 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Scaled attention with a mask  (15 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** Now every place of a text asks, and all at once: the queries are a matrix. Two things are new. A dot product of `K` independent numbers of variance 1 has the variance `K`; so wide keys give large scores, the softmax turns to a single place, and its gradient vanishes. Dividing by $\sqrt{K}$ undoes it (Vaswani and others, 2017, equation 1). And a *mask* says who may see whom.
 #
@@ -422,7 +422,7 @@ def attend(query, key, value, mask=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps4_attend", "locked": true, "points": 18, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps4_attend", "locked": true, "points": 15, "schema_version": 3, "solution": false, "task": false}
 query = torch.zeros(2, 4)
 query[:, 0] = 2.0
 key = torch.zeros(3, 4)
@@ -811,6 +811,86 @@ other[1, 3:] = 100.0
 assert close(multi_head_attention(other, weights, 3, padded)[1, :3], out[1, :3]), (
     "what stands in the padding must not change what is real"
 )
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 25 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `attend` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_attend(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `attend`, to be called as in task {task:attend} |
+# | **returns** | `bool` | True if it does what task {task:attend} asks for, False if it does not |
+#
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into a tensor. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned, for any arguments that the contract of task {task:attend} allows. Gradients and speed are not judged here.
+# - You may hold the results against your own `attend`, against torch, or against numbers that you know. If you use your own function, a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what it would return before you look at the code.
+#
+# | somebody | returns for the mask of the table in task {task:attend} | and without a mask |
+# |---|---|---|
+# | who is right | 2, 2 | 2, 2 |
+# | who leaves the mask out | 2, 2 | 2, 2 |
+# | who inverts the mask | 0, 2 | 2, 2 |
+#
+# The second row is a warning: this mask tells nothing of whoever leaves it out.
+#
+# <details><summary>Hint</summary>
+#
+# Write down a list of calls, tuples of arguments, and ask for each whether the result is close to the right one. Then go through the contract of task {task:attend}, sentence by sentence: which of your calls would notice if that sentence were not kept?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps4_judge_attend_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_attend(implementation):
+    """Say whether an implementation of attend is right."""
+    ### BEGIN SOLUTION
+    query, key = random_tensor(2, 3, 4, 5), random_tensor(2, 3, 6, 5)
+    value = random_tensor(2, 3, 6, 2)
+    mask = random_tensor(2, 1, 4, 6) > 0.5  # among its queries are some that may look nowhere
+    cases = [(query, key, value), (query, key, value, mask), (query * 1000, key, value)]
+    try:
+        return all(close(implementation(*case), attend(*case)) for case in cases)
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps4_judge_attend", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def in_one_line(query, key, value, mask=None):
+    """Right, in another style."""
+    hidden = torch.tensor(False) if mask is None else ~mask
+    scores = torch.einsum("...tk,...sk->...ts", query, key) * key.shape[-1] ** -0.5
+    weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(-1)
+    return weights.masked_fill(hidden, 0.0) @ value
+
+
+def with_the_wrong_scale(query, key, value, mask=None):
+    """Wrong: it divides by the width, not by its root."""
+    return in_one_line(query / key.shape[-1] ** 0.5, key, value, mask)
+
+
+def with_the_mask_turned_round(query, key, value, mask=None):
+    """Wrong: True means for it that a query may not look."""
+    return in_one_line(query, key, value, None if mask is None else ~mask)
+
+
+verdicts = [
+    judge_attend(function)
+    for function in (in_one_line, with_the_wrong_scale, with_the_mask_turned_round)
+]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one divides by K, not by its root; your test accepts it"
+assert not verdicts[2], "the third one turns the mask round; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

@@ -15,6 +15,7 @@ from . import (
     challenge,
     decoder_mask,
     dot_attention,
+    judge_attend,
     merge_heads,
     multi_head_attention,
     split_heads,
@@ -33,6 +34,7 @@ PROBLEM_SET = ProblemSet(
         split_heads.CHECK,
         merge_heads.CHECK,
         multi_head_attention.CHECK,
+        judge_attend.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

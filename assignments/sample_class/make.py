@@ -10,12 +10,7 @@ same bytes, so grading the class a second time has nothing to do.
 """
 
 import argparse
-import ast
 import copy
-import inspect
-import re
-import sys
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -23,7 +18,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.checks import Challenge, Check, ProblemSet
+from autograder.authoring.checks import Challenge, Check, ProblemSet, as_answer
 from autograder.authoring.course import Course, find_course
 from autograder.authoring.notebooks import as_text, defines, grading, is_answer, is_graded
 from autograder.authoring.release import ReleasedSet
@@ -131,18 +126,6 @@ def write(course: Course, folder: Path) -> list[Path]:
             paths.append(folder / name / f"{student}.ipynb")
             write_atomically(paths[-1], data)
     return paths
-
-
-def as_answer(check: Check, implementation: Callable[..., object]) -> str:
-    """Return the source of a recorded answer under the name that students are asked to define."""
-    source = textwrap.dedent(inspect.getsource(implementation))
-    source = source[re.search(r"^def ", source, flags=re.MULTILINE).start() :]  # no decorator
-    source = re.sub(rf"\b{implementation.__name__}\b", check.target, source)
-    # What the notebook does not import, whoever uses it does.
-    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    known = implementation.__globals__
-    modules = [name for name in sorted(used & sys.stdlib_module_names) if name in known]
-    return "".join(f"import {name}\n" for name in modules) + source
 
 
 _LOOP = "def {target}(*args, **kwargs):\n    while True:\n        pass"

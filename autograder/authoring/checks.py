@@ -20,12 +20,14 @@ that its part names, which travel with it, and returns plain data: None, bool, i
 bytes, list, tuple, dict, set, NumPy arrays, tensors.
 """
 
+import ast
 import builtins
 import dis
 import inspect
 import itertools
 import linecache
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,6 +76,7 @@ class Part:
             before it.
         price: of a rule, which earns nothing where it holds: the share of what the other parts
             earn that is lost where it does not.
+        partner: source of an implementation that the probe may call (`judging.py`); empty for none.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Part:
     earns_alone: bool = True
     price: float = 0.0
     helpers: tuple[Callable[..., Any], ...] = ()
+    partner: str = ""
 
     @property
     def probe_source(self) -> str:
@@ -122,6 +126,8 @@ class Check:
         seconds: CPU time that one probe may take.
         equivalent_mutants: automatic changes of the solution that do not change what it does, each
             with the reason.
+        chance: the share of the parts that an answer holds without knowing anything; it earns
+            nothing, and what is above it earns in proportion.
     """
 
     item: str
@@ -132,6 +138,7 @@ class Check:
     mistakes: tuple[Mistake, ...] = ()
     seconds: float = 10.0
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
+    chance: float = 0.0
 
     def mistake(self, name: str) -> Mistake:
         """Return the mistake of this name.
@@ -305,6 +312,19 @@ def changed_source(answer: Callable[..., Any], replace: Mapping[str, str]) -> st
     for start, end, new in changes:
         source = source[:start] + new + source[end:]
     return source
+
+
+def as_answer(check: Check, implementation: Callable[..., object]) -> str:
+    """Return the source of a recorded answer under the name that students are asked to define."""
+    source = textwrap.dedent(inspect.getsource(implementation))
+    start = re.search(r"^def ", source, flags=re.MULTILINE)  # without decorators
+    assert start is not None
+    source = re.sub(rf"\b{implementation.__name__}\b", check.target, source[start.start() :])
+    # What the notebook does not import, whoever uses it does.
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    known = implementation.__globals__
+    modules = [name for name in sorted(used & sys.stdlib_module_names) if name in known]
+    return "".join(f"import {name}\n" for name in modules) + source
 
 
 def globals_read(code: CodeType) -> set[str]:

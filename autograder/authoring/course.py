@@ -170,11 +170,13 @@ class Course:
         """Files whose text decides how a set is judged and which mistake is recognised.
 
         They are those in the set's folder but its notebook, its tests and the answers to try, and
-        those that lie beside the folders of the sets.
+        those that lie beside the folders of the sets. Of the answers, those to a function that
+        students judge (`judge_<function>.py`) decide, too.
         """
         files = {*self.folder.glob(f"{name}/**/*.py"), *self.folder.glob("*.py")}
         files -= {self.source(name), self.folder / NBGRADER_SETTINGS}
-        files -= set(self.folder.glob(f"{name}/answers/**/*.py"))
+        tried = set(self.folder.glob(f"{name}/answers/**/*.py"))
+        files -= {path for path in tried if not (path.parents[1] / f"judge_{path.name}").is_file()}
         return tuple(sorted(path for path in files if not path.name.startswith("test_")))
 
     @property

@@ -25,6 +25,8 @@ class Item:
 
     Attributes:
         requirements: for each part of its check, the property in words.
+        is_counted: its parts are of a few kinds, and so many of each hold: which ones is told only
+            where one does not.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Item:
     points: float
     by_hand: bool
     requirements: Mapping[str, str]
+    is_counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,11 @@ class Outline:
                 continue
             name = grading(cell)["grade_id"]
             parts = checks[name].parts if name in checks else ()
+            is_counted = name in checks and checks[name].chance > 0
             requirements = {part.name: part.requirement for part in parts}
             by_hand = is_answer(cell) or name not in checks
             points = float(grading(cell)["points"])
-            items.append(Item(name, title or name, points, by_hand, requirements))
+            items.append(Item(name, title or name, points, by_hand, requirements, is_counted))
         return cls(problem_set.name, problem_set.title, tuple(items))
 
     @property

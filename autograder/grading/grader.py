@@ -1,6 +1,7 @@
 """Grade one submission: repair it, run it inside the sandbox, judge what comes out."""
 
 import contextlib
+import random
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -188,6 +189,7 @@ class Grader:
         """
         judge = self._judge
         hidden = [request for check in checks for request in judge.requests(check, seed)]
+        hidden = in_unforeseen_order(hidden, seed, repaired.cells)
         known = {k: v for check in checks for k, v in judge.known_answers(check, seed).items()}
         run = self._sandbox.run(repaired.cells, [*shown, *hidden], known, counts_cpu)
         seen: dict[str, list[Observation]] = {}
@@ -208,6 +210,22 @@ class Grader:
         """
         repaired = repair(submission.notebook, self._released)
         return self.judge(repaired, seed, [self._released.problem_set.check(item)])[1][0]
+
+
+def in_unforeseen_order(
+    requests: Sequence[ProbeRequest], seed: int, cells: Sequence[str]
+) -> list[ProbeRequest]:
+    """Shuffle among themselves the requests that have partners: no place says which one comes.
+
+    The order follows from the secret seed and from every letter of the notebook, so that nobody who
+    hands in again finds the same one.
+    """
+    places = [place for place, request in enumerate(requests) if request.partner]
+    shuffled = random.Random(repr((seed, *cells))).sample(places, len(places))
+    ordered = list(requests)
+    for place, other in zip(places, shuffled, strict=True):
+        ordered[place] = requests[other]
+    return ordered
 
 
 def _imported_answers(

@@ -29,7 +29,7 @@ from autograder.grading.process_state import process_state_kept
 from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.inside.probe import call_probe, failure_of, seed_of
+from autograder.inside.probe import call_probe, failure_of, partner_here, seed_of
 from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
 
 ENDLESS_CPU_SECONDS = 2.0
@@ -217,7 +217,8 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_DrawnCa
         for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
             inputs = wire.decode(message)
             place = check.item, part.name, index, check.target
-            request = ProbeRequest(*place, source, inputs, check.seconds, references)
+            limits = check.seconds, references, part.partner
+            request = ProbeRequest(*place, source, inputs, *limits)
             drawn.append(_DrawnCase(part, case.label, request, message))
     return drawn
 
@@ -288,7 +289,8 @@ def _probe(implementation: Any, drawn: _DrawnCase) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
     request, inputs = drawn.request, wire.decode(drawn.message)
     with process_state_kept():
-        value = call_probe(request.source, implementation, inputs, seed_of(request))
+        ask = partner_here(request.partner)
+        value = call_probe(request.source, implementation, inputs, seed_of(request), ask)
     return wire.normal_form(value)
 
 
@@ -311,7 +313,8 @@ def _points(check: Check, verdicts: Sequence[PartVerdict]) -> float:
     total = math.fsum(verdict.weight for verdict in verdicts)
     held = math.fsum(verdict.weight for verdict in verdicts if verdict.passed)
     left = math.prod(1 - part.price for verdict, part in pairs if not verdict.passed)
-    return min(check.points, max(0.0, round(check.points * held / total * left, 2)))
+    share = (held / total - check.chance) / (1 - check.chance)
+    return min(check.points, max(0.0, round(check.points * share * left, 2)))
 
 
 def _without_checks(check: Check, fault: str) -> Verdict:

@@ -1,10 +1,12 @@
-"""What crosses the wall: probe requests, failures, and the exit codes of a supervisor."""
+"""What crosses the wall: probe requests, questions, failures, exit codes of a supervisor."""
 
 from dataclasses import dataclass
 
 # How a session ended: the exit status of its supervisor.
 ENDED, OUT_OF_MEMORY, STOPPED, NOT_ISOLATED = 0, 10, 11, 12
 CELL_OUT_OF_TIME, ALL_OUT_OF_TIME = 13, 14
+
+MOST_QUESTIONS = 200  # that a probe may `ask`; it keeps to that itself
 
 
 class WireError(Exception):
@@ -39,6 +41,8 @@ class ProbeRequest:
         source: Python source of the probe, a function of (implementation, inputs).
         seconds: of CPU time.
         references: packages that hold the right answer; what is imported from them is none.
+        partner: source that defines `partner`, an implementation that the probe may call through
+            `ask` and that student code never meets. It stays outside: see `sandbox.partner`.
     """
 
     item: str
@@ -49,3 +53,4 @@ class ProbeRequest:
     inputs: dict
     seconds: float
     references: tuple[str, ...] = ()
+    partner: str = ""

@@ -8,28 +8,39 @@ import ast
 import random
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
+
+Ask = Callable[[Any], Any]
+"""Sends a plain value out and returns what is answered; a probe may call it under this name."""
 
 
 def seed_of(request: ProbeRequest) -> int:
-    """The seed of the global generators while this probe runs, equal on both sides."""
+    """The seed of the global generators while this probe runs, equal on both sides.
+
+    With every partner it is the same: it must not tell one from another.
+    """
+    if request.partner or not request.part:
+        return zlib.crc32(request.item.encode())
     return zlib.crc32(f"{request.item}/{request.part}/{request.case}".encode())
 
 
-def call_probe(source: str, implementation: Any, inputs: dict[str, Any], seed: int) -> Any:
+def call_probe(
+    source: str, implementation: Any, inputs: dict[str, Any], seed: int, ask: Ask | None = None
+) -> Any:
     """Define the probe in a namespace of its own and call it."""
     random.seed(seed)
     np.random.seed(seed)
     if "torch" in sys.modules:
         sys.modules["torch"].default_generator.manual_seed(seed)
-    namespace: dict[str, Any] = {"__name__": "probe"}
+    namespace: dict[str, Any] = {"__name__": "probe", "ask": ask}
     code, name = _compiled(source)
     exec(code, namespace)
     return namespace[name](implementation, inputs)
@@ -43,20 +54,44 @@ def _compiled(source: str) -> tuple[CodeType, str]:
     return compile(tree, "<probe>", "exec"), names[-1]
 
 
-def probe_or_failure(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
-    """Probe what `namespace` holds under the request's target, or all of it; or a Failure."""
+def probe_or_failure(
+    request: ProbeRequest, namespace: Mapping[str, Any], ask: Ask | None = None
+) -> Any:
+    """Probe what `namespace` holds under the request's target, or all of it; or a Failure.
+
+    Args:
+        ask: reaches the request's partner; by default that is asked in this process.
+    """
     if request.target and request.target not in namespace:
         return Failure("missing", f"{request.target} is not defined")
     try:
         implementation = namespace[request.target] if request.target else namespace
         if package_of(implementation) in request.references:
             return Failure("imported", f"{request.target} is imported")
-        return call_probe(request.source, implementation, request.inputs, seed_of(request))
+        ask = ask or partner_here(request.partner)
+        return call_probe(request.source, implementation, request.inputs, seed_of(request), ask)
     except BaseException as error:  # also what a student's code raises to leave the probe
         failure = failure_of(error)
         if failure.kind == "exception" and not _passed_through(namespace):
             return Failure("unusable", failure.message)
         return failure
+
+
+def partner_here(source: str) -> Ask | None:
+    """Return what asks a partner in this process, by value as across the wall; None for none."""
+    if not source:
+        return None
+    namespace: dict[str, Any] = {"__name__": "partner"}
+    exec(compile(source, "<partner>", "exec"), namespace)
+
+    def ask(question: Any) -> Any:
+        arguments, keywords = wire.normal_form(question)
+        try:
+            return wire.normal_form((False, namespace["partner"](*arguments, **keywords)))
+        except Exception as error:
+            return True, type(error).__name__
+
+    return ask
 
 
 def package_of(implementation: Any) -> str:

@@ -52,6 +52,8 @@ class Bounds:
 
 
 DEFAULT_BOUNDS = Bounds()
+QUESTION_BOUNDS = Bounds(header_bytes=1 << 20, body_bytes=4 << 20, items=1 << 16)
+"""Of each of the many messages that a probe may send while it runs."""
 
 
 def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:

@@ -5,7 +5,7 @@ misconceptions, the student's own code. Hidden inputs, what was expected and obs
 staff notes never enter it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograder.authoring.notebooks import is_answer
@@ -84,19 +84,24 @@ def _student_row(
         else repaired.answers.get(item.name, "") or _words(repaired, item.name)
     )
     weight = sum(part.weight for part in verdict.parts) if verdict is not None else 0
+    worth = item.points / weight if weight and not item.is_counted else 0.0
     return {
         "item": item,
         "points": points,
         "by_hand": _by_hand(by_hand),
         "comment": by_hand.comment,
         "parts": [
-            {
-                "says": (part.message if not part.passed else "")
-                or item.requirements.get(part.part, ""),
-                "passed": part.passed,
-                "points": item.points * part.weight / weight if weight else 0.0,
-            }
-            for part in (verdict.parts if verdict is not None else ())
+            *(_counts(item, verdict) if verdict is not None and item.is_counted else ()),
+            *(
+                {
+                    "says": (part.message if not part.passed else "")
+                    or item.requirements.get(part.part, ""),
+                    "passed": part.passed,
+                    "points": worth * part.weight,
+                }
+                for part in (verdict.parts if verdict is not None else ())
+                if not (part.passed and item.is_counted)
+            ),
         ],
         "misconception": verdict.misconception if verdict is not None else None,
         "fault": bool(verdict is not None and verdict.fault),
@@ -104,6 +109,14 @@ def _student_row(
         "code": code[:_SHOWN_CHARACTERS],
         "is_code": not item.by_hand,
     }
+
+
+def _counts(item: Item, verdict: Verdict) -> Iterator[dict[str, Any]]:
+    """Count how many parts of each kind hold."""
+    for kind in dict.fromkeys(item.requirements.values()):
+        held = [part.passed for part in verdict.parts if item.requirements.get(part.part) == kind]
+        says = f"{kind} That holds for {sum(held)} of {len(held)}."
+        yield {"says": says, "passed": all(held), "points": 0.0}
 
 
 def _by_hand(given: HandGrade) -> str:

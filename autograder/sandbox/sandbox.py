@@ -113,6 +113,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._reusable = True
+        self._other: Sandbox | None = None
 
     def __enter__(self) -> Self:
         self._folder = folder = self._closing.enter_context(temporary_folder("sandbox"))
@@ -138,6 +139,7 @@ class Sandbox:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end_other()
         self._stop()
         self._leave_group()
         if self._user is not None:
@@ -180,7 +182,9 @@ class Sandbox:
         self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
         clock = self._cpu_seconds if counts_cpu else float
-        progress = Progress(cells, requests, self.limits, started, clock)
+        progress = Progress(
+            cells, requests, self.limits, started, clock, open_partner=self._open_partner
+        )
         for _ in range(_MOST_ATTEMPTS):
             try:
                 with self._new_session(known) as session:
@@ -189,6 +193,7 @@ class Sandbox:
             except ServerDiedError:
                 progress.problems.append("the sandbox ended and was started again")
                 self._stop()
+                self._end_other()
             if not self._reusable:
                 self._stop()
             if progress.is_complete or progress.is_late:
@@ -273,6 +278,28 @@ class Sandbox:
             yield session
         finally:
             session.end()
+
+    @contextlib.contextmanager
+    def _open_partner(self) -> Iterator[Session]:
+        """Start a process in a second sandbox, where no student code has been or will be."""
+        if self._other is None:
+            other = Sandbox(
+                libraries=self.libraries,
+                private=self.private,
+                limits=self.limits,
+                container=self.container,
+                allow_unsandboxed=self.unsandboxed,
+            )
+            self._other = other.__enter__()
+        with self._other._new_session(None) as session:
+            yield session
+        if not self._other._reusable:
+            self._other._stop()
+
+    def _end_other(self) -> None:
+        if self._other is not None:
+            self._other.__exit__(None, None, None)
+            self._other = None
 
     def _start(self) -> None:
         """Start the server, and again where something kills it before it is warm.

@@ -17,6 +17,7 @@ from autograder.inside import framing, wire
 from autograder.inside.messages import (
     ALL_OUT_OF_TIME,
     CELL_OUT_OF_TIME,
+    MOST_QUESTIONS,
     NOT_ISOLATED,
     OUT_OF_MEMORY,
     Failure,
@@ -26,6 +27,7 @@ from autograder.inside.messages import (
 from autograder.inside.process_limits import Limits
 from autograder.records import CellResult, Observation, Run
 from autograder.sandbox.cgroup import ControlGroup
+from autograder.sandbox.partner import OpenSession, Partners, without_partner
 
 # The worker enforces time limits itself; this much later the grader does it from outside, by the
 # clock, so the grace is multiplied by the limits' `wall_factor`, too.
@@ -223,6 +225,8 @@ class Progress:
 
     Args:
         cpu_clock: what the processes of the sandbox have used, in seconds.
+        open_partner: starts a process in another sandbox, for an implementation that student code
+            may call and never meets; None where it may meet it, since the code is the caller's own.
     """
 
     def __init__(
@@ -232,6 +236,7 @@ class Progress:
         limits: Limits,
         start: float,
         cpu_clock: Callable[[], float] = float,
+        open_partner: OpenSession | None = None,
     ) -> None:
         self.cells = cells
         self.requests = requests
@@ -239,6 +244,7 @@ class Progress:
         self.deadline = start + limits.submission_seconds * limits.wall_factor
         self.cpu_seconds = 0.0  # of the sessions that have ended, as far as they tell
         self._cpu_clock = cpu_clock
+        self._partners = Partners(open_partner, self._within, DiedError) if open_partner else None
         self._probe_cpu_seconds = 0.0
         self._is_spent = False
         self.results: dict[int, CellResult] = {}
@@ -261,8 +267,12 @@ class Progress:
 
     def advance(self, session: RunningNotebook) -> None:
         """Go on with a fresh process until all is done or something ends it."""
-        if self._run_cells(session):
-            self._run_probes(session)
+        try:
+            if self._run_cells(session):
+                self._run_probes(session)
+        finally:
+            if self._partners is not None:
+                self._partners.close()
 
     def note_tampering(self, reason: str) -> None:
         """Note that student code has attacked the grader; how often makes no difference."""
@@ -336,7 +346,8 @@ class Progress:
         that it costs is taken from nobody else's points.
         """
         while group := self._next_group():
-            batch = {"requests": [_encoded(request) for _, request in group]}
+            hides = self._partners is not None
+            batch = {"requests": [_encoded(request, hides) for _, request in group]}
             # Student code may compute while it takes the questions, so the sending counts, too.
             used = self._cpu_clock()
             try:
@@ -350,6 +361,8 @@ class Progress:
 
     def _next_group(self) -> list[tuple[int, ProbeRequest]]:
         """Return the open requests of one item, with their places; none if all is done.
+
+        One with a partner is asked alone, in a process that has met no other.
 
         Later cases of a part in which a case did not end fail at once, as that did.
         """
@@ -368,6 +381,8 @@ class Progress:
                     self._observe(index, failure, 0.0)
         slow = {item for item, _ in hung}
         waiting.sort(key=lambda pair: pair[1].item in slow)
+        if waiting and waiting[0][1].partner:
+            return waiting[:1]
         return [pair for pair in waiting if pair[1].item == waiting[0][1].item]
 
     def _receive_item(
@@ -381,7 +396,7 @@ class Progress:
         for index, request in group:
             started = time.monotonic()
             try:
-                value, goes_on = _read_answer(*session.receive(self._within(request.seconds)))
+                value, goes_on = _read_answer(*self._hear(session, request))
             except DiedError as death:
                 self._observe(index, death.failure, time.monotonic() - started)
                 raise
@@ -391,6 +406,23 @@ class Progress:
         if session.receive(self._within(0))[0] not in ("done", "died"):
             raise ProtocolError
 
+    def _hear(self, session: RunningNotebook, request: ProbeRequest) -> tuple[str, Any]:
+        """Return the answer to a request; until it comes, pass on what is asked of its partner."""
+        deadline = self._within(request.seconds)
+        if not request.partner or self._partners is None:
+            return session.receive(deadline)
+        self._partners.begin()
+        try:
+            for _ in range(MOST_QUESTIONS + 1):
+                kind, content = session.receive(deadline)
+                if kind != "ask":
+                    return kind, content
+                answer = self._partners.answer(request, content)
+                session.send({"told": answer}, deadline)
+        except WireError as error:
+            raise ProtocolError(str(error)) from None
+        raise ProtocolError("more questions than a worker sends")
+
     def _observe(self, index: int, value: object, seconds: float) -> None:
         request = self.requests[index]
         self.observations[index] = Observation(
@@ -399,8 +431,10 @@ class Progress:
 
 
 @functools.lru_cache(maxsize=1024)
-def _encoded(request: ProbeRequest) -> bytes:
+def _encoded(request: ProbeRequest, hides_partner: bool) -> bytes:
     """Encode a request once: students who share a seed share their requests."""
+    if hides_partner:
+        request = without_partner(request)
     fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
     return wire.encode(fields)
 

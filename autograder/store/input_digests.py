@@ -124,7 +124,7 @@ class _CodeDigest:
         self._words: list[str] = []
 
     def of(self, check: Check, part: Part) -> str:
-        worth = part.weight, part.price, part.earns_alone
+        worth = part.weight, part.price, part.earns_alone, check.chance, part.partner
         self._words.append(repr((check.points, check.target, check.seconds, worth)))
         for value in (part.inputs, part.probe, part.judge, check.reference):
             self._add(value)

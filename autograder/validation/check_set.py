@@ -253,6 +253,7 @@ def _free_names(check: Check) -> Iterator[str]:
     for part in check.parts:
         code = compile(part.probe_source, "<probe>", "exec")
         known = {*vars(builtins), *(helper.__name__ for helper in part.helpers)}
+        known |= {"ask"} if part.partner else set()
         for name in sorted(globals_read(code) - known):
             yield f"{check.item}: the probe of part {part.name!r} reads the global name {name}"
 

@@ -1,0 +1,180 @@
+"""The task "judge the assistant": tell right implementations of attention from wrong ones."""
+
+import torch
+
+from autograder.authoring.checks import Check, mistake, mistakes
+from autograder.authoring.judging import CHANCE, implementations
+
+from . import attend as judged
+from .attend import attend
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = implementations(
+    judged.CHECK,
+    right=[
+        "Goes query by query.",
+        "Reads the keys one after another, and corrects what it has so far.",
+        "recursion over leading axes",
+        "exponentials by hand",
+        "blind rows see all first",
+    ],
+    wrong=[
+        "The scale is missing.",
+        "The scale is taken from the width of the values.",
+        "The softmax runs over the queries.",
+        "The exponentials overflow.",
+        "The mask is not used.",
+        "The mask comes after the softmax, and the weights no longer sum to 1.",
+        "The mask is taken from the first text for all of them.",
+        "A row that may look nowhere takes the mean of all values.",
+        "A row that may look nowhere is nan.",
+        "Axes are counted from the left.",
+        "There is no mask, and the function breaks.",
+    ],
+    setup="import math\nimport torch\nfrom torch.nn import functional as F",
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(implementation):
+    """The answer that the mistakes start from."""
+    chance = torch.Generator().manual_seed(0)
+    query, key, value = (
+        torch.randn(2, 3, *size, generator=chance, dtype=torch.float64)
+        for size in ((4, 5), (6, 5), (6, 2))
+    )
+    mask = torch.rand(2, 1, 4, 6, generator=chance) < 0.5
+    mask[..., 0] = True
+    mask[0, ..., 1, :] = False
+    cases = [(query, key, value), (query, key, value, mask), (query * 1000, key, value)]
+    try:
+        return all(torch.allclose(implementation(*case), attend(*case)) for case in cases)
+    except Exception:
+        return False
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "Only the shape of the result is looked at.",
+        replace={
+            "torch.allclose(implementation(*case), attend(*case))": (
+                "implementation(*case).shape == attend(*case).shape"
+            )
+        },
+        hint="Your test accepts almost everything. A wrong scale or a mask that is not used "
+        "leave the shape as it is: compare the numbers.",
+    ),
+    mistake(
+        "No mask is tried.",
+        replace={" (query, key, value, mask),": ""},
+        hint="Your test finds no mistake in what the mask does. Try masks, too; most of what can "
+        "go wrong in attention goes wrong there.",
+    ),
+    mistake(
+        "The function is never called without a mask.",
+        replace={
+            "(query, key, value), (query, key, value, mask), (query * 1000, key, value)": (
+                "(query, key, value, mask), (query * 1000, key, value, mask)"
+            )
+        },
+        hint="Your test always gives a mask. The contract lets it be left out, and an "
+        "implementation may break just there.",
+    ),
+    mistake(
+        "Every query may look somewhere.",
+        replace={"mask[0, ..., 1, :] = False": "mask[0, ..., 1, :] = True"},
+        hint="In the masks that you try, every query may look somewhere. The contract says what "
+        "becomes of one that may look nowhere: try that.",
+    ),
+    mistake(
+        "All texts have the same mask.",
+        replace={
+            "mask[0, ..., 1, :] = False": "mask[:] = mask[0].clone()\nmask[..., 1, :] = False"
+        },
+        hint="All texts that you try have the same mask. An implementation that takes the first "
+        "one's for all of them passes: give each text its own.",
+    ),
+    mistake(
+        "Only small scores are tried.",
+        replace={", (query * 1000, key, value)": ""},
+        hint="All scores that you try are small. Exponentials of large ones overflow unless the "
+        "largest score is subtracted first: try queries that are a thousand times as large.",
+    ),
+    mistake(
+        "Values are as wide as keys.",
+        replace={"(6, 2)": "(6, 5)"},
+        hint="Your values are as wide as your keys. Then nobody sees from which of the two "
+        "widths an implementation takes its scale: give each axis a size of its own.",
+    ),
+    mistake(
+        "Only tensors of three axes are tried.",
+        replace={"torch.randn(2, 3, *size": "torch.randn(2, *size", "rand(2, 1, 4": "rand(2, 4"},
+        hint="Your tensors have three axes. With heads there are four, and who counts axes from "
+        "the left is wrong only then.",
+    ),
+    mistake(
+        "The last bit must agree.",
+        replace={"torch.allclose": "torch.equal"},
+        hint="You ask for the same numbers to the last bit. Right implementations add up in "
+        "another order and round otherwise: allow for a small difference.",
+    ),
+    mistake(
+        "One case that agrees is enough.",
+        replace={"all(torch": "any(torch"},
+        hint="Your test accepts what is right in one case. An implementation is wrong if it is "
+        "wrong anywhere: every case must agree.",
+    ),
+    mistake(
+        "An exception of the implementation ends the test.",
+        replace={"return False": "raise"},
+        hint="Where the implementation raises an exception, so does your test, and then it has "
+        "said nothing. An implementation that breaks is wrong: catch it and say False.",
+    ),
+)
+
+_CASES = "(query, key, value), (query, key, value, mask)"
+_ASKED = "return all((close({}, {}) for case in cases))"
+EQUIVALENT = {
+    **dict.fromkeys(
+        (
+            "value = random_tensor(2, 3, 6, 2)  →  value = random_tensor(2, 3, 6, 3)",
+            "value = random_tensor(2, 3, 6, 2)  →  value = random_tensor(2, 3, 6, 1)",
+        ),
+        "Any width of the values that is not that of the keys tells as much.",
+    ),
+    **dict.fromkeys(
+        (
+            "mask = random_tensor(2, 1, 4, 6) > 0.5  →  mask = random_tensor(2, 1, 4, 6) >= 0.5",
+            "mask = random_tensor(2, 1, 4, 6) > 0.5  →  mask = random_tensor(2, 1, 4, 6) > 1.5",
+        ),
+        "So it is with every mask that is not the same for all texts and blinds some query.",
+    ),
+    **dict.fromkeys(
+        (
+            f"cases = [{_CASES}, (query * 1000, key, value)]  →  "
+            f"cases = [{_CASES}, (query * {other}, key, value)]"
+            for other in (999, 1001)
+        ),
+        "The scores are as much too large for their exponentials.",
+    ),
+    f"{_ASKED.format('implementation(*case)', 'attend(*case)')}  →  "
+    f"{_ASKED.format('attend(*case)', 'implementation(*case)')}": (
+        "The two are compared, whichever comes first."
+    ),
+}
+
+CHECK = Check(
+    item="ps4_judge_attend",
+    points=6,
+    target="judge_attend",
+    reference=right_answer,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    seconds=5.0,
+    equivalent_mutants=EQUIVALENT,
+    chance=CHANCE,
+)

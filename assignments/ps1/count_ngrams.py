@@ -388,7 +388,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps1_count_ngrams",
-    points=14,
+    points=11,
     target="count_ngrams",
     reference=count_ngrams,
     parts=PARTS,

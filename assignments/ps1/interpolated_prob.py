@@ -192,7 +192,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps1_interpolated_prob",
-    points=14,
+    points=11,
     target="interpolated_prob",
     reference=interpolated_prob,
     parts=PARTS,

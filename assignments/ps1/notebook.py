@@ -15,9 +15,9 @@
 #
 # You will build a language model by counting. In the end it will write text and compete with the model of the course package.
 #
-# - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapter on n-gram models, and Python's `dict` and `Counter`.
-# - **Time:** about three hours and twenty minutes. Each task names its own share.
+# - **Time:** about three hours and forty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -112,7 +112,7 @@ def plain(counts):
 # One special token stands between documents: `EOS`, "end of sequence". A document is read as `EOS`, its tokens, `EOS`. The first `EOS` is only context: nobody has to predict it. The last one is predicted, because a model must know when to stop.
 
 # %% [markdown]
-# ## {task}. Count n-grams  (14 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Count n-grams  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** An n-gram model of *order* $n$ guesses a token from the $n - 1$ tokens before it, the *history*. All it knows about the training text is how often each token followed each history.
 #
@@ -163,7 +163,7 @@ def count_ngrams(documents, order, eos):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps1_count_ngrams", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps1_count_ngrams", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 documents = [list(sentence) for sentence in SENTENCES]
 bigrams = count_ngrams(documents, 2, EOS)
 assert isinstance(bigrams, dict), f"return a dict, not a {type(bigrams).__name__}"
@@ -478,7 +478,7 @@ assert plain(counts) == plain(toy_bigrams()), "looking up must not add keys, eve
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Linear interpolation  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Linear interpolation  (11 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Add-k treats all unseen tokens alike. But a shorter history often knows more. So ask all orders at once and mix their answers (Jelinek and Mercer 1980). The uniform distribution stands at the bottom and knows every token:
 #
@@ -528,7 +528,7 @@ def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps1_interpolated_prob", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps1_interpolated_prob", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 def mixed(history, token, weights=(0.1, 0.3, 0.6)):
     tables = [toy_unigrams(), toy_bigrams(), toy_trigrams()][: len(weights) - 1]
     tables = [defaultdict(Counter, counts) for counts in tables]
@@ -748,6 +748,81 @@ for history in [("the",), ("cat",), ("bird",), (), (EOS, "the")]:
     for discounts in [(0.5, 0.5), (0.5, 0.2, 0.8)]:
         total = sum(smoothed(history, token, discounts) for token in VOCABULARY)
         assert abs(total - 1) < 1e-12, f"after {history} they sum to {total:.6g}, not to 1"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `context_of` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_context_of(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `context_of`, to be called as in task {task:context_of} |
+# | **returns** | `bool` | True if it does what task {task:context_of} asks for, False if it does not |
+#
+# - The grader runs your test on fourteen implementations that you do not see: five right ones, in styles of their own, and nine that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned; what becomes of the caller's list is not judged here. You may hold the results against your own `context_of`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. At order 2, with `0` for `eos`:
+#
+# | somebody | for `[0, 1, 2]` | for `[1, 0, 2, 0]` |
+# |---|---|---|
+# | who is right | `(2,)` | `(0,)` |
+# | who sees one token too many | `(1, 2)` | `(0,)` |
+# | who cuts off the wall itself | `(2,)` | `()` |
+#
+# Each call tells one of the two from what is right, and says nothing of the other.
+#
+# <details><summary>Hint</summary>
+#
+# Most mistakes in code like this show in a list of three tokens, if it is the right one. There are few lists of up to three tokens out of `eos` and two others: you can try them all, at a few orders. `itertools.product((0, 1, 2), repeat=3)` gives those of three.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps1_judge_context_of_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_context_of(implementation):
+    """Say whether an implementation of context_of is right."""
+    ### BEGIN SOLUTION
+    from itertools import product
+
+    texts = [list(text) for n in range(4) for text in product((0, 1, 2), repeat=n)]
+    calls = [(text, order, 0) for text in texts for order in (1, 2, 3)]
+    try:
+        return all(implementation(*call) == context_of(*call) for call in calls)
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps1_judge_context_of", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_a_slice(tokens, order, eos):
+    """Right, in another style."""
+    seen = list(tokens)[max(0, len(tokens) - order + 1) :]
+    walls = [place for place, token in enumerate(seen) if token == eos]
+    return tuple(seen[walls[-1] :] if walls else seen)
+
+
+def without_a_wall(tokens, order, eos):
+    """Wrong: it sees what stands before the wall."""
+    return tuple(tokens[max(0, len(tokens) - order + 1) :])
+
+
+def with_all_of_it(tokens, order, eos):
+    """Wrong: it sees everything since the wall, whatever the order."""
+    return by_a_slice(tokens, len(tokens) + 1, eos)
+
+
+verdicts = [judge_context_of(function) for function in (by_a_slice, without_a_wall, with_all_of_it)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one sees over the wall; your test accepts it"
+assert not verdicts[2], "the third one does not ask for the order; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

@@ -14,6 +14,7 @@ from . import (
     continuation_counts,
     count_ngrams,
     interpolated_prob,
+    judge_context_of,
     kneser_ney_prob,
     mle_prob,
     perplexity,
@@ -33,6 +34,7 @@ PROBLEM_SET = ProblemSet(
         interpolated_prob.CHECK,
         continuation_counts.CHECK,
         kneser_ney_prob.CHECK,
+        judge_context_of.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

@@ -347,7 +347,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps2_learn_merges",
-    points=24,
+    points=18,
     target="learn_merges",
     reference=learn_merges,
     parts=PARTS,

@@ -15,7 +15,7 @@
 #
 # A model reads numbers. In this set you will build what turns any text into numbers and back: byte-pair encoding, as GPT-2 and its successors use it. In the end your tokenizer will learn from real text, and must give the same ids as the course package and as a published library.
 #
-# - **You write** seven functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** seven functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapter on tokenization, and Python's `dict`, `list` and `bytes`.
 # - **Time:** about three hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -215,7 +215,7 @@ assert merge_pair([b"l", b"o"], (b"l", b"o"), b"lo") == [b"lo"], "bytes objects 
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Learn the merges  (24 points, 45 minutes, difficulty 4 of 5)
+# ## {task}. Learn the merges  (18 points, 45 minutes, difficulty 4 of 5)
 #
 # **Why.** Training is one step, repeated: count the pairs, merge the most frequent one, and give it the next id. Philip Gage invented it in 1994 to compress files. Sennrich, Haddow and Birch (2016) brought it to language.
 #
@@ -274,7 +274,7 @@ def learn_merges(words, n_tokens, min_count):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps2_learn_merges", "locked": true, "points": 24, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps2_learn_merges", "locked": true, "points": 18, "schema_version": 3, "solution": false, "task": false}
 words = dict(WORDS)
 learned = learn_merges(words, 261, 1)
 assert isinstance(learned, tuple) and len(learned) == 2, "return two things: tokens, merges"
@@ -586,6 +586,90 @@ assert error and issubclass(error, ValueError), (
     f"texts without a token should raise a ValueError; you gave {error}"
 )
 assert texts == ["a bc", "é"], "your function changes the texts that it was given"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `merge_pair` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_merge_pair(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `merge_pair`, to be called as in task {task:merge_pair} |
+# | **returns** | `bool` | True if it does what task {task:merge_pair} asks for, False if it does not |
+#
+# - The grader runs your test on fifteen implementations that you do not see: five right ones, in styles of their own, and ten that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may hold the results against your own `merge_pair`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. `pair = (7, 7)`, `merged = 9`:
+#
+# | somebody | for `[7, 7]` | for `[7, 7, 7]` |
+# |---|---|---|
+# | who is right | `[9]` | `[9, 7]` |
+# | who goes from right to left | `[9]` | `[7, 9]` |
+# | who uses an id twice | `[9]` | `[9, 9]` |
+#
+# The first call is a warning: it tells nothing of either.
+#
+# <details><summary>Hint</summary>
+#
+# Most mistakes in code like this show in a list of three or four ids, if it is the right one. There are few such lists of two different ids: you can try them all. `itertools.product((1, 2), repeat=3)` gives those of three.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps2_judge_merge_pair_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_merge_pair(implementation):
+    """Say whether an implementation of merge_pair is right."""
+    ### BEGIN SOLUTION
+    from itertools import product
+
+    pairs = (1, 1), (1, 2)
+    lists = [list(ids) for n in range(5) for ids in product((1, 2), repeat=n)]
+    try:
+        return all(
+            implementation(ids, pair, 9) == merge_pair(ids, pair, 9)
+            for ids in lists
+            for pair in pairs
+        )
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps2_judge_merge_pair", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_recursion(ids, pair, merged):
+    """Right, in another style."""
+    if len(ids) < 2:
+        return list(ids)
+    if (ids[0], ids[1]) == pair:
+        return [merged, *by_recursion(ids[2:], pair, merged)]
+    return [ids[0], *by_recursion(ids[1:], pair, merged)]
+
+
+def without_the_last(ids, pair, merged):
+    """Wrong: it loses what stands last."""
+    return by_recursion(ids, pair, merged)[:-1]
+
+
+def once(ids, pair, merged):
+    """Wrong: it merges one pair and leaves the others."""
+    for place in range(len(ids) - 1):
+        if (ids[place], ids[place + 1]) == pair:
+            return [*ids[:place], merged, *ids[place + 2 :]]
+    return list(ids)
+
+
+verdicts = [judge_merge_pair(function) for function in (by_recursion, without_the_last, once)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one loses the last id; your test accepts it"
+assert not verdicts[2], "the third one merges only the first pair; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

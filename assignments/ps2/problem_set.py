@@ -14,6 +14,7 @@ from . import (
     decode,
     encode,
     encode_word,
+    judge_merge_pair,
     learn_merges,
     merge_pair,
 )
@@ -29,6 +30,7 @@ PROBLEM_SET = ProblemSet(
         encode.CHECK,
         decode.CHECK,
         bytes_per_token.CHECK,
+        judge_merge_pair.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

@@ -274,7 +274,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps7_corrupt",
-    points=11,
+    points=9,
     target="corrupt",
     reference=corrupt,
     parts=PARTS,

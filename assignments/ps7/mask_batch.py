@@ -612,7 +612,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps7_mask_batch",
-    points=12,
+    points=10,
     target="mask_batch",
     reference=mask_batch,
     parts=PARTS,

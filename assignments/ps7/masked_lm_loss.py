@@ -461,7 +461,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps7_masked_lm_loss",
-    points=13,
+    points=11,
     target="masked_lm_loss",
     reference=masked_lm_loss,
     parts=PARTS,

@@ -15,9 +15,9 @@
 #
 # A model that may look at both sides of a word cannot be asked for the next one: it would see it. BERT hides words and is asked what stood there. You will write everything that turns plain text into this exercise: which positions are hidden, what the model sees there instead, how two texts are joined, what enters the first block, and where the loss is taken. Then you will hide whole spans, as T5 does. In the end your functions train a small BERT that fills gaps.
 #
-# - **You write** nine short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** nine short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on the transformer and on BERT, and from PyTorch: boolean masks as indices, `torch.where`, drawing with a `torch.Generator`. Tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans} are plain Python on lists.
-# - **Time:** about three hours and forty minutes. Each task names its own share.
+# - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -162,7 +162,7 @@ assert ids.tolist() == [[7, 3, 5, 4, 0]], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. What the model sees  (11 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. What the model sees  (9 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** If [MASK] stood at every chosen position, the model would never be asked about a position where it sees a word. But when it is used, there are only such positions, and no [MASK] anywhere. So of the chosen positions 80 % become [MASK], 10 % another word, and 10 % stay as they are, and *all of them* are to be predicted. Now any word that the model sees may be wrong, and it has to check each against its context.
 #
@@ -213,7 +213,7 @@ def corrupt(ids, chosen, dice, random_ids, mask_id):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps7_corrupt", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps7_corrupt", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
 ids = torch.tensor([[20, 21, 22, 23, 24]])
 chosen = torch.tensor([[False, True, True, True, True]])
 dice = torch.tensor([[0, 8, 0, 9, 7]])
@@ -246,7 +246,7 @@ assert two[0, 0] == 5, "what is seen must be a new tensor, also if nothing is ch
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. A batch with new gaps  (12 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. A batch with new gaps  (10 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** BERT's authors masked each text once, and the model saw the same gaps in every epoch. Liu and others (2019, RoBERTa) draw new ones whenever a text is read, so that it teaches something else each time. This function does it. Unlike the two above it throws the dice itself.
 #
@@ -290,7 +290,7 @@ def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps7_mask_batch", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps7_mask_batch", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 # [CLS] is 9, [MASK] is 0, and [SEP] is 4: it stands all over the text, at one position of seven.
 ids = torch.randint(2, 9, (200, 501), generator=torch.Generator().manual_seed(1))
 ids[:, 0] = 9
@@ -598,7 +598,7 @@ assert wide.keys() == leaves.keys() and len(wide) == 5, "your function changes t
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. The loss, where something was hidden  (13 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. The loss, where something was hidden  (11 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** The model is judged at the chosen positions only: at all others the answer stands before its eyes. That also saves work. The last layer is the widest of all, one score for each id of the vocabulary, and six of seven positions do not need it. (BERT scores a vector by its dot products with the very table that ids are embedded by, plus a bias.)
 #
@@ -649,7 +649,7 @@ def masked_lm_loss(vectors, targets, table, bias):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps7_masked_lm_loss", "locked": true, "points": 13, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps7_masked_lm_loss", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 ln2, ln6 = math.log(2), math.log(6)
 vectors = torch.tensor([[[ln6], [5.0], [0.0]], [[-3.0], [0.0], [4.0]]])
 targets = torch.tensor([[0, IGNORE, 0], [IGNORE, 1, IGNORE]])
@@ -854,6 +854,83 @@ assert fill_spans(inputs, [], sentinels) == [5, 8], "nothing was written: both s
 assert fill_spans([40, 0], [0, 1, 40, 2], [0, 40]) == [2, 1], "0 may be a sentinel, too"
 filled = fill_spans([50, 3], [3, 60, 60, 2], [3, 2])
 assert filled == [50, 60, 60], f"other ids may be larger, and stand twice; you gave {filled}"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `join_pair` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_join_pair(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `join_pair`, to be called as in task {task:join_pair} |
+# | **returns** | `bool` | True if it does what task {task:join_pair} asks for, False if it does not |
+#
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned; what becomes of the caller's lists is not judged here. You may hold the results against your own `join_pair`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. [CLS] is 1, [SEP] is 2.
+#
+# | somebody | texts `[10]`, `[20]`, `longest` 5 | texts `[10, 11]`, `[20, 21]`, `longest` 6 |
+# |---|---|---|
+# | who is right | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 2]` |
+# | who cuts the first of two equals | `[1, 10, 2, 20, 2]` | `[1, 10, 2, 20, 21, 2]` |
+# | who counts no special tokens | `[1, 10, 2, 20, 2]` | `[1, 10, 11, 2, 20, 21, 2]` |
+#
+# The first call is a warning: nothing is cut, so it tells nothing.
+#
+# <details><summary>Hint</summary>
+#
+# There are few pairs of short texts: you can try all lengths from 0 to 3 on both sides, with a few values of `longest`. Let every token differ, so that each place can be told from each other.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps7_judge_join_pair_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_join_pair(implementation):
+    """Say whether an implementation of join_pair is right."""
+    ### BEGIN SOLUTION
+    texts = [[], [7], [7, 8], [7, 8, 9]]
+    calls = [(one, two, 1, 2, n) for one in texts for two in texts for n in (3, 5, 6)]
+    try:
+        return all(implementation(*call) == join_pair(*call) for call in calls)
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps7_judge_join_pair", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_lengths(first, second, cls_id, sep_id, longest):
+    """Right, in another style."""
+    a, b = len(first), len(second)
+    while a + b + 3 > longest:
+        a, b = (a - 1, b) if a > b else (a, b - 1)
+    ids = [cls_id, *first[:a], sep_id, *second[:b], sep_id]
+    return ids, [0] * (a + 2) + [1] * (b + 1)
+
+
+def without_cutting(first, second, cls_id, sep_id, longest):
+    """Wrong: it cuts nothing."""
+    return by_lengths(first, second, cls_id, sep_id, len(first) + len(second) + 3)
+
+
+def from_the_front(first, second, cls_id, sep_id, longest):
+    """Wrong: what stands at the beginnings is cut."""
+    _, segments = by_lengths(first[::-1], second[::-1], cls_id, sep_id, longest)
+    a, b = segments.count(0) - 2, segments.count(1) - 1
+    return [cls_id, *first[len(first) - a :], sep_id, *second[len(second) - b :], sep_id], segments
+
+
+verdicts = [judge_join_pair(function) for function in (by_lengths, without_cutting, from_the_front)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one cuts nothing, and the row is too long; your test accepts it"
+assert not verdicts[2], "the third one cuts the beginnings of the texts; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

@@ -15,6 +15,7 @@ from . import (
     fill_spans,
     hide_spans,
     join_pair,
+    judge_join_pair,
     mask_batch,
     masked_lm_loss,
     next_sentence_pairs,
@@ -33,6 +34,7 @@ PROBLEM_SET = ProblemSet(
         masked_lm_loss.CHECK,
         hide_spans.CHECK,
         fill_spans.CHECK,
+        judge_join_pair.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

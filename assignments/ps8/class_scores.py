@@ -339,7 +339,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps8_class_scores",
-    points=13,
+    points=11,
     target="class_scores",
     reference=class_scores,
     parts=PARTS,

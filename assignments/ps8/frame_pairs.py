@@ -338,7 +338,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps8_frame_pairs",
-    points=13,
+    points=11,
     target="frame_pairs",
     reference=frame_pairs,
     parts=PARTS,

@@ -498,7 +498,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps8_freeze",
-    points=12,
+    points=10,
     target="freeze",
     reference=freeze,
     parts=PARTS,

@@ -15,9 +15,9 @@
 #
 # A pretrained model knows its language, but not your task. In this set you give it one. You will write what turns a pair of texts into one sequence, what reads an answer off the model's vectors, what decides which weights may move, and the thin layers (LoRA) that let a few numbers do the work of millions. Then you will write the two losses that turn a language model into an assistant: one that scores replies only, and one that learns from pairs of replies of which somebody preferred one. In between you will run a study of your own: how many labels does it take?
 #
-# - **You write** eight short functions. Each is graded on its own. A ninth task asks for a short report.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. A ninth task asks for a short report.
 # - **You need** the chapters on GPT, BERT and fine-tuning, and from PyTorch: indexing with tensors, boolean masks, `requires_grad`, `detach`. Task {task:freeze} works on an `nn.Module`.
-# - **Time:** about three hours and forty minutes. Each task names its own share.
+# - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -88,7 +88,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `D` for the width of the model, `C` for the number of classes, `V` for the size of the vocabulary; and for a linear layer `I` for its inputs, `O` for its outputs, `R` for the rank of what LoRA puts beside it.
 
 # %% [markdown]
-# ## {task}. Two texts, one sequence  (13 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. Two texts, one sequence  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** Does the hypothesis follow from the premise? A GPT reads one sequence, so a pair is written as one: `[START] premise [DELIM] hypothesis [EXTRACT]` (Radford and others, 2018). A decoder only looks back; so the head reads the vector at [EXTRACT], the only one that has seen both texts. Cut off the end of a long sequence, and you have cut off just that token.
 #
@@ -138,7 +138,7 @@ def frame_pairs(pairs, start_id, delim_id, extract_id, pad_id, longest):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps8_frame_pairs", "locked": true, "points": 13, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps8_frame_pairs", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 pairs = [([1, 2, 3, 4], [5, 6]), ([7], [8, 9]), ((1, 2, 3), (4, 5, 6))]
 result = frame_pairs(pairs, 90, 91, 92, 0, 8)
 assert isinstance(result, tuple) and len(result) == 2, "return a tuple: the rows, their lengths"
@@ -170,7 +170,7 @@ assert rows.tolist() == [[7, 8, 9]], "longest is 3: there is room for the specia
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. A vector for the text, and a head  (13 points, 25 minutes, difficulty 2 of 5)
+# ## {task}. A vector for the text, and a head  (11 points, 25 minutes, difficulty 2 of 5)
 #
 # **Why.** The model gives a vector for each token, the task asks for one answer per text. BERT keeps the first vector for that ([CLS]); in a GPT the last token is the only one that has seen all the others; the mean of all needs no special token and is often the better choice if [CLS] was not trained for it. What is *last* differs from row to row, and padding must not be taken for text: that is the most frequent bug in this place, and it raises no error.
 #
@@ -224,7 +224,7 @@ def class_scores(vectors, lengths, pooling, weight, bias):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps8_class_scores", "locked": true, "points": 13, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps8_class_scores", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 vectors = torch.tensor([[[1.0], [2.0], [6.0], [9.0]]])
 lengths, weight, bias = torch.tensor([3]), torch.tensor([[2.0]]), torch.tensor([1.0])
 for pooling, right in {"first": 3.0, "last": 13.0, "mean": 7.0}.items():
@@ -266,7 +266,7 @@ else:
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. What may move  (12 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. What may move  (10 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** With few labels it can be better to train only the new head, or the head and the last block: fewer numbers that can fit noise, less memory, and the rest of the model stays as it is for other tasks. In PyTorch a parameter is frozen by `requires_grad = False`. Two things go wrong there without an error: a tied weight has two names, and an old gradient that lies about lets the optimizer move a parameter that you believe frozen.
 #
@@ -321,7 +321,7 @@ def freeze(model, kept):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps8_freeze", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps8_freeze", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 def small_model(is_tied):
     """Make a body of two linear layers and a head; a tied head shares the first layer's weight."""
     model = nn.ModuleDict({"body": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))})
@@ -792,6 +792,84 @@ for beta in (0, 0.0, -0.1):
     except ValueError:
         continue
     raise AssertionError(f"beta is {beta}; that is a ValueError")
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `reply_targets` in ten seconds, and it looks right. Is it? One that trains on the prompts, too, gives no error: only a worse assistant, weeks later. What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_reply_targets(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `reply_targets`, to be called as in task {task:reply_targets} |
+# | **returns** | `bool` | True if it does what task {task:reply_targets} asks for, False if it does not |
+#
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned; speed, and what becomes of the caller's tensors, are not judged here. You may hold the results against your own `reply_targets`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. The ids are 4, 5, 6, 7, the prompt has two of them, and nothing is ignored but -100.
+#
+# | somebody | `lengths` 4 | `lengths` 3 |
+# |---|---|---|
+# | who is right | -100, 6, 7, -100 | -100, 6, -100, -100 |
+# | whose padding is a target, too | -100, 6, 7, -100 | -100, 6, 7, -100 |
+# | whose first id of the reply is no target | -100, -100, 7, -100 | -100, -100, -100, -100 |
+#
+# The first call is a warning: without padding it says nothing of whoever trains on it.
+#
+# <details><summary>Hint</summary>
+#
+# One batch can hold a row for every pair of lengths: `[(p, n) for n in range(1, 6) for p in range(1, n + 1)]`. Let ids occur more than once, also where the padding stands.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps8_judge_reply_targets_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_reply_targets(implementation):
+    """Say whether an implementation of reply_targets is right."""
+    ### BEGIN SOLUTION
+    pairs = torch.tensor([(p, n) for n in range(1, 6) for p in range(1, n + 1)])
+    ids = (random_tensor(len(pairs), 5) * 3).long().abs()
+    try:
+        return torch.equal(implementation(ids, *pairs.T), reply_targets(ids, *pairs.T))
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps8_judge_reply_targets", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def row_after_row(ids, prompt_lengths, lengths):
+    """Right, in another style."""
+    targets = torch.full_like(ids, IGNORE)
+    for row, (start, end) in enumerate(zip(prompt_lengths.tolist(), lengths.tolist(), strict=True)):
+        targets[row, start - 1 : end - 1] = ids[row, start:end]
+    return targets
+
+
+def with_the_prompt(ids, prompt_lengths, lengths):
+    """Wrong: it trains on the prompts, too."""
+    return row_after_row(ids, torch.ones_like(prompt_lengths), lengths)
+
+
+def not_moved(ids, prompt_lengths, lengths):
+    """Wrong: the target of a position is its own id."""
+    place = torch.arange(ids.shape[1])
+    is_reply = (place >= prompt_lengths[:, None]) & (place < lengths[:, None])
+    return ids.masked_fill(~is_reply, IGNORE)
+
+
+verdicts = [
+    judge_reply_targets(function) for function in (row_after_row, with_the_prompt, not_moved)
+]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one trains on the prompts; your test accepts it"
+assert not verdicts[2], "the third one does not move the ids; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

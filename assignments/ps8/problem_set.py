@@ -12,6 +12,7 @@ from . import (
     dpo_loss,
     frame_pairs,
     freeze,
+    judge_reply_targets,
     lora_layer,
     merge_lora,
     reply_targets,
@@ -30,6 +31,7 @@ PROBLEM_SET = ProblemSet(
         reply_targets.CHECK,
         score_replies.CHECK,
         dpo_loss.CHECK,
+        judge_reply_targets.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

@@ -283,14 +283,9 @@ class Sandbox:
     def _open_partner(self) -> Iterator[Session]:
         """Start a process in a second sandbox, where no student code has been or will be."""
         if self._other is None:
-            other = Sandbox(
-                libraries=self.libraries,
-                private=self.private,
-                limits=self.limits,
-                container=self.container,
-                allow_unsandboxed=self.unsandboxed,
-            )
-            self._other = other.__enter__()
+            same = {"libraries": self.libraries, "private": self.private, "limits": self.limits}
+            where = {"container": self.container, "allow_unsandboxed": self.unsandboxed}
+            self._other = Sandbox(**same, **where).__enter__()  # type: ignore[arg-type]
         with self._other._new_session(None) as session:
             yield session
         if not self._other._reusable:

@@ -155,7 +155,7 @@ class _SetOnTrial:
         self.faults += [*_too_few(check, len(right), solution), *_free_names(check)]
         self.trials += try_answers(judge, check, right, self.release, self.seeds)
         self.unseen += try_written(check, wrong, seed, self.solved)
-        if with_mutants:
+        if with_mutants and not check.chance:  # a test with other inputs is another, as good a test
             mutants = list(_try_mutants(judge, check, seed, self.solved, solution))
             kept, equivalent, stale = _set_aside(mutants, check)
             self.trials += kept

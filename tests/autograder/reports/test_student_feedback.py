@@ -4,6 +4,7 @@ import itertools
 import pytest
 
 from autograder.authoring.notebooks import as_text
+from autograder.authoring.outline import Item
 from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.records import (
@@ -17,7 +18,7 @@ from autograder.records import (
     Verdict,
 )
 from autograder.reports.instructor_pages import class_page, total
-from autograder.reports.student_feedback import student_page
+from autograder.reports.student_feedback import _student_row, student_page
 
 SECRET = "inputs: [0.125] expected: [0.25] observed: [0.015625]"
 DOUBLE = Verdict(
@@ -189,3 +190,16 @@ def test_bars_never_leave_their_track(outline, repaired):
     page = student_page(outline, GRADE, repaired, {"toy_double": HandGrade(600.0)})
     assert "width: 100%" in page.replace("100.0%", "100%")
     assert "width: 1000" not in page
+
+
+def test_a_test_of_implementations_is_told_how_many_it_told_and_which_mistakes_it_missed():
+    says = {"right 1": "Right ones.", "right 2": "Right ones.", "wrong 1": "Wrong ones."}
+    item = Item("i", "Judge", 6.0, False, {**says, "wrong 2": "Wrong ones."}, is_counted=True)
+    missed = PartVerdict("wrong 2", False, 0.5, "Wrong ones. The mask is not used: accepted.")
+    parts = (*(PartVerdict(name, True, 0.5) for name in says), missed)
+    seen = _student_row(item, Verdict("i", 3.0, 6.0, parts), None, None)["parts"]
+    assert [(part["says"], part["passed"], part["points"]) for part in seen] == [
+        ("Right ones. That holds for 2 of 2.", True, 0.0),
+        ("Wrong ones. That holds for 1 of 2.", False, 0.0),
+        (missed.message, False, 0.0),
+    ]

@@ -218,7 +218,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps3_cross_entropy",
-    points=14,
+    points=12,
     target="cross_entropy",
     reference=cross_entropy,
     parts=PARTS,

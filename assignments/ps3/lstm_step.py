@@ -232,7 +232,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps3_lstm_step",
-    points=14,
+    points=12,
     target="lstm_step",
     reference=lstm_step,
     parts=PARTS,

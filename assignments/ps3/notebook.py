@@ -15,9 +15,9 @@
 #
 # You will write the parts of two networks: one that reads a window of words, and one that carries a memory from word to word. You will also write what trains them: the loss, its gradient, backpropagation through time, and the clipping that keeps it from exploding. In the end both networks learn from stories, on your functions alone, beside the same networks of the course package.
 #
-# - **You write** eight short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on the fixed-window model and on recurrent networks, and a little of PyTorch: indexing, `@`, broadcasting, `backward`.
-# - **Time:** about three hours and three quarters. Each task names its own share.
+# - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -174,7 +174,7 @@ assert ids.tolist()[:3] == [31, 7, 7], "your function changes the ids"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. The fixed window  (14 points, 35 minutes, difficulty 3 of 5)
+# ## {task}. The fixed window  (12 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** An n-gram model learns nothing about "the cat sat" from "a dog sat". Bengio and others (2003) turned words into vectors, so that similar histories give similar predictions. The last `W` words are looked up, put side by side, and read by one hidden layer.
 #
@@ -227,7 +227,7 @@ def window_logits(ids, window, eos_id, weights):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps3_window_logits", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps3_window_logits", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 weights = {
     "embedding": torch.tensor([[-1.0], [1.0], [2.0]]),
     "hidden": torch.tensor([[0.5, 0.25]]),
@@ -283,7 +283,7 @@ assert wide["embedding"].grad is not None, "no gradient reaches the embeddings"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Cross-entropy  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. Cross-entropy  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** Scores become probabilities by softmax, and the loss is how surprised the model is by what really came: the mean of $-\ln p(\text{target})$. The formula fits on one line, and that line fails for a score of 1000, because $e^{1000}$ is more than any float can hold. Subtract the largest score of each row first: the probabilities stay the same, and no exponential is above 1.
 #
@@ -331,7 +331,7 @@ def cross_entropy(logits, targets, ignore_index):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps3_cross_entropy", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps3_cross_entropy", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 row = [0.0, math.log(3)]
 logits, targets = torch.tensor([row, row]), torch.tensor([1, 0])
 loss = cross_entropy(logits, targets, -100)
@@ -508,7 +508,7 @@ assert after.requires_grad, "no gradient can flow back to the state before: do n
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. One step of an LSTM  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. One step of an LSTM  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** In an Elman network everything passes through a matrix and a tanh at every step, and so does every gradient on its way back; it soon vanishes. Hochreiter and Schmidhuber (1997) gave the network a *memory* that is only multiplied, number by number, by a gate. As long as the gate stays near 1, what was written into it stays, and so does the gradient.
 #
@@ -558,7 +558,7 @@ def lstm_step(inputs, state, weight_ih, weight_hh, bias_ih, bias_hh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps3_lstm_step", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps3_lstm_step", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 ln3 = math.log(3)
 zeros = torch.zeros(4, 1)
 gates = torch.tensor([0.0, ln3, 0.5, -ln3])  # all weights are 0, so the bias is all there is
@@ -789,6 +789,86 @@ assert close(gradients[1] * 1e6, [0.0, 0.8]), "tiny gradients are clipped alike:
 gradients = [torch.zeros(2)]
 clip_global_norm(gradients, 1.0)
 assert close(gradients[0], [0.0, 0.0]), "zeros stay zeros, and nothing is divided by 0"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 25 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `cross_entropy` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_cross_entropy(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `cross_entropy`, to be called as in task {task:cross_entropy} |
+# | **returns** | `bool` | True if it does what task {task:cross_entropy} asks for, False if it does not |
+#
+# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned; speed, gradients, and what becomes of the caller's tensors, are not judged here. You may hold the results against your own `cross_entropy`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. All rows of scores are `[0, 0]`, and `ignore_index` is -100.
+#
+# | somebody | targets 0, 1 | targets 0, -100 |
+# |---|---|---|
+# | who is right | 0.6931 | 0.6931 |
+# | who sums up | 1.3863 | 0.6931 |
+# | who divides by the number of all rows | 0.6931 | 0.3466 |
+#
+# Each call tells one of the two from what is right, and says nothing of the other.
+#
+# <details><summary>Hint</summary>
+#
+# Write down a list of calls: drawn scores and targets, the same with some targets ignored, with all of them ignored, with another `ignore_index`, and with scores a thousand times as large. For a right answer, torch has one, but for its 0 / 0.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps3_judge_cross_entropy_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_cross_entropy(implementation):
+    """Say whether an implementation of cross_entropy is right."""
+    ### BEGIN SOLUTION
+    logits, targets = random_tensor(6, 4), torch.tensor([3, 1, 0, 2, 1, 3])
+    some, none = torch.tensor([3, -100, 0, -100, 1, 3]), torch.full((6,), -100)
+    calls = [(logits, some, -100), (logits, targets, 1), (logits, none, -100)]
+    calls += [(logits * 1000, targets, -100), (logits * 1000, some, -100)]
+    try:
+        return all(close(implementation(*call), cross_entropy(*call)) for call in calls)
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps3_judge_cross_entropy", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_logaddexp(logits, targets, ignore_index):
+    """Right, in another style."""
+    surprises = []
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        if target != ignore_index:
+            total = row[0]
+            for score in row[1:]:
+                total = torch.logaddexp(total, score)
+            surprises.append(total - row[target])
+    return torch.stack(surprises).mean() if surprises else 0 * logits.sum()
+
+
+def summed_up(logits, targets, ignore_index):
+    """Wrong: the surprises are not averaged."""
+    return by_logaddexp(logits, targets, ignore_index) * (targets != ignore_index).sum()
+
+
+def in_bits(logits, targets, ignore_index):
+    """Wrong: the contract asks for nats."""
+    return by_logaddexp(logits, targets, ignore_index) / math.log(2)
+
+
+verdicts = [judge_cross_entropy(function) for function in (by_logaddexp, summed_up, in_bits)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one sums up and does not average; your test accepts it"
+assert not verdicts[2], "the third one answers in bits; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

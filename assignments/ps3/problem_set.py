@@ -13,6 +13,7 @@ from . import (
     cross_entropy,
     cross_entropy_gradient,
     elman_step,
+    judge_cross_entropy,
     lstm_step,
     stream_pieces,
     truncated_bptt,
@@ -31,6 +32,7 @@ PROBLEM_SET = ProblemSet(
         lstm_step.CHECK,
         truncated_bptt.CHECK,
         clip_global_norm.CHECK,
+        judge_cross_entropy.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

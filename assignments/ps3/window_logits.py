@@ -291,7 +291,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps3_window_logits",
-    points=14,
+    points=12,
     target="window_logits",
     reference=window_logits,
     parts=PARTS,

@@ -568,7 +568,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps5_cross_attention",
-    points=16,
+    points=13,
     target="cross_attention",
     reference=cross_attention,
     parts=PARTS,

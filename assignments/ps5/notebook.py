@@ -15,9 +15,9 @@
 #
 # You will write everything that a transformer block is made of besides self-attention: two ways to say where a word stands, two norms, the feed-forward layer, the wiring of the block, the attention with which a decoder reads an encoder, and the count of all parameters. In the end your parts replace those of the course's own models and learn beside them.
 #
-# - **You write** eight short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on self-attention, positions and the transformer, and some PyTorch: `@`, broadcasting, `mean(dim=-1, keepdim=True)`.
-# - **Time:** about four hours. Each task names its own share.
+# - **Time:** about four hours and twenty minutes. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
 # - **Assistants:** {assistants}
 #
@@ -155,7 +155,7 @@ assert torch.allclose(late, torch.tensor([[0.6360, -0.7717]]), atol=1e-2), (
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Rotary positions  (14 points, 35 minutes, difficulty 3 of 5)
+# ## {task}. Rotary positions  (11 points, 35 minutes, difficulty 3 of 5)
 #
 # **Why.** What matters about two words is rarely where they stand, but how far apart. Su and others (2021) do not add positions to the embeddings at all: they *turn* queries and keys, by an angle that grows with the position. The dot product of two turned vectors depends on the difference of their angles alone. Almost all large models today do this.
 #
@@ -202,7 +202,7 @@ def rotate(x, positions, base):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps5_rotate", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps5_rotate", "locked": true, "points": 11, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0]])
 turned = rotate(x, torch.tensor([1]), 100.0)
 assert isinstance(turned, torch.Tensor), f"return a tensor, not a {type(turned).__name__}"
@@ -582,7 +582,7 @@ assert leaf.grad is not None and leaf.grad.isfinite().all(), "gradients flow bac
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Cross-attention  (16 points, 50 minutes, difficulty 4 of 5)
+# ## {task}. Cross-attention  (13 points, 50 minutes, difficulty 4 of 5)
 #
 # **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part, whatever finite numbers stand in it.
 #
@@ -641,7 +641,7 @@ def cross_attention(x, memory, memory_mask, weights, n_heads):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps5_cross_attention", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps5_cross_attention", "locked": true, "points": 13, "schema_version": 3, "solution": false, "task": false}
 one = torch.tensor([[1.0]])
 weights = {"query": one, "key": one, "value": 4 * one, "output": one}
 x, memory = torch.tensor([[[2.0]]]), torch.tensor([[[0.0], [math.log(3) / 2], [7.0]]])
@@ -852,6 +852,83 @@ for changes, right in (
     n = count_parameters({**tiny, **changes})
     assert n == right, f"{tiny} with {changes} has {right} parameters; you gave {n}"
 assert len(mistral) == 12 and mistral["n_kv_heads"] == 8, "your function changes the config"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `rms_norm` in ten seconds, and it looks right. Is it? A wrong one trains all the same, a little worse. What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_rms_norm(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `rms_norm`, to be called as in task {task:rms_norm} |
+# | **returns** | `bool` | True if it does what task {task:rms_norm} asks for, False if it does not |
+#
+# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned, to about one part in a hundred; speed, gradients, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `rms_norm`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. $x = (1, -1)$, `eps` is 3.
+#
+# | somebody | `weight` (1, 1) | `weight` (2, 1) |
+# |---|---|---|
+# | who is right | (0.5, -0.5) | (1, -0.5) |
+# | who leaves the weight out | (0.5, -0.5) | (0.5, -0.5) |
+# | who subtracts the mean first | (0.5, -0.5) | (1, -0.5) |
+#
+# A weight of ones tells nothing of the second, and numbers whose mean is 0 tell nothing of the third.
+#
+# <details><summary>Hint</summary>
+#
+# Random numbers are a good beginning, for `x` *and* for `weight`. Choose an `eps` so large that leaving it out can be seen. And what does the contract say of `float16`? `x.half() * 300` has squares that it does not hold.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps5_judge_rms_norm_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_rms_norm(implementation):
+    """Say whether an implementation of rms_norm is right."""
+    ### BEGIN SOLUTION
+    x, weight = random_tensor(3, 4), random_tensor(4)
+    calls = [(x, weight, 0.5), (x.half() * 300, weight.half(), 0.5)]
+    try:
+        for call in calls:
+            found, right = implementation(*call), rms_norm(*call)
+            if found.dtype != right.dtype or not torch.allclose(found, right, rtol=0.01):
+                return False
+    except Exception:
+        return False
+    return True
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps5_judge_rms_norm", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_the_norm(x, weight, eps):
+    """Right, in another style."""
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    root = (wide.norm(dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps) ** 0.5
+    return (wide / root).to(x.dtype) * weight
+
+
+def with_the_sum(x, weight, eps):
+    """Wrong: it sums the squares up and does not average them."""
+    return by_the_norm(x, weight, eps) / x.shape[-1] ** 0.5
+
+
+def without_the_weight(x, weight, eps):
+    """Wrong: nothing is learned."""
+    return by_the_norm(x, torch.ones_like(weight), eps)
+
+
+verdicts = [judge_rms_norm(function) for function in (by_the_norm, with_the_sum, without_the_weight)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one does not average the squares; your test accepts it"
+assert not verdicts[2], "the third one leaves the weight out; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

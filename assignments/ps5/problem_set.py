@@ -13,6 +13,7 @@ from . import (
     count_parameters,
     cross_attention,
     feed_forward,
+    judge_rms_norm,
     layer_norm,
     pre_norm_block,
     rms_norm,
@@ -32,6 +33,7 @@ PROBLEM_SET = ProblemSet(
         pre_norm_block.CHECK,
         cross_attention.CHECK,
         count_parameters.CHECK,
+        judge_rms_norm.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

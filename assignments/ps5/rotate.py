@@ -388,7 +388,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps5_rotate",
-    points=14,
+    points=11,
     target="rotate",
     reference=rotate,
     parts=PARTS,

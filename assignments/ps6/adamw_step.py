@@ -481,7 +481,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps6_adamw_step",
-    points=14,
+    points=12,
     target="adamw_step",
     reference=adamw_step,
     parts=PARTS,

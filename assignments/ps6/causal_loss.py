@@ -486,7 +486,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps6_causal_loss",
-    points=14,
+    points=12,
     target="causal_loss",
     reference=causal_loss,
     parts=PARTS,

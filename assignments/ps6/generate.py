@@ -731,7 +731,7 @@ MISTAKES = mistakes(
 
 CHECK = Check(
     item="ps6_generate",
-    points=14,
+    points=12,
     target="generate",
     reference=generate,
     parts=PARTS,

@@ -15,7 +15,7 @@
 #
 # You will write everything that surrounds a model when it is pretrained and when it writes: the step of the optimizer, the learning rate, the batches, the loss; then the two cuts that keep a sampler from talking nonsense, the draw itself, and the loop that writes with a key/value cache. In the end your functions pretrain a small GPT and let it tell a story.
 #
-# - **You write** eight short functions. Each is graded on its own. One more question asks for words instead of code.
+# - **You write** eight short functions, and a test that judges somebody else's. Each is graded on its own. One more question asks for words instead of code.
 # - **You need** the chapters on training transformers and on GPT, and some PyTorch: indexing with tensors, `cumsum`, `sort`, `gather`, `torch.where`.
 # - **Time:** about four hours. Each task names its own share.
 # - **Points:** 100. They stand beside each task.
@@ -90,7 +90,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # **Shapes.** We write `B` for the rows of a batch, `T` for positions, `V` for the size of the vocabulary, `N` for the length of a stream of tokens. Three dots, as in `(..., V)`, stand for any number of axes, also none. Ids are `int64`, from 0 to `V - 1`.
 
 # %% [markdown]
-# ## {task}. A step of AdamW  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. A step of AdamW  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** GPT, LLaMA and nearly every model since were trained by this step. Two running means, of the gradient and of its square, give each weight a step of about the learning rate, however large or small its gradients are. And each weight shrinks a little, by a share of itself. Loshchilov and Hutter (2019) found that this decay must stand *beside* the gradient: put into it, it would be divided by the root as well, and weights with large gradients would hardly decay.
 #
@@ -141,7 +141,7 @@ def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay)
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps6_adamw_step", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps6_adamw_step", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 w, zero = torch.tensor([2.0]), torch.zeros(1)
 settings = {"lr": 0.1, "betas": (0.9, 0.96), "eps": 1e-9, "decay": 0.1}
 result = adamw_step(w, torch.tensor([0.5]), zero, zero, 1, *settings.values())
@@ -331,7 +331,7 @@ assert torch.equal(kept, edge), "your function changes the random numbers"
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. The causal loss  (14 points, 30 minutes, difficulty 3 of 5)
+# ## {task}. The causal loss  (12 points, 30 minutes, difficulty 3 of 5)
 #
 # **Why.** This is all that GPT is ever asked: to say, at each position, what comes next. Since a position sees nothing of what comes after it, one pass gives the loss of all positions at once. What goes wrong in practice is the bookkeeping: which position predicts what, and what must not count.
 #
@@ -381,7 +381,7 @@ def causal_loss(logits, ids, lengths):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps6_causal_loss", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps6_causal_loss", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 logits = torch.tensor([0.0, math.log(3)]).repeat(2, 3, 1)
 ids, lengths = torch.tensor([[0, 1, 0], [1, 1, 0]]), torch.tensor([3, 2])
 loss = causal_loss(logits, ids, lengths)
@@ -656,7 +656,7 @@ assert row.tolist() == [0, 0.25, 0.5, 0.25, 0], "your function changes the proba
 print("All visible tests passed.")
 
 # %% [markdown]
-# ## {task}. Write, with a cache  (14 points, 40 minutes, difficulty 4 of 5)
+# ## {task}. Write, with a cache  (12 points, 40 minutes, difficulty 4 of 5)
 #
 # **Why.** To write a text of 1000 tokens, a model is asked 1000 times. If it read the whole text each time, the last token would cost 1000 times as much as the first. But under a causal mask nothing that was computed for earlier tokens ever changes: their keys and values are kept, in a cache, and each new token is read once. This loop is what runs behind every chat window.
 #
@@ -717,7 +717,7 @@ def generate(read, choose, prompt, n_tokens, stop_id):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "ps6_generate", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "ps6_generate", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 calls, rows_chosen = [], []
 
 
@@ -762,6 +762,79 @@ zero = generate(counting, lambda logits: 0 * logits.argmax(dim=-1), prompt[:1], 
 assert zero.tolist() == [[1, 9, 7, 0]], "the id 0 may end a text, too"
 longer[:] = 0
 assert prompt.tolist() == [[1, 9, 7], [4, 4, 5]], "your function changes the prompt"
+print("All visible tests passed.")
+
+# %% [markdown]
+# ## {task}. Judge the assistant  (6 points, 20 minutes, difficulty 3 of 5)
+#
+# **Why.** An assistant writes `keep_top_k` in ten seconds, and it looks right. Is it? What is left to you is to find out. This time you write the *test*.
+#
+# **Contract.** `judge_keep_top_k(implementation)`
+#
+# | argument | type | meaning |
+# |---|---|---|
+# | `implementation` | function | somebody's `keep_top_k`, to be called as in task {task:keep_top_k} |
+# | **returns** | `bool` | True if it does what task {task:keep_top_k} asks for, False if it does not |
+#
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Judge what is returned; speed, loops, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `keep_top_k`; then a mistake in it costs points here too.
+#
+# **By hand.** Which call tells what? Say what each would return before you look at code. The logits are (1, 3, 2, 2).
+#
+# | somebody | `k` = 1 | `k` = 2 |
+# |---|---|---|
+# | who is right | (-inf, 3, -inf, -inf) | (-inf, 3, 2, 2) |
+# | who keeps exactly `k` | (-inf, 3, -inf, -inf) | (-inf, 3, 2, -inf) |
+# | who lets one more stand | (-inf, 3, 2, 2) | (-inf, 3, 2, 2) |
+#
+# Each call tells one of the two from what is right, and says nothing of the other.
+#
+# <details><summary>Hint</summary>
+#
+# Rounded random numbers, `random_tensor(4, 6).round()`, hold many equals. Try each `k` from 1 to more than a row has.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "ps6_judge_keep_top_k_answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def judge_keep_top_k(implementation):
+    """Say whether an implementation of keep_top_k is right."""
+    ### BEGIN SOLUTION
+    logits = random_tensor(4, 6).mul(2).round()
+    try:
+        return all(
+            torch.equal(implementation(logits, k), keep_top_k(logits, k)) for k in range(1, 9)
+        )
+    except Exception:
+        return False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "ps6_judge_keep_top_k", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def by_counting(logits, k):
+    """Right, in another style."""
+    larger = (logits.unsqueeze(-1) < logits.unsqueeze(-2)).sum(dim=-1)
+    return torch.where(larger < k, logits, -INF)
+
+
+def with_zeros(logits, k):
+    """Wrong: what is cut off becomes 0."""
+    return by_counting(logits, k).nan_to_num(neginf=0.0)
+
+
+def with_the_smallest(logits, k):
+    """Wrong: it keeps the smallest."""
+    return -by_counting(-logits, k)
+
+
+verdicts = [judge_keep_top_k(function) for function in (by_counting, with_zeros, with_the_smallest)]
+assert all(type(verdict) is bool for verdict in verdicts), (
+    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
+)
+assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
+assert not verdicts[1], "the second one puts 0 where it cuts off; your test accepts it"
+assert not verdicts[2], "the third one keeps the smallest; your test accepts it"
 print("All visible tests passed.")
 
 # %% [markdown]

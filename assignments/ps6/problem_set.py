@@ -13,6 +13,7 @@ from . import (
     causal_loss,
     challenge,
     generate,
+    judge_keep_top_k,
     keep_top_k,
     keep_top_p,
     learning_rate,
@@ -32,6 +33,7 @@ PROBLEM_SET = ProblemSet(
         keep_top_p.CHECK,
         sample.CHECK,
         generate.CHECK,
+        judge_keep_top_k.CHECK,
     ),
     challenge=challenge.CHALLENGE,
 )

@@ -1,0 +1,98 @@
+"""The task "judge the assistant": tell right implementations of keep_top_k from wrong ones."""
+
+import torch
+
+from autograder.authoring.checks import Check, mistake, mistakes
+from autograder.authoring.judging import CHANCE, implementations
+
+from . import keep_top_k as judged
+from .keep_top_k import right_answer as keep_top_k
+
+# -- parts -----------------------------------------------------------------------------------------
+
+PARTS = implementations(
+    judged.CHECK,
+    right=[
+        "The k-th largest is the (V - k + 1)-th smallest.",
+        "An id stays if fewer than k have a larger logit.",
+        "minus topk of minus",
+        "rank",
+        "every pair",
+    ],
+    wrong=[
+        "What is cut off becomes 0.",
+        "What is cut off becomes a large negative number.",
+        "The k smallest stay.",
+        "One more than k stays.",
+        "The smallest of the k is cut off, too.",
+        "All rows share one limit.",
+        "The limit of the first row is used for all.",
+        "A k above V is refused.",
+        "The first axis is cut instead of the last.",
+        "Exactly k stay, even if others are equal.",
+        "Equal logits count once.",
+    ],
+    setup="import math\nimport torch\nfrom torch.nn import functional as F\nINF = math.inf",
+)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+def right_answer(implementation):
+    """The answer that the mistakes start from."""
+    logits = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).mul(2).round()
+    sizes = [1, 2, 3, 4, 5, 6, 8]
+    try:
+        return all(torch.equal(implementation(logits, k), keep_top_k(logits, k)) for k in sizes)
+    except Exception:
+        return False
+
+
+MISTAKES = mistakes(
+    right_answer,
+    mistake(
+        "No two logits are equal.",
+        replace={".mul(2).round()": ""},
+        hint="Your logits all differ. The contract says what becomes of equal ones, and that is "
+        "where most go wrong: round them, or write some by hand.",
+    ),
+    mistake(
+        "There is one row.",
+        replace={"randn(4, 6,": "randn(1, 6,"},
+        hint="Your logits are one row. Whoever uses one limit for all rows is right for that: try "
+        "several rows, of different sizes.",
+    ),
+    mistake(
+        "No k is above V.",
+        replace={", 6, 8]": ", 6]"},
+        hint="You never ask for more than a row has. The contract allows it, and then all stay.",
+    ),
+    mistake(
+        "It is not looked at what stands where something is cut off.",
+        replace={
+            "torch.equal(implementation(logits, k), keep_top_k(logits, k))": (
+                "torch.equal(implementation(logits, k) > -9, keep_top_k(logits, k) > -9)"
+            )
+        },
+        hint="Your test asks which logits stand, and not what stands in the place of the others. "
+        "A large negative number is not minus infinity: compare the numbers.",
+    ),
+    mistake(
+        "One call that agrees is enough.",
+        replace={"all(torch": "any(torch"},
+        hint="Your test accepts what is right in one call. An implementation is wrong if it is "
+        "wrong anywhere: every call must agree.",
+    ),
+)
+
+CHECK = Check(
+    item="ps6_judge_keep_top_k",
+    points=6,
+    target="judge_keep_top_k",
+    reference=right_answer,
+    parts=PARTS,
+    mistakes=MISTAKES,
+    seconds=5.0,
+    chance=CHANCE,
+)

@@ -107,4 +107,5 @@ def test_steps_of_the_dockerfile_make_a_course_that_runs_and_grades(image):
     image.run("jupyter lab --version && jupyter notebook --version")  # what Binder starts
     image.run("python -c 'import course_pkg as lm; lm.GPT(lm.gpt_tiny(100))'")
     image.run("python -m course_pkg doctor")
-    assert "92 of 92" in image.run(_GRADE, user="root")  # and 8 that a person gives
+    graded = image.run(_GRADE, user="root")
+    assert re.search(r"^ada +(\d+) of \1 +graded", graded, re.M), graded  # the rest a person gives

@@ -213,8 +213,13 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
         ]
         assert [url for url in addresses if url.startswith(("http", "ws"))] == []
         assert any(url.endswith("reveal.js") for url in addresses)
-        live = "return document.querySelector('.lm-shown-live').style.zoom"
-        assert browser.execute_script(live).endswith("%")  # as large as the slide lets it be
+        live = "const box = document.querySelector('.lm-shown-live');"
+        zoom = browser.execute_script(f"{live} return box.style.zoom")
+        assert zoom.endswith("%")  # as large as the slide lets it be
+        assert browser.execute_script(  # or a field is wider than its figure, then made too small
+            f"{live} return [...box.querySelectorAll('*')].every("
+            "(part) => getComputedStyle(part).boxSizing === 'border-box')"
+        )
     body = browser.find_element("tag name", "body")
     assert browser.execute_script("return Reveal.getIndices().h") == 1
     body.send_keys("p")

@@ -18,7 +18,7 @@ _BREAK = "\u200b"  # zero width: seen by a parser, not by a person
 _IGNORED = re.compile(r"[^\x21-\x7e]|[\\<]")
 _SCHEMES = ("http", "https", "mailto")
 _LONGEST_SCHEME = 100
-_FORMULA_COMMANDS = "bbox|class|cssId|data|href|mmlToken|require|style|url"
+_FORMULA_COMMANDS = "bbox|class|cssId|data|definecolor|fcolorbox|href|mmlToken|require|style|url"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")  # or a dash
 # The start of what may become a cell, and the sign by which it would be a formula.

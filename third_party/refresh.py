@@ -18,12 +18,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SUMS = HERE / "SHA256SUMS"
 
-# What the book needs of each package: {npm package: {path inside it: path here}}
+# What is needed of each package: {npm package: {path inside it: path here}}
 PACKAGES = {
     "mathjax@3.2.2": {
         "LICENSE": "mathjax/LICENSE",
         # tex-chtml.js is smaller but lacks MathML, and a screen reader would be told nothing.
         "es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
+        "es5/ui/safe.js": "mathjax/ui/safe.js",  # formgrader shows formulas that students write
         "es5/input/tex/extensions": "mathjax/input/tex/extensions",
         "es5/output/chtml/fonts/woff-v2": "mathjax/output/chtml/fonts/woff-v2",
     },

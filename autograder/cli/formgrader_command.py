@@ -1,6 +1,7 @@
 """The command that opens nbgrader's formgrader on what was graded."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ from autograder.records import GraderError
 _CONFIG = (
     "c = get_config()\nc.CourseDirectory.root = {root!r}\nc.CourseDirectory.db_url = {url!r}\n"
 )
+_ROOT = Path(__file__).parents[2]
+_MATHJAX = _ROOT / "autograder" / "reports" / "templates" / "formgrade_mathjax.html.j2"
+_STATIC = _ROOT / "third_party"  # not there where only the wheel is: formulas are shown as written
 
 
 @click.command(
@@ -50,13 +54,22 @@ def formgrader(folder: Path | None, out: Path, database: str, port: int, browser
     with tempfile.TemporaryDirectory(prefix="formgrader-") as place:
         text = _CONFIG.format(root=str(out), url=url)
         Path(place, "nbgrader_config.py").write_text(text, encoding="utf-8")
+        # nbconvert looks here before it takes its own macro, which loads MathJax from elsewhere.
+        templates = Path(place, "nbconvert", "templates", "formgrade")
+        templates.mkdir(parents=True)
+        shutil.copyfile(_MATHJAX, templates / "mathjax.html.j2")
         command = [sys.executable, "-m", "jupyter_server", f"--ServerApp.root_dir={out}"]
         # On what was graded: the page of assignments offers to generate, release and collect them.
         command += ["--ServerApp.default_url=/formgrader/gradebook", f"--ServerApp.port={port}"]
         command += [f"--ServerApp.open_browser={browser}", "--ServerApp.answer_yes=True"]
+        command.append(f"--ServerApp.extra_static_paths={_STATIC}")
         if os.geteuid() == 0:  # Jupyter refuses root; in a container there is often nobody else
             command.append("--allow-root")
-        environment = os.environ | {"AUTOGRADER_COURSE": str(course.folder)}
+        paths = [place, *filter(None, [os.environ.get("JUPYTER_PATH")])]
+        environment = os.environ | {
+            "AUTOGRADER_COURSE": str(course.folder),
+            "JUPYTER_PATH": os.pathsep.join(paths),
+        }
         try:
             sys.exit(subprocess.run(command, cwd=place, env=environment, check=False).returncode)
         except KeyboardInterrupt:

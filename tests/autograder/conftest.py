@@ -322,7 +322,7 @@ def read_page() -> type[Page]:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A headless Chromium that logs its console."""
+    """A headless Chromium that logs its console and what its pages ask for."""
     webdriver = pytest.importorskip("selenium.webdriver")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
@@ -333,7 +333,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     own = f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", own):
         options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(executable_path=chromedriver)
     driver = webdriver.Chrome(options=options, service=service)
     yield driver

@@ -1,5 +1,6 @@
 """What students hand in stays text on every page, and files beside a notebook stay unread."""
 
+import contextlib
 import html.parser
 import json
 import os
@@ -100,11 +101,91 @@ IN_NAMES = {
 
 # jQuery asks for what formgrader's pages show; a frame holds the notebook.
 IS_SHOWN = "return document.readyState == 'complete' && !(window.jQuery && jQuery.active)"
+IS_DRAWN = "return MathJax.loaded && !!document.querySelector('mjx-container')"
 
 
-def wait_until_shown(browser):
+def wait_until(browser, script):
     """Wait until a page has what it asks for."""
-    WebDriverWait(browser, 120).until(lambda _: browser.execute_script(IS_SHOWN))
+    WebDriverWait(browser, 120).until(lambda _: browser.execute_script(script))
+
+
+@contextlib.contextmanager
+def formgrader(course, out, port):
+    """Start formgrader as its command does; give a way to ask it for a page of its own."""
+    command = [sys.executable, "-m", "autograder", f"--course={course.folder}", "formgrader"]
+    command += [f"--out={out}", "--no-browser", f"--port={port}"]
+    log = out.parent / "log"
+    with open(log, "w") as file:
+        jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+    try:
+        while not (token := re.search(r"\?token=\w+", log.read_text())):
+            assert jupyter.poll() is None, log.read_text()
+            time.sleep(0.2)
+        yield lambda place: f"http://127.0.0.1:{port}/formgrader/{place}{token[0]}"
+    finally:
+        os.killpg(jupyter.pid, signal.SIGKILL)  # asked to end, it asks back
+        jupyter.wait()
+
+
+def read_json(address):
+    return json.load(urllib.request.urlopen(address))
+
+
+def foreign_requests(browser, port):
+    """Return what pages have asked other hosts for since this was last called."""
+    messages = (json.loads(entry["message"]) for entry in browser.get_log("performance"))
+    asked = [
+        message["message"]["params"]["request"]["url"]
+        for message in messages
+        if message["message"]["method"] == "Network.requestWillBeSent"
+    ]
+    ours = (f"http://127.0.0.1:{port}/", "data:", "blob:")
+    return [address for address in asked if not address.startswith(ours)]
+
+
+# What a formula can carry: to a page that is opened, to another host, over the page's own words.
+IN_FORMULAS = {
+    "link": r"\href{javascript:ACTS}{x}",
+    "token": r"\mmlToken{mtext}[href='javascript:ACTS']{x}",
+    "border": r"\fcolorbox{red; background-image: url(https://elsewhere.example/a)}{white}{x}",
+    "named border": r"\definecolor{c}{named}{red;background:url(//b.example)}\fcolorbox{c}{c}{x}",
+    "box": r"\bbox[background: url(https://elsewhere.example/c)]{x}",
+    "style": r"\style{background: url(https://elsewhere.example/d); position: fixed}{x}",
+    "fetched": r"\require{html}\require{https://elsewhere.example/e.js}\cssId{notebook}{x}",
+    "macro": r"\def\h#1{\hr#1}\h{ef}{javascript:ACTS}{x} \let\m\mmlToken \m{mi}[href='//f']{x}",
+}
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_formgrader_draws_formulas_by_itself_and_none_acts(
+    toys, toy_course, hand_in, tmp_path, without_sandbox, unused_port, browser
+):
+    """No request leaves the machine, whatever a student or an instructor has written."""
+    source = toy_course.folder / "toy" / "notebook.py"
+    given = " ".join(f"$x {formula}$" for formula in IN_FORMULAS.values())
+    text = source.read_text().replace("# Write two", f"# $\\sqrt{{2}}$ and {given}\n#\n# Write two")
+    source.write_text(text)
+    folder = hand_in("ada", double=toys.double, mean=toys.mean, essay=f"$\\frac12$ {given}")
+    out = tmp_path / "out"
+    grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(out))
+    with formgrader(toy_course, out, unused_port) as at:
+        (one,) = read_json(at("api/submitted_notebooks/toy/toy"))
+        foreign_requests(browser, unused_port)
+        for place in ("gradebook", "gradebook/toy", f"submissions/{one['id']}"):
+            browser.get(at(place))
+            wait_until(browser, IS_SHOWN)
+        wait_until(browser, IS_DRAWN)
+        assert foreign_requests(browser, unused_port) == []
+        shown = [each.text for each in browser.find_elements("css selector", ".text_cell mjx-math")]
+        assert shown, browser.page_source
+        assert browser.find_elements("css selector", "mjx-sqrt")
+        assert browser.find_elements("css selector", "#notebook mjx-mfrac")
+        acting = "mjx-container [style*=url], mjx-container [style*=fixed], [href^=javascript]"
+        assert not browser.find_elements("css selector", acting)
+        assert len(browser.find_elements("css selector", "[id=notebook]")) == 1
+        # The keys work, which formgrader gives their meaning after its formulas.
+        assert browser.execute_script("return formgrader.loaded && !!formgrader.keyboard_manager")
 
 
 @pytest.mark.exhaustive
@@ -124,23 +205,13 @@ def test_no_field_that_a_student_chooses_acts_in_formgrader(
                 place = tmp_path / layout / f"{name}+toy+2026-02-03 16:00:00.000000 UTC"
             place.mkdir(parents=True)
             (handed / f"{layout}{number}.ipynb").rename(place / f"{name}.ipynb")
+    out = tmp_path / "out"
     for layout in ("exchange", "plain"):
-        out = tmp_path / "out"
         grade_class(ReleasedSet(toy_course, "toy"), tmp_path / layout, Settings(out))
-    command = [sys.executable, "-m", "autograder", f"--course={toy_course.folder}", "formgrader"]
-    command += [f"--out={out}", "--no-browser", f"--port={unused_port}"]
-    log = tmp_path / "log"
-    with open(log, "w") as file:
-        jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
-    try:
-        while not (token := re.search(r"\?token=\w+", log.read_text())):
-            assert jupyter.poll() is None, log.read_text()
-            time.sleep(0.2)
-        address = f"http://127.0.0.1:{unused_port}/formgrader"
-        ask = f"{address}/api/%s{token[0]}"
-        students = json.load(urllib.request.urlopen(ask % "students"))
-        done = json.load(urllib.request.urlopen(ask % "submissions/toy"))
-        shown = json.load(urllib.request.urlopen(ask % "submitted_notebooks/toy/toy"))
+    with formgrader(toy_course, out, unused_port) as at:
+        students = read_json(at("api/students"))
+        done = read_json(at("api/submissions/toy"))
+        shown = read_json(at("api/submitted_notebooks/toy/toy"))
         assert len(students) == len(IN_NAMES) == len(done) == len(shown)
         places = ["gradebook", "gradebook/toy", "gradebook/toy/toy", "manage_students"]
         places += ["manage_submissions/toy", "manage_assignments"]
@@ -149,9 +220,9 @@ def test_no_field_that_a_student_chooses_acts_in_formgrader(
             places += [f"manage_students/{quoted}", f"manage_students/{quoted}/toy"]
         places += [f"submissions/{one['id']}" for one in shown]
         for place in places:
-            browser.get(f"{address}/{place}{token[0]}")
+            browser.get(at(place))
             assert "formgrader" in browser.page_source, place
-            wait_until_shown(browser)
+            wait_until(browser, IS_SHOWN)
             for element in browser.find_elements("css selector", "a, td, [title]"):
                 browser.execute_script(
                     "arguments[0].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))",
@@ -159,9 +230,7 @@ def test_no_field_that_a_student_chooses_acts_in_formgrader(
                 )
             assert browser.execute_script("return window.owned") is None, place
             assert browser.title != "owned", place
-    finally:
-        os.killpg(jupyter.pid, signal.SIGKILL)  # asked to end, it asks back
-        jupyter.wait()
+        assert foreign_requests(browser, unused_port) == []
 
 
 BESIDE = {

@@ -26,6 +26,7 @@ import numpy as np
 from autograder.authoring.checks import Challenge, Check
 from autograder.authoring.notebooks import as_text, defines, is_ungraded_work
 from autograder.authoring.release import ReleasedSet
+from autograder.class_run.containment import describe
 from autograder.class_run.settings import Settings
 from autograder.files import as_utf8, write_atomically
 from autograder.grading.grader import Grader
@@ -230,6 +231,10 @@ def _measured(
         score = min(_score(grader, challenge, repaired, seed) for _ in range(n_runs))
     except NotRankedError as reason:
         return replace(entry, problem=str(reason))
+    except GraderError:
+        raise
+    except Exception as error:  # over one answer, and so nobody else's concern
+        return replace(entry, problem=f"it cannot be scored: {describe(error)}")
     return replace(entry, score=score, shown=challenge.shown.format(score))
 
 
@@ -242,7 +247,7 @@ def _score(grader: Grader, challenge: Challenge, repaired: RepairedNotebook, see
     check = challenge.check
     run, (verdict,) = grader.judge(repaired, seed, [check], counts_cpu=True)
     if verdict.fault:
-        raise GraderError(f"the check of the challenge is faulty: {verdict.fault}")
+        raise NotRankedError(f"the check of the challenge is faulty: {verdict.fault}")
     if run.tampered:
         raise NotRankedError(f"tampering: {'; '.join(run.problems)}")
     if wrong := [part for part in verdict.parts if not part.passed]:

@@ -267,6 +267,8 @@ def plan(
                 repair(task.submission.notebook, released)
             except SubmissionRefused as error:
                 refusal = str(error)
+            except Exception as error:
+                refusal = f"its notebook could not be read: {describe(error)}"
         student = task.submission.student
         timing = _with_late_days(arrival, refusal, late_days)
         if arrival.takes_over(settings.resume):

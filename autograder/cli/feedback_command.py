@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -86,23 +87,19 @@ def feedback(
         by_hand = book.hand_grades(name)
         scores = {score.student: score for score in book.final_scores(name)}
     records = [one for one in map(journal.read, journal.students()) if one is not None]
-    packed = pack(
-        way,
-        released.outline,
-        [
-            Feedback(
-                record.grade,
-                record.origin,
-                (pages / record.grade.student / released.outline.page).read_bytes(),
-                partial(as_graded, released, record.grade, out),
-                by_hand.get(record.grade.student, {}),
-                scores.get(record.grade.student),
-            )
-            for record in records
-        ],
-        out / "given_back",
-        table,
-    )
+    found, missing = [], []
+    for record in records:
+        student = record.grade.student
+        try:
+            page = (pages / student / released.outline.page).read_bytes()
+        except OSError as error:
+            missing.append(f"{student} is left out: the page cannot be read: {error.strerror}")
+            continue
+        repaired = partial(as_graded, released, record.grade, out)
+        given, score = by_hand.get(student, {}), scores.get(student)
+        found.append(Feedback(record.grade, record.origin, page, repaired, given, score))
+    packed = pack(way, released.outline, found, out / "given_back", table)
+    packed = replace(packed, notes=(*missing, *packed.notes))
     path = packed.path.resolve()
     if as_json:
         plain = {"problem_set": name, "to": way, "path": str(path), "students": packed.n_students}

@@ -279,6 +279,7 @@ def plain_report(report: Report) -> dict[str, Any]:
         "groups": report.groups,
         "pairs": [{"students": [one.left, one.right], **plain(one)} for one in report.pairs],
         "copies": [{"student": one.left, **plain(one)} for one in report.copies],
+        "left_out": report.left_out,
         "page": str(report.page),
     }
 
@@ -292,6 +293,8 @@ def print_report(console: Console, report: Report) -> None:
         table.add_row(printable(one.left), printable(like), f"{one.evidence:.0f}", items)
     if report.pairs or report.copies:
         console.print(table)
+    for line in report.left_out:
+        console.print(printable(line))
     for group in report.groups:
         console.print(printable(f"group of {len(group)}: {', '.join(group)}"))
     console.print(

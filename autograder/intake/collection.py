@@ -7,14 +7,17 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 from autograder.authoring.fingerprints import is_as_released
 from autograder.authoring.fingerprints import read_notebook as read_cells
 from autograder.authoring.notebooks import assignment_and_notebook, is_answer
+from autograder.inside.probe import describe
 from autograder.intake.archives import Delivered, contents
 from autograder.intake.layouts import Handed, Layout, by_student, recognise, unwrapped
 from autograder.intake.times import read_time, unreadable
 from autograder.records import GraderError, Origin, SubmissionRefused
+from autograder.untrusted import as_line
 
 MAX_NOTEBOOK_BYTES = 16 << 20
 MAX_CONTAINERS = 200_000
@@ -107,7 +110,7 @@ def collect(
     if not students:
         raise GraderError(f"no submissions in {place}: neither <student>.ipynb nor folders")
     chosen = tuple(
-        choose(student, students[student], problem_set, layout, zones, others_files)
+        _choose_or_say(student, students[student], problem_set, layout, zones, others_files)
         for student in sorted(students)
     )
     if layout is Layout.EXCHANGE:
@@ -178,6 +181,15 @@ def _without_outputs(data: bytes) -> bytes:
         return json.dumps(notebook, indent=1).encode()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return data
+
+
+def _choose_or_say(student: str, handed: Handed, *rest: Any) -> Collected:
+    """Do what `choose` does; whatever goes wrong with one student's files is said of that one."""
+    try:
+        return choose(student, handed, *rest)
+    except Exception as error:
+        what = f"what was handed in could not be looked at: {as_line(describe(error))}"
+        return Collected(student, None, (what,))
 
 
 def choose(

@@ -130,7 +130,8 @@ def _read_cell(raw: object, number: int) -> Cell | None:
     if len(source) > _MAX_CELL_CHARACTERS:
         return None
     # Half a surrogate pair is legal in JSON, but no file and no process can take it.
-    source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
+    source = source.encode("utf-8", "replace").decode("utf-8")
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as Python reads them
     cell = Cell(kind, source, metadata if isinstance(metadata, dict) else {}, number)
     cell_id = raw.get("id")
     return replace(cell, origin=cell_id if isinstance(cell_id, str) else None)

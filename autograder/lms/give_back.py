@@ -11,6 +11,7 @@ Each platform finds its people by numbers in the names that it has written itsel
 back under the very name under which it came, and whoever cannot be reached in this way is named.
 """
 
+import errno
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
 from autograder.files import Table, write_atomically, write_if_new, write_table
+from autograder.inside.probe import describe
 from autograder.intake.identity import same_id
 from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook
@@ -28,6 +30,7 @@ from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore, Grade, GraderError, HandGrade, Origin
 from autograder.reports.feedback_notebook import feedback_notebook
 from autograder.store.journal import file_name
+from autograder.untrusted import as_line
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
 _IDS = (
@@ -95,7 +98,7 @@ def pack(
     files: dict[str, bytes] = {}
     notes = []
     for one in feedback:
-        found = member(outline, one)
+        found = _member_or_why(member, outline, one)
         if isinstance(found, _LeftOut):
             notes.append(f"{one.grade.student} is left out: {found}")
         elif found[0] in files:
@@ -115,6 +118,18 @@ def pack(
 
 class _LeftOut(str):
     """Why a student cannot be reached."""
+
+
+def _member_or_why(
+    member: Callable[[Outline, Feedback], tuple[str, bytes] | _LeftOut],
+    outline: Outline,
+    one: Feedback,
+) -> tuple[str, bytes] | _LeftOut:
+    """Return a student's name in the archive and file, whatever is wrong with those as a reason."""
+    try:
+        return member(outline, one)
+    except Exception as error:
+        return _LeftOut(f"the feedback cannot be made: {as_line(describe(error))}")
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
@@ -184,7 +199,13 @@ def _for_mail(
     for one in feedback:
         student, score = one.grade.student, scores[one.grade.student]
         page = f"pages/{file_name(student)}.html"
-        write_if_new(folder / page, one.page)
+        try:
+            write_if_new(folder / page, one.page)
+        except OSError as error:
+            if error.errno not in (errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG):
+                raise  # nobody's can be written
+            notes.append(f"{student} is left out: {as_line(describe(error))}")
+            continue
         points = points_text(score.points) if one.score and score.is_graded else ""
         most = points_text(outline.points)
         more = (one.grade.timing.late_days, left[student]) if has_late_days else ()

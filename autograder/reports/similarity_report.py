@@ -14,6 +14,7 @@ from autograder.authoring.notebooks import is_answer
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
 from autograder.files import as_utf8, write_atomically
+from autograder.inside.probe import describe
 from autograder.intake.repair import repair
 from autograder.records import GraderError
 from autograder.reports.html import render
@@ -29,6 +30,7 @@ from autograder.reports.similarity import (
 )
 from autograder.store.input_digests import reference_packages
 from autograder.store.journal import Journal
+from autograder.untrusted import as_line
 
 _SHOWN_CHARACTERS = 20_000
 
@@ -41,12 +43,14 @@ class Report:
         pairs: students whose answers are nearly the same.
         copies: students whose answers hold source of the package.
         page: where all of it stands side by side.
+        left_out: whose answers could not be compared, and why.
     """
 
     n_students: int
     pairs: tuple[Likeness, ...]
     copies: tuple[Likeness, ...]
     page: Path
+    left_out: tuple[str, ...] = ()
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -66,7 +70,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
         GraderError: if no class was graded there.
     """
     name, notebooks = released.name, released.notebooks
-    answers = _answers(Journal(out, name), released)
+    answers, left_out = _comparable(_answers(Journal(out, name), released))
     independent = independent_answers(released)
     materials = [
         Material(
@@ -84,6 +88,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
         similar_students(materials, common),
         like_package(materials, common, functions),
         out / "dashboard" / name / "similarity.html",
+        left_out,
     )
     write_atomically(report.page, as_utf8(_page(released.outline, report, answers, functions)))
     return report
@@ -137,6 +142,21 @@ def _answers(journal: Journal, released: ReleasedSet) -> dict[str, Mapping[str, 
     if not found:
         raise GraderError(f"no readable submission to {journal.problem_set} in {journal.folder}")
     return found
+
+
+def _comparable(
+    answers: Mapping[str, Mapping[str, str]],
+) -> tuple[dict[str, Mapping[str, str]], tuple[str, ...]]:
+    """Part answers from those of students that break what compares them; say whose, and how."""
+    found, left_out = {}, []
+    for student, codes in answers.items():
+        try:
+            for code in codes.values():
+                fingerprint_code(code)  # which is remembered
+            found[student] = codes
+        except Exception as error:
+            left_out.append(f"{student} is left out: {as_line(describe(error))}")
+    return found, tuple(left_out)
 
 
 def _source(notebook: NotebookNode, cell_id: str) -> str:

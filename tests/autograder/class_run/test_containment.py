@@ -4,14 +4,20 @@ import errno
 import os
 
 import pytest
+from click.testing import CliRunner
 
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run import plan, student_pages
+from autograder.class_run.late_days import LateDays
+from autograder.class_run.leaderboard import make_leaderboard
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
-from autograder.lms import export
+from autograder.cli.main import main
+from autograder.intake import collection
+from autograder.intake.repair import repair
+from autograder.lms import export, give_back
 from autograder.records import FinalScore, GraderError, State
-from autograder.reports import instructor_pages
+from autograder.reports import instructor_pages, similarity_report
 from autograder.store import gradebook
 from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal
@@ -35,6 +41,8 @@ def run(toy_course, trio, tmp_path):
 
 def _student(arguments):
     """Whose turn it is, by what a step is given."""
+    if isinstance(arguments[0], str):
+        return arguments[0]
     names = [arguments[0], *(getattr(one, "grade", None) for one in arguments), *arguments]
     found = [getattr(one, "student", None) for one in names]
     return next((name for name in found if name), None)
@@ -42,6 +50,8 @@ def _student(arguments):
 
 # Each step of a class that is done for one student, and who says so when it breaks.
 STEPS = {
+    "choice of a file": (collection, "choose", State.REFUSED),
+    "late days": (LateDays, "apply", State.GRADER_FAULT),
     "read": (plan, "read_notebook", State.REFUSED),
     "time": (plan, "timing_of", State.GRADED),
     "record": (Journal, "write", State.GRADER_FAULT),
@@ -172,6 +182,110 @@ def test_half_a_surrogate_pair_in_a_notebook_ends_nobodys_grading(run, trio, tmp
     assert "\\ud800" in text
     result = run()
     assert_others_have_all(tmp_path / "out", result, result.grades[1].state)
+
+
+# ------------------------------------------------------------------ other commands on a class
+def breaks_on(step, is_broken, error=ERRORS[0]):
+    """Let a step fail where it meets one student's things."""
+
+    def breaks(*arguments):
+        if is_broken(*arguments):
+            raise error
+        return step(*arguments)
+
+    return breaks
+
+
+def test_dry_run_says_of_one_student_what_broke(run, toy_course, trio, tmp_path, monkeypatch):
+    (trio / f"{BROKEN}.ipynb").write_text("{}")
+    monkeypatch.setattr(plan, "repair", breaks_on(repair, lambda data, _: data == b"{}"))
+    released = ReleasedSet(toy_course, "toy")
+    found = plan.plan(released, trio, Settings(tmp_path / "out"))
+    assert [one.action for one in found] == ["grade", "refuse", "grade"]
+    assert "OverflowError: date value out of range" in found[1].reason
+
+
+COPIED = "def double(numbers):\n    assert numbers\r    return [2 * n for n in numbers]\r"
+
+
+def test_answer_that_cannot_be_compared_is_named_and_all_others_are(
+    run, toys, toy_course, trio, hand_in, tmp_path, monkeypatch
+):
+    """Python ends lines at carriage returns, too: who counted lines otherwise fell over one."""
+    hand_in(BROKEN, double=COPIED, mean=toys.mean)
+    run()
+    released = ReleasedSet(toy_course, "toy")
+    report = similarity_report.examine(released, tmp_path / "out")
+    assert (report.n_students, report.left_out) == (3, ())
+    fingerprint = similarity_report.fingerprint_code
+    broken = breaks_on(fingerprint, lambda code: "assert numbers" in code)
+    monkeypatch.setattr(similarity_report, "fingerprint_code", broken)
+    report = similarity_report.examine(released, tmp_path / "out")
+    assert report.n_students == 2
+    assert report.left_out == ("bob is left out: OverflowError: date value out of range",)
+
+
+CHALLENGE = """
+from dataclasses import replace
+from autograder.authoring.checks import Challenge
+
+def _doubled(observed, expected, inputs):
+    return None if [float(x) for x in observed] == expected else "wrong"
+
+_PART = Part("values", "Right.", _numbers, _ask, judge=_doubled)
+_SCORED = Check("toy_challenge", 1.0, "fast", _double, (_PART,), seconds=5.0)
+def _score(values, withheld):
+    return {list: 1.0}[type(values[0])]
+
+PROBLEM_SET = replace(PROBLEM_SET, challenge=Challenge("Double.", _SCORED, "ours", _score))
+"""
+FAST = "def fast(numbers):\n    return [2 * n for n in numbers]\n"
+
+
+def test_answer_that_breaks_a_score_leaves_the_leaderboard_standing(
+    toys, toy_course, hand_in, tmp_path
+):
+    source = toy_course.folder / "toy" / "notebook.py"
+    source.write_text(f'{source.read_text()}\n# %% tags=["workshop"]\n{FAST}')
+    checks = source.with_name("problem_set.py")
+    checks.write_text(checks.read_text() + CHALLENGE)
+    (toy_course.folder / "course.toml").write_text('[leaderboard]\nsets = ["toy"]\n')
+    for student in ("ada", BROKEN, "eve"):
+        notebook = toys.answer(toy_course, double=toys.double)
+        own = FAST.replace("[", "tuple(").replace("]", ")") if student == BROKEN else FAST
+        notebook.cells[-1].source = f"{own}# {student}"
+        folder = hand_in(student, notebook)
+    settings = Settings(tmp_path / "out")
+    grade_class(ReleasedSet(toy_course, "toy"), folder, settings)
+    board = make_leaderboard(ReleasedSet(toy_course, "toy"), settings)
+    assert {entry.student for entry in board.ranked} == {"", "ada", "eve"}
+    (unranked,) = board.unranked
+    assert unranked.student == BROKEN
+    assert unranked.problem.startswith("it cannot be scored: KeyError")
+
+
+@pytest.mark.parametrize("way", ["canvas", "mail"])
+def test_feedback_that_cannot_be_packed_is_left_out_and_named(
+    toys, toy_course, hand_in, tmp_path, monkeypatch, way
+):
+    for number, student in enumerate(("ada", BROKEN, "eve")):
+        name = f"{student}_{number + 77}_{number}_toy"
+        folder = hand_in(name, double=toys.double, mean=toys.mean)
+    out = tmp_path / "out"
+    grade_class(ReleasedSet(toy_course, "toy"), folder, Settings(out))
+    if way == "canvas":
+        step = give_back.feedback_notebook
+        broken = breaks_on(step, lambda outline, grade, *_: grade.student.startswith(BROKEN))
+        monkeypatch.setattr(give_back, "feedback_notebook", broken)
+    else:
+        step = give_back.write_if_new
+        error = IsADirectoryError(errno.EISDIR, "Is a directory")
+        broken = breaks_on(step, lambda path, data: path.name.startswith(BROKEN), error)
+        monkeypatch.setattr(give_back, "write_if_new", broken)
+    command = ["--course", str(toy_course.folder), "feedback", "toy", "--to", way]
+    done = CliRunner().invoke(main, [*command, "--out", str(out)])
+    assert "feedback for 2 students" in done.stdout, done.output
+    assert "bob_78 is left out" in done.output
 
 
 # ------------------------------------------------------------------ exports

@@ -1,7 +1,7 @@
 """How many submissions a minute: this grader beside nbgrader and otter, and where time goes.
 
     python benchmarks/grader/grading_throughput.py [--n 200] [--peers 10] [--record FILE]
-    python benchmarks/grader/grading_throughput.py --soak 1000 [--record FILE]
+    python benchmarks/grader/grading_throughput.py --soak 1000 [--broken 20] [--record FILE]
     python benchmarks/grader/grading_throughput.py --plain 200 --peers 5 [--record FILE]
 
 Both graders get the same submissions, made from the recorded right and wrong answers of a set, on
@@ -32,6 +32,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -70,13 +73,29 @@ SETS = {
 }
 _RIGHT, _ALTERNATIVE, _WRONG, _BLANK = 70, 80, 95, 100  # per cent of the answers, added up
 _DAMAGED_BYTES = 3000  # where a damaged file is cut off
+# Each ends soon, so that how long a class takes says something; tests/autograder/attacks has more.
+_HOSTILE = (
+    "import os\nos._exit(0)",
+    "import os\nos.kill(-1, 9)",
+    "hoard = [bytearray(b'1') * (1 << 28) for _ in range(40)]",
+    "print('x' * 20_000_000)",
+    "import os\ntry:\n    while True:\n        if os.fork() == 0:\n            os._exit(0)\n"
+    "except OSError:\n    pass",
+    "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'forged' * 99)\n"
+    "    except OSError: pass",
+)
 
 
 # ------------------------------------------------------------------ a class
-def write_class(course: Course, name: str, folder: Path, n_students: int, seed: int = 0) -> None:
+def write_class(
+    course: Course, name: str, folder: Path, n_students: int, seed: int = 0, broken: int = 0
+) -> None:
     """Write notebooks of a class: most answers right, some by another way, some wrong or blank.
 
     One file in fifty is damaged: cut off, empty, or of a student who ended the process.
+
+    Args:
+        broken: let one in so many be broken or hostile instead, each in another way.
     """
     released = ReleasedSet(course, name)
     built, problem_set = released.notebooks, released.problem_set
@@ -93,11 +112,36 @@ def write_class(course: Course, name: str, folder: Path, n_students: int, seed: 
             known = {"solution": solution.get(cell.id), "blank": cell.source}
             answer = answers.get(cell.id, "blank")
             cell.source = known.get(answer, answer)
+        file = folder / f"student-{number:05d}.ipynb"
+        if broken and number % broken == broken - 1:
+            _write_broken(notebook, file, number // broken)
+            continue
         text = as_text(notebook)
-        if number % 50 == 49:
+        if not broken and number % 50 == 49:
             exits = text.replace("import torch", "import os; os._exit(0)", 1)
             text = (text[:_DAMAGED_BYTES], "", exits)[number // 50 % 3]
-        (folder / f"student-{number:05d}.ipynb").write_text(text)
+        file.write_text(text)
+
+
+def _write_broken(notebook: NotebookNode, file: Path, way: int) -> None:
+    """Write a file that cannot be read, or a notebook whose code attacks who grades it."""
+    whole = as_text(notebook).encode()
+    damaged = (
+        whole[:_DAMAGED_BYTES],
+        b"",
+        b"[" * 100_000,
+        whole.replace(b"import", b"\xff\xfe"),
+        whole.replace(b'"source"', b'"text"'),
+    )
+    kind = way % (len(_HOSTILE) + len(damaged) + 1)
+    if kind < len(_HOSTILE):
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(_HOSTILE[kind]))
+        whole = as_text(notebook).encode()
+    elif kind < len(_HOSTILE) + len(damaged):
+        whole = damaged[kind - len(_HOSTILE)]
+    else:  # a name that is no UTF-8
+        file = Path(os.fsdecode(os.fsencode(file).replace(b".ipynb", b"\xff.ipynb")))
+    file.write_bytes(whole)
 
 
 def _answer(check: Check, known: Sequence[KnownAnswer], rng: random.Random) -> str:
@@ -290,12 +334,17 @@ def compare_plain(n: int, n_peers: int, jobs: int, scratch: Path) -> dict[str, A
     return found
 
 
-def soak(name: str, n: int, jobs: int, scratch: Path) -> dict[str, Any]:
-    """Grade classes of growing size; every submission ends in exactly one state."""
+def soak(name: str, n: int, broken: int, jobs: int, scratch: Path) -> dict[str, Any]:
+    """Grade classes of growing size; every submission ends in exactly one state.
+
+    Args:
+        broken: one in so many is broken or hostile; 0 for one in fifty that is damaged.
+    """
     result: dict[str, Any] = {"set": name, "processes": jobs, "runs": []}
+    result |= {"broken or hostile": f"one in {broken}"} if broken else {}
     for size in (n // 20, n // 5, n):
         folder, out = scratch / f"{size}" / "class", scratch / f"{size}" / "out"
-        write_class(SETS[name], name, folder, size)
+        write_class(SETS[name], name, folder, size, broken=broken)
         took = grade_ours(SETS[name], name, folder, out, size, jobs)
         journal = Journal(out, name)
         states = Counter(
@@ -336,6 +385,7 @@ def _command(options: argparse.Namespace) -> str:
     what = f"--n {options.n} --peers {options.peers}"
     if options.soak:
         what = f"--soak {options.soak} --set {options.set}"
+        what += f" --broken {options.broken}" if options.broken else ""
     if options.plain:
         what = f"--plain {options.plain} --peers {options.peers}"
     return f"python benchmarks/grader/grading_throughput.py {what} --jobs {options.jobs}"
@@ -359,6 +409,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--plain", type=int, help="grade so many by assertions alone, as a course for nbgrader"
     )
+    parser.add_argument(
+        "--broken", type=int, default=0, help="of a soak: one in so many is broken or hostile"
+    )
     parser.add_argument("--set", default="ps1", choices=SETS, help="the set to soak")
     add_record_option(parser, __file__)
     options = parser.parse_args(arguments)
@@ -367,7 +420,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.plain:
             result = compare_plain(options.plain, options.peers, options.jobs, Path(scratch))
         elif options.soak:
-            result = soak(options.set, options.soak, options.jobs, Path(scratch))
+            result = soak(options.set, options.soak, options.broken, options.jobs, Path(scratch))
         else:
             result = compare(options.n, options.peers, options.jobs, Path(scratch))
     if options.record:

@@ -1,6 +1,8 @@
 """The benchmark's own class and course: what it measures must be what it says."""
 
 import hashlib
+import json
+import os
 
 import pytest
 
@@ -55,6 +57,31 @@ def test_class_is_the_same_twice_and_of_every_kind(tmp_path):
         except SubmissionRefused:
             refused += 1
     assert refused == 2 and b"os._exit" in data[149]
+
+
+def test_class_with_broken_and_hostile_students_has_each_kind(tmp_path):
+    n = 5 * 12
+    benchmark.write_class(COURSE, "attention", tmp_path / "class", n, broken=5)
+    names = sorted(os.fsencode(path.name) for path in (tmp_path / "class").iterdir())
+    assert len(names) == n and sum(b"\xff" in name for name in names) == 1
+    data = [path.read_bytes() for path in (tmp_path / "class").iterdir()]
+    released = ReleasedSet(COURSE, "attention")
+    hostile = sum(
+        as_json(source).encode() in text for source in benchmark._HOSTILE for text in data
+    )
+    assert hostile == len(benchmark._HOSTILE)
+    refused = 0
+    for text in data:
+        try:
+            repair(text, released)
+        except SubmissionRefused:
+            refused += 1
+    assert refused == 5
+
+
+def as_json(source):
+    """The last line of a source, as it stands in a notebook."""
+    return json.dumps(source.splitlines()[-1])
 
 
 def test_stages_count_no_time_twice():

@@ -134,6 +134,100 @@ KINDS = {
         {},
         {"all": 7, "not draw-answer": 6, "not noise-answer": 5, "not scale-answer": 3},
     ),
+    "magics, prints and figures": (
+        [
+            ("imports", LOCKED, "%matplotlib inline\nimport matplotlib.pyplot as plt\nxs = [3, 1]"),
+            ("power-answer", ANSWER, _stub("def power(a, b):", "return a ** b")),
+            ("power", tests(1), "%%time\nfound = power(2, 5)\nassert found == 32"),
+            ("greet-answer", ANSWER, _stub("def greet(name):", "print('hello', name)")),
+            (
+                "greet",
+                tests(2),
+                "import contextlib, io\nfrom unittest import mock\n%timeit -n1 -r1 power(2, 2)\n"
+                "with contextlib.redirect_stdout(io.StringIO()) as out:\n    greet('you')\n"
+                "assert out.getvalue() == 'hello you\\n'\n"
+                "with mock.patch('builtins.print') as printed:\n    greet('me')\n"
+                "printed.assert_called_once_with('hello', 'me')",
+            ),
+            ("draw-answer", ANSWER, _stub("def draw(ys):", "plt.plot(ys)")),
+            (
+                "draw",
+                tests(4),
+                "words = !echo 3\nplt.figure()\ndraw(xs)\nline, = plt.gca().lines\n"
+                "assert list(line.get_ydata()) == xs\nplt.close()\nassert words == ['3']",
+            ),
+            ("order-answer", ANSWER, _stub("def order(ys):", "return sorted(ys)")),
+            (
+                "order",
+                tests(8),
+                "try:\n    order(3)\nexcept TypeError:\n    pass\nelse:\n    assert False\n"
+                "ys = list(xs)\nassert order(ys) == [1, 3] and ys == xs, f'{ys} was changed'",
+            ),
+        ],
+        {},
+        {
+            "all": 15,
+            "not power-answer": 12,
+            "not greet-answer": 13,
+            "not draw-answer": 11,
+            "not order-answer": 7,
+        },
+    ),
+    "two notebooks": (
+        {
+            "hw1": [
+                ("imports", LOCKED, "import numpy as np\nfrom helper import Shape\nrng = 3"),
+                (
+                    "square-answer",
+                    ANSWER,
+                    _stub("class Square(Shape):", "area = lambda self: self.side ** 2"),
+                ),
+                ("square", tests(1), "shape = Square(3)\nassert shape.area() == 9"),
+                (
+                    "cube-answer",
+                    ANSWER,
+                    _stub("class Cube(Square):", "volume = lambda self: self.side * self.area()")
+                    + "\n    sides = 6",
+                ),
+                (
+                    "cube",
+                    tests(2),
+                    "shape = Cube(2)\nassert (shape.volume(), shape.sides) == (8, 6)\n"
+                    "assert isinstance(shape, Shape)",
+                ),
+            ],
+            "extra": [
+                ("imports", LOCKED, "import numpy as np\nnp.random.seed(7)\nstart = [1.0]"),
+                (
+                    "walk-answer",
+                    ANSWER,
+                    _stub("def walk(n):", "return np.random.randn(n).cumsum()"),
+                ),
+                (
+                    "walk",
+                    tests(4),
+                    "np.random.seed(1)\nsteps = walk(5)\nnp.random.seed(1)\n"
+                    "expected = np.cumsum(np.random.randn(5))\n"
+                    "np.testing.assert_allclose(steps, expected)\nstart += [steps[-1]]",
+                ),
+                ("last-answer", ANSWER, _stub("def last(xs):", "return xs[-1]")),
+                (
+                    "last",
+                    tests(8),
+                    "steps = np.arange(3)\ncredit = 0\ncredit += 3 * (last(steps) == 2)\n"
+                    "credit += 5 * (last(start) == start[-1])\ncredit",
+                ),
+            ],
+        },
+        {"helper.py": "class Shape:\n    def __init__(self, side):\n        self.side = side\n"},
+        {
+            "all": 15,
+            "not square-answer": 12,
+            "not cube-answer": 13,
+            "not walk-answer": 11,
+            "not last-answer": 7,
+        },
+    ),
 }
 
 
@@ -165,7 +259,8 @@ def hand_in(course: Path, student: str, name: str = "hw1", **answers: str) -> Pa
     """Hand in what was released, with some cells' text replaced; a cell without text is gone."""
     known = {"squares_answer": SQUARES}
     known |= {grade_id.replace("__", "-"): text for grade_id, text in answers.items()}
-    made = ReleasedSet(NbgraderCourse(course), "hw1").notebooks.student
+    one = "hw1" if name == "hw1" else f"hw1+{name}"
+    made = ReleasedSet(NbgraderCourse(course), one).notebooks.student
     for cell in made.cells:
         cell.source = known.get(cell.id, cell.source)
     made.cells = [cell for cell in made.cells if cell.source]

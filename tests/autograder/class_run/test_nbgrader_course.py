@@ -498,17 +498,24 @@ def test_points_are_those_that_nbgrader_itself_gives(course, run_nbgrader):
 @pytest.mark.exhaustive_but("shared")
 @pytest.mark.parametrize("kind", nb.KINDS)
 def test_points_are_nbgraders_in_courses_of_every_kind(tmp_path, run_nbgrader, kind):
-    """Names that cells share, imports and files in test cells, seeds, an unsolved earlier task."""
-    cells, files, worth = nb.KINDS[kind]
-    course = nb.make_course(tmp_path / "ours", cells=cells)
+    """Names that cells share, imports and files in test cells, seeds, an unsolved earlier task,
+    magics, figures, several notebooks."""
+    given, files, worth = nb.KINDS[kind]
+    notebooks = given if isinstance(given, dict) else {"hw1": given}
+    course = tmp_path / "ours"
+    for name, cells in notebooks.items():
+        nb.write(course / "source" / "hw1" / f"{name}.ipynb", nb.notebook(cells))
     for name, text in files.items():
         (course / "source" / "hw1" / name).write_text(text)
-    stubs = [cell for cell, role, _ in cells if role == nb.ANSWER]
-    solved = {cell: nb.solution(text) for cell, role, text in cells if role == nb.ANSWER}
-    nb.hand_in(course, "all", **solved)
-    nb.hand_in(course, "none", squares_answer="")
-    for stub in stubs:
-        nb.hand_in(course, f"not {stub}", **{k: v for k, v in solved.items() if k != stub})
+    answers = [cell for cells in notebooks.values() for cell in cells if cell[1] == nb.ANSWER]
+    solved = {cell: nb.solution(text) for cell, _, text in answers}
+    stubs = list(solved)
+    for name in notebooks:
+        nb.hand_in(course, "all", name, **solved)
+        nb.hand_in(course, "none", name, squares_answer="")
+        for stub in stubs:
+            rest = {k: v for k, v in solved.items() if k != stub}
+            nb.hand_in(course, f"not {stub}", name, **rest)
     theirs = course.with_name("theirs")
     shutil.copytree(course, theirs)
     run_nbgrader(theirs, "generate_assignment", "hw1")

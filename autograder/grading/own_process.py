@@ -72,6 +72,7 @@ class _Session:
     """This side of the connection to the process; what `sandbox.session.Session` is there."""
 
     def __init__(self, pipe: "Connection[Any, Any]", known: Mapping[bytes, Any]) -> None:
+        self.answers_memory = 0  # one's own code may take what there is
         self._pipe = pipe
         self._known = known
 

@@ -5,7 +5,6 @@ before it is received, and no number of small steps moves the deadline.
 """
 
 import time
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from autograder.inside.wire import PREFIX, decode, length_of_rest
@@ -24,20 +23,26 @@ class Stream(Protocol):
         """Send some of the data and return how much."""
 
 
-def read(stream: Stream, deadline: float, known: Mapping[bytes, Any] | None = None) -> Any:
-    """Receive one message whole before `deadline`, a time of `time.monotonic()`.
+def read(stream: Stream, deadline: float) -> Any:
+    """Receive one message and return what it means.
 
-    Args:
-        known: what messages mean that need not be decoded.
+    Raises:
+        TimeoutError, EOFError: as `receive`.
+        WireError: as `decode`.
+    """
+    return decode(receive(stream, deadline))
+
+
+def receive(stream: Stream, deadline: float) -> bytes:
+    """Receive one message whole before `deadline`, a time of `time.monotonic()`.
 
     Raises:
         TimeoutError: if the message is not complete by then.
         EOFError: if the other side has closed the stream.
-        WireError: as `decode`.
+        WireError: if it says that it is longer than may be.
     """
     prefix = _receive(stream, PREFIX.size, deadline)
-    message = bytes(prefix + _receive(stream, length_of_rest(prefix), deadline))
-    return known[message] if known and message in known else decode(message)
+    return bytes(prefix + _receive(stream, length_of_rest(prefix), deadline))
 
 
 def write(stream: Stream, message: bytes, deadline: float) -> None:

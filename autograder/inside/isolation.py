@@ -125,10 +125,14 @@ class PerSubmission:
         process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
         process_limits.set_limits(self.limits)
         os.chdir(process_limits.HOME)
-        _restrict(self.limits)
+        # /proc tells of a process what it has mapped, and of the machine what all do.
+        _restrict(self.limits, [f"/{name}" for name in os.listdir("/") if name != "proc"])
 
     def exceeds_limits(self, outside: Iterable[int]) -> int:
-        """Add up what every process in the sandbox uses that is not the grader's."""
+        """Add up what every process in the sandbox uses that is not the grader's, and files."""
+        folders = [os.statvfs(folder) for folder in WRITABLE]
+        if sum(found.f_files - found.f_ffree for found in folders) > len(folders) * _MOST_FILES:
+            return OUT_OF_MEMORY
         inside = set(process_limits.processes()).difference(outside)
         return _exceeded(inside, self.limits, process_limits.socket_bytes())
 
@@ -157,7 +161,7 @@ class Namespaces(PerSubmission):
         """Mount an empty folder over every writable one, then do as without them."""
         process_limits.set_limits(self.limits)
         process_limits.mount_empty_folders(self.limits)
-        _restrict(self.limits)
+        _restrict(self.limits, ["/"])
 
     def kill_all(self, session: int) -> int:
         """Kill the session; the kernel kills the other processes of its namespace."""
@@ -192,6 +196,7 @@ class UserOrLandlock:
         if not seccomp.architecture_is_known():
             raise OSError("seccomp: the system calls of this machine are not known")
         self.limits, self.uid, self.work = limits, uid, work
+        self._free_bytes = 0
         if uid is not None:
             os.chown(work, uid, uid)
         self._readable = [*readable, *_DEVICES]
@@ -212,6 +217,7 @@ class UserOrLandlock:
             empty_folder(self.work)
             if os.listdir(self.work):
                 raise OSError(f"{self.work} could not be emptied")
+        self._free_bytes = _free_bytes(self.work)
 
     def enter(self) -> None:
         """Switch the user, set limits, then give up rights, files and system calls."""
@@ -236,14 +242,13 @@ class UserOrLandlock:
             # As the student's user: root without all capabilities may not look at others' memory.
             os.setegid(self.uid)
             os.seteuid(self.uid)
-        exceeded = _exceeded(process_limits.descendants(os.getpid()), self.limits)
-        disk = os.statvfs(self.work)
-        if (
-            disk.f_bavail * disk.f_frsize < _DISK_RESERVE
-            or _bytes_below(self.work, self.limits.disk_bytes) > self.limits.disk_bytes
-        ):
-            return OUT_OF_MEMORY
-        return exceeded
+        inside, most = process_limits.descendants(os.getpid()), self.limits.disk_bytes
+        exceeded = _exceeded(inside, self.limits)
+        free = _free_bytes(self.work)
+        used = _bytes_below(self.work, most)
+        if used <= most and self._free_bytes - free > most:  # by others, or by files without a name
+            used += process_limits.nameless_bytes(inside, os.stat(self.work).st_dev, most)
+        return OUT_OF_MEMORY if free < _DISK_RESERVE or used > most else exceeded
 
     def kill_all(self, session: int) -> int:
         """Kill all descendants until there are none, then empty the work folder."""
@@ -297,11 +302,11 @@ def _exceeded(inside: Collection[int], limits: Limits, sockets: int = 0) -> int:
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 
-def _restrict(limits: Limits) -> None:
+def _restrict(limits: Limits, readable: Sequence[str]) -> None:
     """Give up rights, files and system calls in a sandbox that has a network of its own."""
     process_limits.drop_capabilities()
     if landlock.version():
-        landlock.enter(landlock.make_ruleset(["/"], [*WRITABLE, "/dev"], network=True))
+        landlock.enter(landlock.make_ruleset(readable, [*WRITABLE, "/dev"], network=True))
     seccomp.deny(seccomp.UNNEEDED, limits.keeps_children)
 
 
@@ -310,6 +315,11 @@ def _second_layer() -> str:
     layers = [f"Landlock (version {version})"] * bool(version)
     layers += ["seccomp"] * seccomp.architecture_is_known()
     return " and ".join(layers) or "neither Landlock nor seccomp"
+
+
+def _free_bytes(folder: str) -> int:
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
 
 
 def _bytes_below(folder: str, enough: int) -> int:

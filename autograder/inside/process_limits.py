@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ _BUFFER_BYTES = 212_992
 # What the kernel keeps of the regions that a process has mapped: 65,530, unless somebody allows
 # more, of 256 bytes. To count them takes seconds where student code changes them all the time.
 _MAPPING_BYTES = 16 << 20
+
+# Timers and signals that wait, of some 350 bytes; by default as many as the machine has memory for.
+_MOST_TIMERS = 4096
 
 HOME = "/home/student"
 WRITABLE = (HOME, "/tmp", "/dev/shm")
@@ -161,8 +165,12 @@ def set_limits(limits: Limits, others: int = 0) -> None:
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         _set_limit(name, value)
-    with contextlib.suppress(PermissionError):  # gVisor has none for message queues
-        _set_limit(resource.RLIMIT_MSGQUEUE, 0)
+    for name, value in (
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_SIGPENDING, _MOST_TIMERS),
+    ):
+        with contextlib.suppress(PermissionError):  # gVisor does not have them
+            _set_limit(name, value)
 
 
 def _set_limit(name: int, value: int) -> None:
@@ -244,6 +252,29 @@ def private_bytes(pids: Iterable[int], enough: int) -> int:
         if total > enough:  # each walk is slow where student code changes what it has mapped
             break
     return total
+
+
+def nameless_bytes(pids: Iterable[int], device: int, most_each: int) -> int:
+    """What these processes hold on a disk in files that have no name any more.
+
+    Args:
+        most_each: counted for a file that is mapped and not open, whose size nothing tells.
+    """
+    found: dict[int, int] = {}
+    mapped = f"{os.major(device):02x}:{os.minor(device):02x}"
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
+            for line in file:
+                _, _, _, where, number, *path = line.split(maxsplit=5)
+                if where == mapped and path and path[0].endswith("(deleted)\n"):
+                    found.setdefault(int(number), most_each)
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    seen = os.stat(f"/proc/{pid}/fd/{name}")
+                    if stat.S_ISREG(seen.st_mode) and (seen.st_nlink, seen.st_dev) == (0, device):
+                        found[seen.st_ino] = seen.st_blocks * 512
+    return sum(found.values())
 
 
 def socket_bytes() -> int:

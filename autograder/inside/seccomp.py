@@ -29,6 +29,9 @@ UNNEEDED: _Numbers = {
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
+    # watches of epoll, of 200 bytes: as many as the product of three numbers of descriptors
+    "epoll_create": (213, None),
+    "epoll_create1": (291, 20),
     # memory that is held by a pipe or a socket at a small part of its size
     "splice": (275, 76),
     "vmsplice": (278, 75),
@@ -43,6 +46,7 @@ UNNEEDED: _Numbers = {
     "fadvise64": (221, 223),
     "readahead": (187, 213),
     "mincore": (27, 232),
+    "move_pages": (279, 239),
     "cachestat": (451, 451),
     "preadv2": (327, 286),
     "openat2": (437, 437),
@@ -78,12 +82,16 @@ UNNEEDED: _Numbers = {
     "init_module": (175, 105),
     "finit_module": (313, 273),
     "personality": (135, 92),
+    "modify_ldt": (154, None),
 }
 """Denied in every sandbox."""
 
 WITHOUT_NAMESPACES: _Numbers = {
     # without a network of its own, no socket but a pair
     "socket": (41, 198),
+    # which would keep files open that no process has, as large as the disk is
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
     # without IPC of its own
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -149,8 +157,13 @@ _Exception = tuple[tuple[int, int], int, tuple[int, ...]]
 _NEVER_WITH: tuple[_Exception, ...] = (
     # fcntl: locks and leases that others can see, news of folders, larger pipes
     ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031)),
-    # ioctl: flags of files, which their owner may change where they are open to be read; typing
-    ((16, 29), 1, (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x5412, 0x541C)),
+    # ioctl: flags of files, which their owner may change where they are open to be read; of
+    # terminals: to type, and what drives them, as a modem or a radio
+    (
+        (16, 29),
+        1,
+        (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x5412, 0x541C, 0x5423),
+    ),
     ((54, 208), 2, (7, 8, 32, 33)),  # setsockopt: larger buffers
     ((157, 167), 0, (4, 78)),  # prctl: hide what it uses; a table of futexes of any size
 )

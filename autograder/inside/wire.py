@@ -100,6 +100,16 @@ def length_of_rest(prefix: bytes | bytearray, bounds: Bounds = DEFAULT_BOUNDS) -
     return int(n_header + n_body)
 
 
+def most_memory(message: bytes) -> int:
+    """Return more bytes than what a message holds can take once it is decoded.
+
+    An empty set takes two hundred for seven of the header; a tuple of one float, eighty for eight
+    of the body.
+    """
+    n_header, n_body = PREFIX.unpack(message[: PREFIX.size])
+    return int(32 * n_header + 10 * n_body)
+
+
 def normal_form(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
     """Return the value as it would arrive on the other side.
 

@@ -21,6 +21,7 @@ import math
 import mmap
 import os
 import select
+import selectors
 import signal
 import socket
 import sys
@@ -100,6 +101,7 @@ def _warm_up(libraries: list[str]) -> Any:
         if "torch" in sys.modules:
             _warm_torch(with_optimizers="torch.optim" in libraries)
         shell = make_shell()
+    selectors.DefaultSelector = selectors.PollSelector  # type: ignore  # epoll will be denied
     call_probe("def probe(implementation, inputs): pass", None, {}, 0)
     wire.normal_form({"value": [numpy.zeros(1), (1, "a"), [0.5] * 20]})
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:

@@ -35,7 +35,7 @@ _WITH_CONTROL_FD = ["/bin/sh", "-c", f'exec "$@" {_CONTROL_FD}<&0 0</dev/null', 
 # What a student could learn of this machine, or change about it as root.
 _MASKED = ("/dev/zero", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/scsi")
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
-_DELETE_SECONDS = 10.0
+_DELETE_SECONDS = 120.0
 
 
 class Container:

@@ -25,18 +25,22 @@ STOPPED = "STOPPED"
 _STOPS = "(OSError, ZeroDivisionError, ImportError, TypeError)"  # an empty folder has no file
 # AF_VSOCK reaches the hypervisor; AF_NETLINK and AF_ALG, the kernel where it has been broken.
 _OTHER_FAMILIES = ("40", "16", "38")
-_DAEMON_SECONDS = 120
+_DAEMON_SECONDS = 3600  # longer than any machine takes for a run that does not wait for it
 _SECRET = "nobody may read this"
 _HONEST = "import os, numpy\nprint(6 * 7, *(len(open(x.__file__).read()) > 9 for x in (os, numpy)))"
 
-# A process inside may have the number of one outside; when it was started tells them apart.
+# A process inside may have the number of one outside. When it was started tells them apart; where
+# /proc is closed, the number of its session. One that cannot be seen at all is tried, too.
 _IS_OUTSIDE = """
-def is_outside(pid, start_time):
+def is_outside(pid, start_time, session):
     try:
-        found = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[19]
+        found = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[19] == start_time
     except OSError:
-        found = start_time
-    return pid != os.getpid() and found == start_time
+        try:
+            found = os.getsid(pid) == session
+        except OSError:
+            found = True
+    return pid != os.getpid() and found
 """
 
 Execute = Callable[[Sequence[str], Sequence[ProbeRequest]], Run]
@@ -209,7 +213,7 @@ def harmless_attempts(planted: PlantedFiles) -> list[EscapeAttempt]:
             + _IS_OUTSIDE
             + _try_each(
                 [
-                    f"{call} if is_outside({pid}, {_start_time(pid)!r}) else 1 / 0"
+                    f"{call} if is_outside({_marks(pid)}) else 1 / 0"
                     for pid in others
                     for call in (
                         f"os.kill({pid}, 0)",
@@ -315,6 +319,14 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
             lambda cell, seconds: cell.output != "FULL\n" or hoards.was_ended_by_memory(cell),
         ),
         EscapeAttempt(
+            "disk bomb",
+            "fill the disk with files that have no name any more",
+            "import os, signal\nhoard = []\nfor n in range(64):\n"
+            "    hoard.append(open('x', 'wb', buffering=0))\n    os.remove('x')\n"
+            "    hoard[-1].write(bytes(1 << 20))\nprint('FULL', flush=True)\nsignal.pause()",
+            lambda cell, seconds: cell.output != "FULL\n" or hoards.was_ended_by_memory(cell),
+        ),
+        EscapeAttempt(
             "output bomb",
             "print without end",
             "while True: print('endless ' * 1000)",
@@ -344,12 +356,13 @@ def _bombs(limits: Limits) -> list[EscapeAttempt]:
     ]
 
 
-def _start_time(pid: int) -> str:
-    """Return when a process was started, in the kernel's ticks since boot; "" if it is hidden."""
+def _marks(pid: int) -> str:
+    """Return, as arguments, a process's number, when it was started ("" if hidden), its session."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
-        return ""
+        started = ""
+    return f"{pid}, {started!r}, {os.getsid(pid)}"
 
 
 def _try_each(things: Sequence[str], expression: str) -> str:

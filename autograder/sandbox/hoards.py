@@ -274,6 +274,28 @@ def take_there(writer):
 def take():
     return in_a_child(take_there)
 """,
+    "watches of epoll": """
+import select
+def take():
+    if hoard:
+        raise OSError("all descriptors are in use")
+    polls, files = [select.epoll() for _ in range(120)], [os.eventfd(0) for _ in range(120)]
+    hoard.extend((*polls, *files))
+    kept = {0, 1, 2, *(poll.fileno() for poll in polls)}
+    n = 0
+    for file in files:
+        # a child gives it other numbers: a watch of each stays as long as the file is open here
+        child = os.fork()
+        if child == 0:
+            for number in {*range(250)} - kept - {file}:
+                os.dup2(file, number)
+                for poll in polls:
+                    poll.register(number, 0)
+            os._exit(77)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77:
+            n += 120 * 120 * 192
+    return n
+""",
     "semaphores": """
 def take():
     checked(libc.semget(0, 32000, 0o600))

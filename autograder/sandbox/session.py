@@ -32,8 +32,10 @@ from autograder.sandbox.partner import OpenSession, Partners, without_partner
 # The worker enforces time limits itself; this much later the grader does it from outside, by the
 # clock, so the grace is multiplied by the limits' `wall_factor`, too.
 _GRACE_SECONDS = 2.0
-_REPORT_SECONDS = 20.0
+_REPORT_SECONDS = 180.0  # in which all is killed and deleted, however busy the machine is
 _MOST_OUTPUT = 64 << 20
+# What may be kept of a submission's answers until they are judged, by what they take at most.
+_MOST_ANSWERS = 1 << 30
 _LATE = "the time limit of the whole submission was exceeded"
 _FAILURE_KINDS = (
     "missing", "exception", "unusable", "timeout", "waiting", "memory", "crash", "refused",
@@ -61,7 +63,13 @@ class ServerDiedError(Exception):
 
 
 class RunningNotebook(Protocol):
-    """A process in which a notebook's cells run and its probes after them; `Session` says more."""
+    """A process in which a notebook's cells run and its probes after them; `Session` says more.
+
+    Attributes:
+        answers_memory: what all its answers together take at most, in bytes.
+    """
+
+    answers_memory: int
 
     def send(self, message: dict[str, Any], deadline: float) -> None:
         """Send a message."""
@@ -80,6 +88,7 @@ class Session:
         known: values of messages that need not be decoded.
         group: in which its processes are; None where there is none.
         cpu_seconds: what the process and all below it have used, known when it has ended.
+        answers_memory: what all answers together take at most, in bytes.
     """
 
     def __init__(
@@ -101,6 +110,7 @@ class Session:
         self.group = group
         self.status: int | None = None
         self.cpu_seconds = 0.0
+        self.answers_memory = 0
         self._printed = bytearray()
         self._n_printed = 0
         self._n_total = 0
@@ -131,7 +141,7 @@ class Session:
         """
         try:
             self._wait(deadline)
-            answer = framing.read(self.channel, deadline, self.known)
+            answer = self._meaning(framing.receive(self.channel, deadline))
         except WireError as error:
             raise ProtocolError(str(error)) from None
         except TimeoutError:
@@ -142,6 +152,12 @@ class Session:
         if type(answer) is not dict or len(answer) != 1 or type(next(iter(answer))) is not str:
             raise ProtocolError
         return next(iter(answer.items()))
+
+    def _meaning(self, message: bytes) -> Any:
+        if self.known and message in self.known:
+            return self.known[message]
+        self.answers_memory += wire.most_memory(message)
+        return wire.decode(message)
 
     def take_output(self) -> str:
         """Return what was printed since the last call, cut to the limit."""
@@ -246,6 +262,7 @@ class Progress:
         self._cpu_clock = cpu_clock
         self._partners = Partners(open_partner, self._within, DiedError) if open_partner else None
         self._probe_cpu_seconds = 0.0
+        self._kept_memory = 0
         self._is_spent = False
         self.results: dict[int, CellResult] = {}
         self.observations: dict[int, Observation] = {}
@@ -271,6 +288,7 @@ class Progress:
             if self._run_cells(session):
                 self._run_probes(session)
         finally:
+            self._kept_memory += session.answers_memory
             if self._partners is not None:
                 self._partners.close()
 
@@ -400,6 +418,8 @@ class Progress:
             except DiedError as death:
                 self._observe(index, death.failure, time.monotonic() - started)
                 raise
+            if self._kept_memory + session.answers_memory > _MOST_ANSWERS:
+                value = Failure("refused", "its answers are too large together")
             self._observe(index, value, time.monotonic() - started)
             if not goes_on:
                 return

@@ -244,6 +244,33 @@ with open("big", "wb") as file:
 for n in range(10 ** 9):
     with open(f"/tmp/{n}", "wb") as file: file.write(bytes(1 << 20))
 """,
+        "files without a name": """
+import os
+hoard = []
+while True:
+    hoard.append(open("big", "wb", buffering=0))
+    os.remove("big")
+    for _ in range(16): hoard[-1].write(bytes(1 << 20))
+""",
+        "mapped files without a name": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+while True:
+    with open("big", "w+b", buffering=0) as file:
+        for _ in range(16): file.write(bytes(1 << 20))
+        libc.mmap(None, ctypes.c_size_t(4096), 1, 1, file.fileno(), ctypes.c_long(0))
+    os.remove("big")
+""",
+        "files on their way between sockets": """
+import os, socket
+hoard = []
+while True:
+    with open("big", "w+b", buffering=0) as file:
+        os.remove("big")
+        for _ in range(16): file.write(bytes(1 << 20))
+        hoard.append(socket.socketpair())
+        socket.send_fds(hoard[-1][0], [b"x"], [file.fileno()])
+""",
         "shared memory": """
 with open("/dev/shm/big", "wb") as file:
     while True: file.write(bytes(1 << 20))

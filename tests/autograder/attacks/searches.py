@@ -242,6 +242,19 @@ print("FOUND", tries({
     "keys": lambda: libc.syscall(248, b"user", b"x", b"x", 1, -3) < 0 and 1 / 0,
 }))
 """,
+        "rarely used parts of the kernel": _TRIES
+        + """
+import ctypes, fcntl, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def drive(number):  # 27 does nothing; others are for modems and radios
+    fcntl.ioctl(os.open("/dev/ptmx", os.O_RDWR), 0x5423, struct.pack("i", number))
+print("FOUND", tries({
+    "line discipline": lambda: drive(0),
+    "another one": lambda: drive(27),
+    "segments": lambda: (
+        os.uname().machine == "x86_64" and libc.syscall(154, 0, bytes(64), 64) >= 0 or 1 / 0),
+}))
+""",
         "programs of root": """
 import glob, subprocess
 found = []
@@ -301,6 +314,25 @@ print("FOUND", tries({
     "look": lambda: fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack("hhqqi", 1, 0, 0, 0, 0)),
     "open": lambda: fcntl.fcntl(fd, 37, struct.pack("hhqqi", 0, 0, 0, 0, 0)),
 }))
+""",
+        "what lies in memory beside": _ON_A_SHARED_FILE
+        + """
+# One page is read; the kernel maps those around it that are in memory, and this call says which.
+libc.mmap.restype = ctypes.c_void_p
+shared, n = os.open(ctypes.__file__, os.O_RDONLY), 4
+place = libc.mmap(None, ctypes.c_size_t(4096 * n), 1, 1, shared, ctypes.c_long(0))
+ctypes.string_at(place, 1)
+pages, status = (ctypes.c_void_p * n)(*range(place, place + 4096 * n, 4096)), (ctypes.c_int * n)()
+move_pages = 279 if os.uname().machine == "x86_64" else 239
+print("FOUND", tries({
+    "mapped": lambda: libc.syscall(move_pages, 0, ctypes.c_ulong(n), pages, None, status, 0) == 0
+        or 1 / 0,
+}))
+""",
+        "what the kernel tells of all": _READS
+        + """
+names = ("meminfo", "stat", "locks", "self/smaps", "self/maps", "self/pagemap", "sys/fs/inode-nr")
+print("FOUND", [name for name in ("", *names) if reads(f"/proc/{name}")])
 """,
         "what the kernel notes": _ON_A_SHARED_FILE
         + """

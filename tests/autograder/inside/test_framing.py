@@ -59,11 +59,11 @@ def test_read_rejects_a_closed_stream():
             framing.read(ours, time.monotonic() + 10)
 
 
-def test_read_takes_what_is_known_and_decodes_the_rest():
+def test_messages_that_follow_each_other_stay_apart():
     ours, theirs = socket.socketpair()
-    known = {wire.encode(5): "five"}
     with ours, theirs:
         for value in (5, 6):
             theirs.sendall(wire.encode(value))
         deadline = time.monotonic() + 10
-        assert [framing.read(ours, deadline, known) for _ in range(2)] == ["five", 6]
+        assert framing.receive(ours, deadline) == wire.encode(5)
+        assert framing.read(ours, deadline) == 6

@@ -3,11 +3,13 @@
 import contextlib
 import ctypes
 import errno
+import mmap
 import os
 import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -223,7 +225,7 @@ def _conditional():
         (6, (0, 4096, 1, 0x01, -1, 0), "EBADF"),  # of a file: for the kernel to judge
         *((7, (0, command, 0), "EPERM") for command in (5, 6, 7, 36, 37, 38, 1024, 1026, 1031)),
         *((7, (1, command, 0), "done") for command in (1, 3)),
-        *((8, (1, command, 0), "EPERM") for command in (0x40086602, 0x401C5820, 0x5412)),
+        *((8, (1, command, 0), "EPERM") for command in (0x40086602, 0x401C5820, 0x5412, 0x5423)),
         (8, (-1, 0x5401, 0), "EBADF"),
         *((9, (-1, 1, option, None, 0), "EPERM") for option in (7, 8, 32, 33)),
         (9, (-1, 1, 2, None, 0), "EBADF"),
@@ -319,6 +321,52 @@ def test_memory_of_a_process_is_counted_exactly_only_where_it_may_be_too_much():
     os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)  # a zombie holds nothing
     assert process_limits.private_bytes([gone.pid], enough=1) == 0
     gone.wait()
+
+
+def test_timers_are_bounded():
+    """Each takes memory of the kernel's, and by default their number grows with the machine."""
+
+    def make_many():
+        process_limits.set_limits(Limits())
+        libc = ctypes.CDLL(None, use_errno=True)
+        create = {"x86_64": 222, "aarch64": 107}[os.uname().machine]
+        no_signal, made = struct.pack("@qii48x", 0, 0, 1), ctypes.c_int()
+        n = 0
+        while n < 10_000 and libc.syscall(create, 1, no_signal, ctypes.byref(made)) == 0:
+            n += 1
+        return n
+
+    assert 0 < int(in_child(make_many)) <= process_limits._MOST_TIMERS
+
+
+def test_files_without_a_name_are_counted(tmp_path):
+    """Also those that are mapped, and open no more; each once, whoever has it."""
+    size, device = 1 << 16, os.stat(tmp_path).st_dev
+    with open(tmp_path / "named", "wb") as named:
+        named.write(bytes(size))
+        named.flush()
+        assert process_limits.nameless_bytes([os.getpid()], device, 5) == 0
+        with open(tmp_path / "open", "wb") as file:
+            file.write(bytes(size))
+            file.flush()
+            os.fsync(file.fileno())
+            os.remove(file.name)
+            pids = [os.getpid(), os.getpid()]
+            assert size <= process_limits.nameless_bytes(pids, device, 5) < 2 * size
+    with open(tmp_path / "mapped", "wb+") as file:
+        file.write(bytes(size))
+        file.flush()
+        mapped = mmap.mmap(file.fileno(), 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+        os.remove(file.name)
+    libc = ctypes.CDLL(None)
+    own = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
+    for name in os.listdir(own):  # mmap keeps a descriptor of its own
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}").endswith("/mapped (deleted)"):
+                libc.close(int(name))
+    os.close(own)
+    assert process_limits.nameless_bytes([os.getpid()], device, 777) == 777
+    del mapped
 
 
 def test_sockets_that_a_network_holds_are_counted():

@@ -345,3 +345,28 @@ def test_decode_spends_memory_in_proportion_to_its_bounds():
     finally:
         tracemalloc.stop()
     assert peak < 64 << 20  # refused by counting, before anything is parsed
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [set() for _ in range(3000)],
+        [(float(n),) for n in range(3000)],
+        [bytes([n % 256]) * 2 for n in range(3000)],
+        [0.5 + n for n in range(3000)],
+        {n: [] for n in range(3000)},
+        [10**9 + n for n in range(3000)],
+        "\U0001f600" + "a" * 30_000,
+        np.zeros(3000),
+    ],
+    ids=lambda value: f"{type(value).__name__}",
+)
+def test_memory_of_a_message_is_never_more_than_is_said(value):
+    message = wire.encode(value)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    kept = wire.decode(message)
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert kept is not None
+    assert 0 < taken <= wire.most_memory(message)

@@ -1,13 +1,16 @@
 """In which order a submission is asked, told by a session that only writes down what it is sent."""
 
+import os
+import socket
 import time
 
+import numpy as np
 import pytest
 
-from autograder.inside import wire
+from autograder.inside import framing, wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
-from autograder.sandbox.session import DiedError, Progress
+from autograder.sandbox.session import DiedError, Progress, Session
 
 VISIBLE = [ProbeRequest("visible", "visible", n, "f", "", {}, 1.0) for n in range(3)]
 HIDDEN = [
@@ -24,6 +27,7 @@ class FakeSession:
 
     def __init__(self, ending, at, asked):
         self.ending, self.at, self.asked = ending, at, asked
+        self.answers_memory = 0
         self._answers = []
 
     def take_output(self):
@@ -82,3 +86,34 @@ def test_what_a_cell_printed_before_anything_hidden_was_sent_stands():
     progress.observations.clear()
     progress.advance(printed)  # in this process the cell itself ends it
     assert progress.results[0].output == "printed"
+
+
+def test_answers_that_would_fill_the_graders_memory_are_not_kept():
+    """Each may be as large as a message; a hundred of them are kept until all are judged."""
+    progress = Progress([], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
+    large = FakeSession(("died", ["crash", "x"]), VISIBLE[-1], [])
+    receive = large.receive
+
+    def grow(deadline):
+        large.answers_memory += 1 << 28
+        return receive(deadline)
+
+    large.receive = grow
+    progress.advance(large)
+    values = [progress.observations[n].value for n in range(len(progress.observations))]
+    assert values[:3] == [1] * 3  # as many as fit, with the word that the item is done
+    assert {value.message for value in values[3:]} == {"its answers are too large together"}
+    assert len(values) == len([*VISIBLE, *HIDDEN])
+
+
+def test_known_answers_take_nothing_and_others_what_they_say():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, open(os.devnull) as nothing:
+        session = Session(ours, os.dup(nothing.fileno()), -1, theirs, 10, {wire.encode(5): "five"})
+        for value in (5, {"value": np.zeros(1000)}):
+            theirs.sendall(wire.encode(value))
+        deadline = time.monotonic() + 60
+        assert session._meaning(framing.receive(ours, deadline)) == "five"
+        assert session.answers_memory == 0
+        assert session.receive(deadline)[0] == "value"
+        assert session.answers_memory > 8000

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from autograder.inside.process_limits import Limits
 from autograder.records import GraderError, SandboxUnavailable
 from autograder.sandbox import bubblewrap, escape_attempts, mounts
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
+from tests.autograder.attacks.searches import SEARCHES
 from tests.autograder.attacks.toy import RIGHT, complete, grade
 from tests.autograder.users import (
     ATTACKS,
@@ -250,6 +252,36 @@ def test_sandbox_started_for_each_submission_isolates_and_forgets(fresh):
     verdict, run = grade(fresh, RIGHT, "import os\nprint(os.listdir('/tmp'))")
     assert verdict.points == 10.0 and run.problems == ()
     assert "left" not in run.cells[1].output
+
+
+TELLS = "what the kernel tells of all", "what lies in memory beside"
+
+
+@pytest.mark.slow
+def test_searches_find_nothing_in_a_sandbox_started_for_each_submission(monkeypatch):
+    """It has a /proc of its own, which tells of the whole machine, unless it is closed."""
+    monkeypatch.setenv(FORCE_TIER, "A-fresh")
+    with Sandbox(libraries=()) as fresh:
+        for name in TELLS:
+            assert "FOUND []" in fresh.run([SEARCHES["watches others"][name]], []).cells[0].output
+
+
+@pytest.mark.slow
+def test_files_are_counted_in_a_sandbox_started_for_each_submission(monkeypatch):
+    """bubblewrap limits the bytes of its folders in memory, and not how many files there are."""
+    monkeypatch.setenv(FORCE_TIER, "A-fresh")
+    many = "import signal\nfor n in range(60_000): open(f'/tmp/{n}', 'w').close()\nsignal.pause()"
+    with Sandbox(libraries=(), limits=Limits(wall_factor=60)) as fresh:
+        cell = fresh.run([many], []).cells[0]
+    assert (cell.error or "").startswith("memory: "), cell
+
+
+@pytest.mark.exhaustive
+def test_every_search_finds_nothing_in_a_sandbox_started_for_each_submission():
+    chosen = "search_finds or memory_is_bounded"
+    run_tests(
+        os.getuid(), "tests/autograder/test_attacks.py", "-k", chosen, AUTOGRADER_TIER="A-fresh"
+    )
 
 
 # ------------------------------------------------------------------ B

@@ -76,7 +76,7 @@ def test_class_with_broken_and_hostile_students_has_each_kind(tmp_path):
             repair(text, released)
         except SubmissionRefused:
             refused += 1
-    assert refused == 5
+    assert refused == 4  # one of the five is read, with what is no text replaced
 
 
 def as_json(source):

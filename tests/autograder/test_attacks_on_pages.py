@@ -181,9 +181,8 @@ def test_formgrader_draws_formulas_by_itself_and_none_acts(
         assert shown, browser.page_source
         assert browser.find_elements("css selector", "mjx-sqrt")
         assert browser.find_elements("css selector", "#notebook mjx-mfrac")
-        acting = "mjx-container [style*=url], mjx-container [style*=fixed], [href^=javascript]"
-        assert not browser.find_elements("css selector", acting)
-        assert len(browser.find_elements("css selector", "[id=notebook]")) == 1
+        for acting in ("[style*=url]", "[style*=fixed]", "[href]", "[id=notebook]"):
+            assert not browser.find_elements("css selector", f"mjx-container {acting}"), acting
         # The keys work, which formgrader gives their meaning after its formulas.
         assert browser.execute_script("return formgrader.loaded && !!formgrader.keyboard_manager")
 

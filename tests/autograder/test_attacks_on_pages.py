@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -109,6 +110,12 @@ def wait_until(browser, script):
     WebDriverWait(browser, 120).until(lambda _: browser.execute_script(script))
 
 
+def listens(port):
+    """Whether somebody answers there: a server says where it is before it is."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextlib.contextmanager
 def formgrader(course, out, port):
     """Start formgrader as its command does; give a way to ask it for a page of its own."""
@@ -118,7 +125,7 @@ def formgrader(course, out, port):
     with open(log, "w") as file:
         jupyter = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
     try:
-        while not (token := re.search(r"\?token=\w+", log.read_text())):
+        while not (token := re.search(r"\?token=\w+", log.read_text())) or not listens(port):
             assert jupyter.poll() is None, log.read_text()
             time.sleep(0.2)
         yield lambda place: f"http://127.0.0.1:{port}/formgrader/{place}{token[0]}"

@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -117,6 +118,12 @@ def _cpu_seconds(pid):
     return total
 
 
+def listens(port):
+    """Whether somebody answers there: a server says where it is before it is."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.mark.slow
 def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path, unused_port):
     out, folder, _ = graded
@@ -132,7 +139,7 @@ def test_formgrader_shows_what_was_graded(run, graded, toy_course, tmp_path, unu
     try:
         # How long the start takes depends on who else computes here; how much it computes does not.
         deadline = time.monotonic() + 900  # nothing but a server that hangs takes so long
-        while not (token := re.search(r"\?token=\w+", log.read_text())):
+        while not (token := re.search(r"\?token=\w+", log.read_text())) or not listens(unused_port):
             assert jupyter.poll() is None and time.monotonic() < deadline, log.read_text()
             assert _cpu_seconds(jupyter.pid) < 60, log.read_text()
             time.sleep(0.2)

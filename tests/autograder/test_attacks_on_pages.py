@@ -163,6 +163,12 @@ IN_FORMULAS = {
 }
 
 
+DRAWN_ALONE = """
+const [formula, done] = arguments, acts = "[href], [id], [style*=url], [style*=fixed]";
+MathJax.tex2chtmlPromise(formula).then((node) => done(node.querySelector(acts)?.outerHTML ?? ""));
+"""
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_formgrader_draws_formulas_by_itself_and_none_acts(
@@ -190,6 +196,9 @@ def test_formgrader_draws_formulas_by_itself_and_none_acts(
         assert browser.find_elements("css selector", "#notebook mjx-mfrac")
         for acting in ("[style*=url]", "[style*=fixed]", "[href]", "[id=notebook]"):
             assert not browser.find_elements("css selector", f"mjx-container {acting}"), acting
+        # Nor would they, had nobody broken their commands before.
+        for formula in IN_FORMULAS.values():
+            assert browser.execute_async_script(DRAWN_ALONE, formula) == "", formula
         # The keys work, which formgrader gives their meaning after its formulas.
         assert browser.execute_script("return formgrader.loaded && !!formgrader.keyboard_manager")
 

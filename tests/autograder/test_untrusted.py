@@ -45,9 +45,10 @@ LINKS = {
     "mathematics": "$\\href{javascript:alert(1)}{x}$ $$\\mmlToken{mi}[href='javascript:x']{x}$$",
     "mathematics in disguise": "&#36;&#92;href{javascript:alert(1)}{x}&#36; &dollar;&bsol;href{}{}",
     "mathematics escaped": "\\$\\\\href{javascript:alert(1)}{x}\\$",
+    "border by mathematics": "$\\definecolor{c}{named}{red;position:fixed}\\fcolorbox{c}{c}{x}$",
     "style by mathematics": "$\\bbox[position:fixed]{x}$ $\\style{color:red}{x}$ $\\require{html}$",
 }
-_ACTS = "href", "url", "require", "style", "class", "cssId", "data", "mmlToken", "bbox"
+_ACTS = "href", "url", "require", "style", "class", "cssId", "data", "mmlToken", "bbox", "fcolorbox"
 
 
 class Links(html.parser.HTMLParser):

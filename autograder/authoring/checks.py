@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import ORDINALS, agree
 
 Inputs = dict[str, Any]
 Judge = Callable[[Any, Any, Inputs], str | None]
@@ -77,6 +77,8 @@ class Part:
         price: of a rule, which earns nothing where it holds: the share of what the other parts
             earn that is lost where it does not.
         partner: source of an implementation that the probe may call (`judging.py`); empty for none.
+        keeps_process: whether it fails, too, where a call leaves the process otherwise than the
+            reference does: torch's settings, filters of warnings, the environment, generators.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Part:
     price: float = 0.0
     helpers: tuple[Callable[..., Any], ...] = ()
     partner: str = ""
+    keeps_process: bool = False
 
     @property
     def probe_source(self) -> str:
@@ -344,19 +347,34 @@ def _docstring(answer: Callable[..., Any]) -> str:
     return answer.__doc__.strip()
 
 
-def changes_nothing_else(judge: Judge | None = None) -> Judge:
+ARGUMENTS = "the call changes its {} argument"
+"""Said of a list of arguments after the call."""
+_SOMETHING = "the call changes something besides its result"
+
+
+def changes_nothing_else(judge: Judge | None = None, says: Sequence[str] = ()) -> Judge:
     """Return a judge of tuples: the answer, then everything else that the probe has looked at.
 
     The answer is not judged: whether it is right is another property.
 
     Args:
         judge: compares whatever stands beside the answer; by default `agree()`.
+        says: what is wrong where one of them is another, in their order.
     """
     same = judge or agree()
 
     def judge_rest(observed: Any, expected: Any, inputs: Inputs) -> str | None:
-        if type(observed) is not tuple or same(observed[1:], expected[1:], inputs) is not None:
-            return "the call changes something besides its result"
+        if type(observed) is not tuple or len(observed) != len(expected):
+            return _SOMETHING
+        said = itertools.chain(says, itertools.repeat(_SOMETHING))
+        for ours, theirs, text in zip(observed[1:], expected[1:], said, strict=False):
+            if same(ours, theirs, inputs) is None:
+                continue
+            if text is not ARGUMENTS or type(ours) is not list or len(ours) != len(theirs):
+                return text.replace(" its {} argument", " an argument")
+            pairs = zip(ORDINALS, ours, theirs, strict=False)
+            others = [name for name, a, b in pairs if same(a, b, inputs) is not None]
+            return text.format(others[0]) if others else _SOMETHING
         return None
 
     return judge_rest
@@ -368,13 +386,15 @@ def nothing_else_changes(
     probe: Callable[[Any, Inputs], Any],
     judge: Judge | None = None,
     helpers: tuple[Callable[..., Any], ...] = (),
+    says: Sequence[str] = (),
 ) -> Part:
     """Make the part that almost every item has: the call leaves everything else alone.
 
     Its probe returns a tuple: the answer, then everything that must stay as it was. Doing nothing
-    changes nothing, so the part earns its share only where another one holds.
+    changes nothing, so the part earns its share only where another one holds. What a process has
+    only one of (settings, generators) is looked at for every probe.
     """
-    judge_rest = changes_nothing_else(judge)
+    judge_rest = changes_nothing_else(judge, says)
     return Part(
         "nothing else changes",
         requirement,
@@ -383,4 +403,5 @@ def nothing_else_changes(
         judge=judge_rest,
         earns_alone=False,
         helpers=helpers,
+        keeps_process=True,
     )

@@ -38,7 +38,7 @@ _NAMES = {
     "Tensor": "a tensor",
 }
 _KINDS = {"b": "booleans", "i": "whole numbers", "u": "whole numbers", "f": "floats"}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 # Rounding in a handful of operations; a coarser tolerance is the author's decision.
 _EPS_FACTOR = 8.0
 
@@ -148,8 +148,8 @@ class _Comparison:
         if (kinds == {int} or kinds == {str}) and observed == expected:
             tally.total += len(expected)
             return
-        if type(expected) is tuple and len(expected) <= len(_ORDINALS):
-            names = [f"the {ordinal} item of {where}" for ordinal in _ORDINALS[: len(expected)]]
+        if type(expected) is tuple and len(expected) <= len(ORDINALS):
+            names = [f"the {ordinal} item of {where}" for ordinal in ORDINALS[: len(expected)]]
         else:
             names = [f"an item of {where}"] * len(expected)
         for ours, theirs, name in zip(observed, expected, names, strict=True):
@@ -261,7 +261,7 @@ def _shapes(observed: Any, expected: Any, where: str) -> str:
     if len(observed) != len(expected):
         return f"{where} has too {_amount(observed, expected)} axes"
     axis = next(axis for axis, size in enumerate(expected) if observed[axis] != size)
-    name = f"the {_ORDINALS[axis]} axis" if axis < len(_ORDINALS) else "an axis"
+    name = f"the {ORDINALS[axis]} axis" if axis < len(ORDINALS) else "an axis"
     how = "long" if observed[axis] > expected[axis] else "short"
     return f"{name} of {where} is too {how}"
 

@@ -149,4 +149,4 @@ def _judge(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     for name in inputs["functions"]:
         if observed == name:
             return f"it calls torch's own `{name}`, which this task asks you to write out"
-    return "a longer input takes as many calls more as a loop over positions"
+    return "a longer input takes as many calls more as a loop along it"

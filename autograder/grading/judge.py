@@ -25,9 +25,8 @@ import numpy as np
 from autograder.authoring.checks import Check, Part
 from autograder.authoring.compare import agree
 from autograder.grading.endless import Stopped, stop_endless
-from autograder.grading.process_state import process_state_kept
 from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
-from autograder.inside import wire
+from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.probe import call_probe, failure_of, partner_here, seed_of
 from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
@@ -217,7 +216,7 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_DrawnCa
         for index, (case, message) in enumerate(zip(cases, messages, strict=True)):
             inputs = wire.decode(message)
             place = check.item, part.name, index, check.target
-            limits = check.seconds, references, part.partner
+            limits = check.seconds, references, part.partner, part.keeps_process
             request = ProbeRequest(*place, source, inputs, *limits)
             drawn.append(_DrawnCase(part, case.label, request, message))
     return drawn
@@ -239,18 +238,35 @@ def _judge_case(
     if observed is expected and drawn.is_met:
         return _JudgedCase(drawn, observed, expected, None)
     try:
-        wrong = part.judge(observed, expected, request.inputs)
+        wrong = _wrong(part, observed, expected, request.inputs)
     except Exception as error:
         # A judge that fits right answers but trips over this one has met something else.
         wrong = "the result has another form than expected"
         try:
-            part.judge(expected, expected, request.inputs)
+            _wrong(part, expected, expected, request.inputs)
         except Exception:
             raise CheckFault(explain_fault(check, part, "judging", error)) from error
     if wrong is not None and type(wrong) is not str:
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(explain_fault(check, part, "judging", answer))
     return _JudgedCase(drawn, observed, expected, wrong)
+
+
+def _wrong(part: Part, observed: Any, expected: Any, inputs: dict[str, Any]) -> Any:
+    """Ask the part's judge; then whether the process is left as the reference leaves it."""
+    if not part.keeps_process:
+        return part.judge(observed, expected, inputs)
+    if type(observed) is not tuple or len(observed) != len(expected):
+        return "the result has another form than expected"
+    (value, changed), (right, allowed) = observed, expected
+    wrong = part.judge(value, right, inputs)
+    if wrong is not None or all(name in allowed for name in changed):
+        return wrong
+    # One name alone, and of ours: an answer may choose what it changes by what it has read.
+    for name in process_state.NAMES:
+        if name in changed and name not in allowed:
+            return f"the call changes {name}"
+    return "the call changes something besides its result"
 
 
 def _expected(check: Check, drawn: _DrawnCase) -> Any:
@@ -278,7 +294,7 @@ def _prove_harmless(check: Check, drawn: _DrawnCase) -> None:
     expected, inputs = drawn.answers[None], drawn.request.inputs
     before = wire.encode([expected, wire.decode(drawn.message)])
     with contextlib.suppress(Exception):
-        drawn.is_met = drawn.part.judge(expected, expected, inputs) is None
+        drawn.is_met = _wrong(drawn.part, expected, expected, inputs) is None
     if wire.encode([expected, inputs]) != before:
         del drawn.answers[None]
         error = ValueError("it changes the values that it is given")
@@ -288,9 +304,14 @@ def _prove_harmless(check: Check, drawn: _DrawnCase) -> None:
 def _probe(implementation: Any, drawn: _DrawnCase) -> Any:
     """Do here what the worker does, down to the format of what comes out."""
     request, inputs = drawn.request, wire.decode(drawn.message)
-    with process_state_kept():
-        ask = partner_here(request.partner)
-        value = call_probe(request.source, implementation, inputs, seed_of(request), ask)
+    generators = process_state.read(process_state.GENERATORS)  # which every probe seeds
+    ask, seed = partner_here(request.partner), seed_of(request)
+    try:
+        value = call_probe(
+            request.source, implementation, inputs, seed, ask, watches=request.watches
+        )
+    finally:
+        process_state.restore(generators)
     return wire.normal_form(value)
 
 
@@ -359,14 +380,15 @@ def is_telling(answers: Sequence[tuple[Any, str | None]]) -> bool:
 
 
 def _explains(check: Check, number: int, judged: _JudgedCase) -> bool:
-    value = _mistaken(check, number, judged.drawn)
+    drawn = judged.drawn
+    value = _mistaken(check, number, drawn)
     if isinstance(value, Failure) or isinstance(judged.observed, Failure):
         return type(value) is type(judged.observed) and _cause(value) == _cause(judged.observed)
-    if _same(judged.observed, value, judged.drawn.request.inputs) is None:
+    if _same(judged.observed, value, drawn.request.inputs) is None:
         return True
     with contextlib.suppress(Exception):
         # The part's own tolerance, with the mistake in the place of the reference.
-        return judged.drawn.part.judge(judged.observed, value, judged.drawn.request.inputs) is None
+        return _wrong(drawn.part, judged.observed, value, drawn.request.inputs) is None
     return False
 
 

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from autograder.grading.endless import Stopped, stop_endless
-from autograder.inside import wire
+from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import describe, failure_of, probe_or_failure
 from autograder.inside.process_limits import Limits
@@ -146,10 +146,11 @@ def _serve(pipe: "Connection[Any, Any]", folder: str, cell_seconds: float) -> No
                 error = _run_cell(shell, message["cell"], cell_seconds)
                 pipe.send_bytes(wire.encode({"error": error}))
                 continue
+            before = process_state.read(process_state.SETTINGS)
             late = set()  # parts of which a case has not ended: the others would not either
             for encoded in message["requests"]:
                 request = ProbeRequest(**wire.decode(encoded))
-                value = _CALL_LATE if request.part in late else _ask(request, shell.user_ns)
+                value = _CALL_LATE if request.part in late else _ask(request, shell.user_ns, before)
                 late |= {request.part} if value is _CALL_LATE else set()
                 pipe.send_bytes(_encoded(value))
             pipe.send_bytes(wire.encode({"done": None}))
@@ -170,11 +171,11 @@ def _run_cell(shell: Any, source: str, seconds: float) -> str | None:
     return None if found is None else describe(found)
 
 
-def _ask(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
+def _ask(request: ProbeRequest, namespace: Mapping[str, Any], before: process_state.State) -> Any:
     """Probe once, up to the request's limit of time."""
     try:
         with stop_endless(request.seconds) as stopped:
-            value = probe_or_failure(request, namespace)
+            value = probe_or_failure(request, namespace, before=before)
     except Stopped:
         return _CALL_LATE
     return _CALL_LATE if stopped.is_set() else value

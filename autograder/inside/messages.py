@@ -43,6 +43,7 @@ class ProbeRequest:
         references: packages that hold the right answer; what is imported from them is none.
         partner: source that defines `partner`, an implementation that the probe may call through
             `ask` and that student code never meets. It stays outside: see `sandbox.partner`.
+        watches: also say what the probe leaves otherwise in the process.
     """
 
     item: str
@@ -54,3 +55,4 @@ class ProbeRequest:
     seconds: float
     references: tuple[str, ...] = ()
     partner: str = ""
+    watches: bool = False

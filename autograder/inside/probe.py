@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.inside import wire
+from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 
 Ask = Callable[[Any], Any]
@@ -33,9 +33,25 @@ def seed_of(request: ProbeRequest) -> int:
 
 
 def call_probe(
-    source: str, implementation: Any, inputs: dict[str, Any], seed: int, ask: Ask | None = None
+    source: str,
+    implementation: Any,
+    inputs: dict[str, Any],
+    seed: int,
+    ask: Ask | None = None,
+    *,
+    watches: bool = False,
+    before: process_state.State | None = None,
 ) -> Any:
-    """Define the probe in a namespace of its own and call it."""
+    """Define the probe in a namespace of its own and call it.
+
+    It leaves the process's settings as they were, but for those that take long to read.
+
+    Args:
+        watches: return beside the probe's value the names of what it leaves otherwise.
+        before: the settings to compare with, by default those of now.
+    """
+    kinds = process_state.SETTINGS if watches else process_state.QUICK
+    before = process_state.read(kinds) if before is None else process_state.only(kinds, before)
     random.seed(seed)
     np.random.seed(seed)
     if "torch" in sys.modules:
@@ -43,7 +59,15 @@ def call_probe(
     namespace: dict[str, Any] = {"__name__": "probe", "ask": ask}
     code, name = _compiled(source)
     exec(code, namespace)
-    return namespace[name](implementation, inputs)
+    if watches:
+        before.update(process_state.read(process_state.GENERATORS))
+    try:
+        value = namespace[name](implementation, inputs)
+        if not watches:
+            return value
+        return value, [kind.name for kind in process_state.changed(before)]
+    finally:
+        process_state.restore(before)
 
 
 @lru_cache(maxsize=256)
@@ -55,12 +79,16 @@ def _compiled(source: str) -> tuple[CodeType, str]:
 
 
 def probe_or_failure(
-    request: ProbeRequest, namespace: Mapping[str, Any], ask: Ask | None = None
+    request: ProbeRequest,
+    namespace: Mapping[str, Any],
+    ask: Ask | None = None,
+    before: process_state.State | None = None,
 ) -> Any:
     """Probe what `namespace` holds under the request's target, or all of it; or a Failure.
 
     Args:
         ask: reaches the request's partner; by default that is asked in this process.
+        before: the settings before the first call in this process, by default those of now.
     """
     if request.target and request.target not in namespace:
         return Failure("missing", f"{request.target} is not defined")
@@ -68,8 +96,15 @@ def probe_or_failure(
         implementation = namespace[request.target] if request.target else namespace
         if package_of(implementation) in request.references:
             return Failure("imported", f"{request.target} is imported")
-        ask = ask or partner_here(request.partner)
-        return call_probe(request.source, implementation, request.inputs, seed_of(request), ask)
+        return call_probe(
+            request.source,
+            implementation,
+            request.inputs,
+            seed_of(request),
+            ask or partner_here(request.partner),
+            watches=request.watches,
+            before=before,
+        )
     except BaseException as error:  # also what a student's code raises to leave the probe
         failure = failure_of(error)
         if failure.kind == "exception" and not _passed_through(namespace):

@@ -29,7 +29,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from autograder.inside import framing, process_limits, wire
+from autograder.inside import framing, process_limits, process_state, wire
 from autograder.inside.isolation import Isolation, choose_isolation
 from autograder.inside.messages import (
     CELL_OUT_OF_TIME,
@@ -325,13 +325,15 @@ class _Session:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
+        before = process_state.read(process_state.SETTINGS)
         for message in requests:
             request = ProbeRequest(**wire.decode(message))
             # By its default action a signal ends this process even inside a call into C.
             for signum in (signal.SIGPROF, signal.SIGALRM):
                 signal.signal(signum, signal.SIG_DFL)
             process_limits.stop_later(request.seconds, self.limits.wall_factor)
-            answer = _encode_answer(probe_or_failure(request, self.shell.user_ns, self._ask))
+            value = probe_or_failure(request, self.shell.user_ns, self._ask, before)
+            answer = _encode_answer(value)
             # Ended while it sends, it would leave half a message, as if it had tampered with them.
             process_limits.stop_later(0, self.limits.wall_factor)
             framing.write(self.channel, answer, _forever())

@@ -21,7 +21,7 @@ from typing import Any
 
 from autograder.grading import judge
 from autograder.grading.endless import Stopped, stop_endless
-from autograder.inside import wire
+from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import failure_of, probe_or_failure
 from autograder.records import Observation
@@ -162,11 +162,12 @@ def _serve(
         for _ in range(len(requests) + 1):
             send(failure_of(error))
         return
+    before = process_state.read(process_state.SETTINGS)
     stopped: dict[str, Failure] = {}
     for request in requests:
         value = stopped.get(request.part)
         if value is None:
-            value = _bounded(partial(probe_once, request, namespace), endless)
+            value = _bounded(partial(probe_once, request, namespace, before), endless)
         if isinstance(value, Failure) and value.kind == "timeout":
             stopped[request.part] = value
         send(value)
@@ -184,10 +185,18 @@ def _bounded(ask: Callable[[], Any], endless: bool) -> Any:
     return Failure("timeout", "stopped") if stopped.is_set() else value
 
 
-def probe_once(request: ProbeRequest, namespace: Mapping[str, Any]) -> Any:
-    """Probe as the sandbox does, where every request brings inputs of its own."""
+def probe_once(
+    request: ProbeRequest,
+    namespace: Mapping[str, Any],
+    before: process_state.State | None = None,
+) -> Any:
+    """Probe as the sandbox does, where every request brings inputs of its own.
+
+    Args:
+        before: the settings before the first call in this process, by default those of now.
+    """
     own = dataclasses.replace(request, inputs=copy.deepcopy(request.inputs))
-    return probe_or_failure(own, namespace)
+    return probe_or_failure(own, namespace, before=before)
 
 
 def _complaint(tests: str, namespace: Mapping[str, Any]) -> Failure | None:

@@ -100,7 +100,7 @@ def verdict(answer):
     [
         (slope, 10, ""),
         (by_torch, 5, "torch's own `softmax`, which this task asks you to write out"),
-        (by_rows, 5, "a longer input takes as many calls more as a loop over positions"),
+        (by_rows, 5, "a longer input takes as many calls more as a loop along it"),
         (by_autograd, 5, "it asks autograd for what this task asks you to derive"),
         (by_torch_func, 5, "it asks torch.func for what"),
         (by_torch_and_rows, 5, "torch's own `softmax`"),  # two rules, one price

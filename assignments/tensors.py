@@ -12,8 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Inputs, Judge, Part, nothing_else_changes
+from autograder.authoring.checks import (
+    ARGUMENTS,
+    Case,
+    Inputs,
+    Judge,
+    Part,
+    nothing_else_changes,
+)
 from autograder.authoring.compare import agree
+
+from .contracts import LAYOUTS, Contract
 
 Generator = np.random.Generator
 Draw = Callable[[Generator], Sequence[Case]]
@@ -38,9 +47,10 @@ def tensor_case(
 
     Args:
         dtype: of the result.
-        layout: how tensors lie in memory: "plain", or "gaps", every other number of another tensor,
-            not from its start, with two axes swapped, so that `view` fails; a dict is in another
-            order then.
+        layout: how tensors lie in memory: "plain"; "gaps", every other number of another tensor,
+            not from its start, with two axes swapped; "turned", with the axes in reverse order.
+            In both `view` may fail, and a dict is in another order. In "shared", which a contract
+            makes, all rows are one.
         take: picks one of several results.
     """
     inputs = {
@@ -49,7 +59,7 @@ def tensor_case(
         "layout": layout,
         "take": take,
     }
-    note = ", tensors with gaps in memory" if layout == "gaps" else ""
+    note = f", {LAYOUTS[layout]}" if layout in LAYOUTS else ""
     return Case(f"{label}, {dtype}{note}", inputs)
 
 
@@ -66,20 +76,38 @@ def call(implementation, inputs):
     """Return the result."""
     import torch
 
-    def lay_out(argument):
+    layout = inputs["layout"]
+
+    def lay_out(argument, shared=None):
         if isinstance(argument, dict):
-            pairs = list(argument.items())
-            return {key: lay_out(v) for key, v in pairs[:: -1 if inputs["layout"] == "gaps" else 1]}
+            return {key: lay_out(argument[key]) for key in reversed(argument)}
         if isinstance(argument, tuple):
-            return tuple(map(lay_out, argument))
-        is_laid_out = isinstance(argument, torch.Tensor) and argument.dim() > 0
-        if not is_laid_out or inputs["layout"] == "plain":
+            return tuple(lay_out(part, shared) for part in argument)
+        if not isinstance(argument, torch.Tensor) or argument.dim() == 0:
             return argument
+        if layout == "shared":
+            if shared is None or not argument.shape[shared]:
+                return argument
+            return argument.narrow(shared, 0, 1).expand(argument.shape)
+        if layout == "turned":
+            axes = list(range(argument.dim()))[::-1]
+            return argument.permute(axes).contiguous().permute(axes)
         swapped = argument.transpose(0, min(1, argument.dim() - 1))
         gaps = torch.stack([torch.full_like(swapped, 7), swapped], dim=-1)[..., 1]
         return gaps.transpose(0, min(1, argument.dim() - 1))
 
-    result = implementation(*map(lay_out, inputs["arguments"]))
+    arguments = inputs["arguments"]
+    if layout != "plain":
+        shared = inputs.get("shared", [None] * len(arguments))
+        arguments = list(map(lay_out, arguments, shared))
+    try:
+        result = implementation(*arguments)
+    except RuntimeError as error:
+        if "single memory location" not in str(error):
+            raise
+        # Who writes into an argument loses another part: here rows have memory of their own again.
+        layout = "turned"
+        result = implementation(*map(lay_out, arguments))
     if inputs["take"] is not None:
         return result[inputs["take"]]
     return tuple(result) if isinstance(result, tuple) else result  # a named one is right too
@@ -117,7 +145,7 @@ def call_elsewhere(implementation, inputs):
     import torch
 
     before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32 if inputs["dtype"] == "float64" else torch.bfloat16)
+    torch.set_default_dtype(getattr(torch, inputs["default"]))
     try:
         result = implementation(*inputs["arguments"])
     except Exception:
@@ -134,7 +162,6 @@ def call_twice(implementation, inputs):
     import torch
 
     arguments = inputs["arguments"]
-    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
 
     def ask():
         try:
@@ -152,8 +179,7 @@ def call_twice(implementation, inputs):
     same = all(
         a.equal(b) and a.equal(c) for a, b, c in zip(at_first, again, afterwards, strict=True)
     )
-    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
-    return result, same, arguments, settings, torch.equal(state, torch.get_rng_state())
+    return result, same, arguments
 
 
 # -- judges and parts ------------------------------------------------------------------------------
@@ -166,6 +192,11 @@ HALF = {"rtol": 1e-2, "atol": 1e-2}
 
 DTYPE = "The result has the arguments' dtype and accuracy, whatever torch's default dtype is."
 KEEPS = "A call leaves arguments and torch's settings alone, and gives the same a second time."
+SAYS = (
+    "a second call gives something else, or changes the first result",
+    ARGUMENTS,
+    "a function is called otherwise than the task says, or what it returns is changed",
+)
 FLOWS = "Gradients flow from the result to every argument, and are right."
 LAYOUT = "Tensors may stand in memory in any order, as they do after a transpose."
 
@@ -198,13 +229,9 @@ def near_part(
     return Part(name, requirement, inputs, probe, judge=judge, weight=weight, helpers=helpers)
 
 
-def any_layout(inputs: Draw, weight: float, judge: Judge = near) -> Part:
+def any_layout(inputs: Draw, weight: float, contract: Contract, judge: Judge = near) -> Part:
     """Make the part that asks for tensors which are no contiguous block."""
-
-    def draw(rng: Generator) -> list[Case]:
-        return [Case(case.label, {**case.inputs, "layout": "gaps"}) for case in inputs(rng)]
-
-    return near_part("layout", LAYOUT, draw, call, weight, judge)
+    return near_part("layout", LAYOUT, contract.layouts(inputs), call, weight, judge)
 
 
 def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE) -> Judge:
@@ -227,6 +254,23 @@ def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE
     return judge
 
 
+def elsewhere(draw: Draw, narrow: str = "bfloat16") -> Draw:
+    """Make the same cases under another default dtype: float32, or `narrow` for what is float32.
+
+    The label says so: else nobody could do it again.
+    """
+
+    def draw_elsewhere(rng: Generator) -> list[Case]:
+        cases = []
+        for case in draw(rng):
+            default = "float32" if case.inputs["dtype"] == "float64" else narrow
+            label = f"{case.label}, where torch's default dtype is {default}"
+            cases.append(Case(label, {**case.inputs, "default": default}))
+        return cases
+
+    return draw_elsewhere
+
+
 def keeps(
     ordinary: Draw,
     hard: Draw | None = None,
@@ -236,6 +280,7 @@ def keeps(
     single: dict[str, float] = SINGLE,
     requirement: str = DTYPE,
     probes: tuple[Any, Any] = (call_elsewhere, call_twice),
+    narrow: str = "bfloat16",
     helpers: tuple[Any, ...] = (),
 ) -> tuple[Part, Part]:
     """Make the part that does not forgive a change of dtype, and that for all else that changes.
@@ -247,6 +292,7 @@ def keeps(
         double: tolerance for float64; `single` is that for float32.
         requirement: of the first part.
         probes: of both parts.
+        narrow: torch's default dtype in float32's cases of the first part.
         helpers: what both probes call.
     """
 
@@ -259,10 +305,10 @@ def keeps(
     dtype = Part(
         "dtype",
         requirement,
-        draw,
+        elsewhere(draw, narrow),
         probes[0],
         judge=exactly(double, single),
         weight=weight,
         helpers=helpers,
     )
-    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged, helpers)
+    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged, helpers, SAYS)

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import Case, Inputs, Part, nothing_else_changes
+from autograder.authoring.checks import ARGUMENTS, Case, Inputs, Part, nothing_else_changes
 from autograder.authoring.compare import agree
 
 Generator = np.random.Generator
@@ -86,7 +86,6 @@ def call_twice(implementation, inputs):
     import torch
 
     arguments = inputs["arguments"]
-    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
     results, kept = [], []
     for _ in range(2):
         try:
@@ -115,13 +114,17 @@ def call_twice(implementation, inputs):
         for number, part in enumerate(parts)
         if isinstance(part, torch.Tensor) and part.dtype != torch.bool
     )
-    settings = torch.get_default_dtype() == dtype and torch.is_grad_enabled()
-    return kept[0], is_same, apart, arguments, settings, torch.equal(state, torch.get_rng_state())
+    return kept[0], is_same, apart, arguments
 
 
 # -- judges and parts ------------------------------------------------------------------------------
 
 KEEPS = "A call leaves its arguments alone, and gives new results, the same a second time."
+SAYS = (
+    "a second call gives something else, or changes the first result",
+    "the two results share their memory",
+    ARGUMENTS,
+)
 DTYPES = [str(value) for value in vars(torch).values() if isinstance(value, torch.dtype)]
 _exactly = agree(rtol=0, atol=0, exact_dtype=True)
 
@@ -154,4 +157,4 @@ def dtype_part(inputs: Draw) -> Part:
 
 def keeps(inputs: Draw) -> Part:
     """Make the part on side effects."""
-    return nothing_else_changes(KEEPS, inputs, call_twice, _exactly)
+    return nothing_else_changes(KEEPS, inputs, call_twice, _exactly, says=SAYS)

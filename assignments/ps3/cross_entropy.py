@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
+from ..contracts import Contract
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
 from .inputs import (
     LOSSES,
@@ -21,6 +22,8 @@ from .inputs import (
 )
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("N V; N; -")
 
 
 def draw_all_losses(rng: Generator) -> list[Case]:
@@ -66,7 +69,7 @@ PARTS = (
         2,
     ),
     near_part("gradients", FLOWS, draw_all_losses, differentiate, 1),
-    any_layout(draw_losses, 0.5),
+    any_layout(draw_losses, 0.5, CONTRACT),
     *keeps(draw_losses, draw_hard_losses),
     not_allowed(LOSSES, draw_losses),
 )

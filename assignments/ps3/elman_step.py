@@ -7,10 +7,13 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.recurrent import ElmanCell
 
+from ..contracts import Contract
 from ..tensors import FLOWS, Generator, any_layout, call, differentiate, keeps, near_part
 from .inputs import CELLS, draw_cells, draw_saturated_cells, package_step
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B I; B H; G I; G H; G; G")
 
 
 def draw_elman(rng: Generator) -> list[Case]:
@@ -56,7 +59,7 @@ PARTS = (
         0.5,
     ),
     near_part("gradients", FLOWS, draw_elman, differentiate, 1),
-    any_layout(draw_elman, 0.5),
+    any_layout(draw_elman, 0.5, CONTRACT),
     *keeps(draw_elman, draw_saturated),
     not_allowed(CELLS, draw_elman),
 )

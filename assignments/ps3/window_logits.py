@@ -11,12 +11,12 @@ from autograder.authoring.checks import Case, Check, counted, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.window import FixedWindowLM
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
     any_layout,
     call,
-    cost_case,
     differentiate,
     keeps,
     near_part,
@@ -27,6 +27,7 @@ from .inputs import whole
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B T; -; -; -")
 
 Size = tuple[int, int, int, tuple[int, int, int], int, str]
 
@@ -107,13 +108,6 @@ def draw_saturated(rng: Generator) -> list[Case]:
     return cases
 
 
-def draw_long(rng: Generator) -> list[Case]:
-    """A short text and one of 400 ids more."""
-    rest = [3, 1, _weights(rng, "float64", 3, (5, 2, 4))]
-    short, long = whole(rng, 5, 2, 6), whole(rng, 5, 2, 406)
-    return [cost_case("texts of 6 and 406 ids", [short, *rest], [long, *rest], 400)]
-
-
 # -- probes ----------------------------------------------------------------------------------------
 
 
@@ -180,9 +174,9 @@ PARTS = (
         0.5,
     ),
     near_part("gradients", FLOWS, draw_windows, differentiate, 1),
-    any_layout(draw_windows, 0.5),
+    any_layout(draw_windows, 0.5, CONTRACT),
     *keeps(draw_windows, draw_short_texts),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_windows(rng)[1:2], "T")),
 )
 
 

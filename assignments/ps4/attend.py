@@ -10,6 +10,7 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
@@ -25,6 +26,7 @@ from .inputs import some_allowed
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("*texts T K; *texts S K; *texts S M; *texts T S")
 FORBIDDEN = ("scaled_dot_product_attention", "multi_head_attention_forward")
 SIZES = [  # leading axes, queries, keys, width of keys, width of values
     ((), 1, 2, 3, 1, "float64"),
@@ -124,13 +126,20 @@ def draw_hidden(rng: Generator) -> list[Case]:
         key = key + size * hidden * torch.ones_like(key)
         value = torch.where(hidden, 1e30, value).to(query.dtype)
         cases.append(_case(query.abs() + 1, key, value, mask, f", hidden keys {size:g} larger"))
-    # All that may be seen scores about -1e11: below any number that "surely is low enough".
-    for dtype in (torch.float64, torch.float32):
-        query, key = torch.full((3, 1), 1e5, dtype=dtype), torch.full((4, 1), -1e6, dtype=dtype)
-        mask = some_allowed(rng, 3, 4)
-        value = normal(rng, "float64", 4, 2).to(dtype)
-        cases.append(_case(query, key, value, mask, ", all scores near -1e11"))
-    return cases
+    return [*cases, _lowest(rng, "float64", 1e18), _lowest(rng, "float32", 1e18)]
+
+
+def _lowest(rng: Generator, dtype: str, root: float) -> Case:
+    """All that may be seen scores below any number that "surely is low enough", such as -1e30."""
+    query, key, value = _tensors(rng, (), 3, 4, 1, 2, dtype)
+    mask, score = some_allowed(rng, 3, 4), -(root**2)
+    query, key = torch.full_like(query, root), torch.full_like(key, -root)
+    return _case(query, key, value, mask, f", all scores near {score:g}")
+
+
+def draw_precise(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy: float64 has lower scores than float32."""
+    return [*draw_all(rng), _lowest(rng, "float64", 1e20)]
 
 
 def draw_large_scores(rng: Generator) -> list[Case]:
@@ -257,8 +266,8 @@ PARTS = (
         largest_tensor,
         weight=0.5,
     ),
-    any_layout(draw_all, 0.5),
-    *keeps(draw_all, draw_hard),
+    any_layout(draw_all, 0.5, CONTRACT),
+    *keeps(draw_precise, draw_hard),
     not_allowed(FORBIDDEN, draw_without_mask),
 )
 

@@ -142,7 +142,7 @@ def draw_ends(rng: Generator) -> list[Case]:
         _case("only eos is possible", only_end, 3, 2, 4, 1.0),
         _case("some are cut, some end", _table(_fixed(14), 4, 3, 0.15), 4, 3, 3, 1.0),
         _case("some beginnings lead nowhere", dead_ends, 4, 0, 4, 0.5),
-        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 20_000.0, 3, 1, 3, 0.0),
+        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 2e9, 3, 1, 3, 0.0),
     ]
 
 
@@ -242,17 +242,16 @@ def search_twice(implementation, inputs):
     table, root = inputs["table"], inputs["root"]
     kept = table.clone(), root.clone()
 
-    def next_log_probs(ids):
+    def next_log_probs(ids, /):
         if type(ids) is not tuple:
             raise TypeError("ids is no tuple")
         place = 1 + sum((n + 2) * (3 * i + 1) for n, i in enumerate(ids)) % (len(table) - 1)
         return table[place] if ids else root
 
-    state = torch.get_rng_state()
     found = implementation(next_log_probs, *inputs["options"])
     again = implementation(next_log_probs, *inputs["options"])
     untouched = torch.equal(kept[0], table) and torch.equal(kept[1], root)
-    return None, found == again, untouched, torch.equal(state, torch.get_rng_state())
+    return None, found == again, untouched
 
 
 # -- the reference version -------------------------------------------------------------------------

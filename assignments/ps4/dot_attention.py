@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: F401  (read by a replacement)
 from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from course_pkg.layers.attention import DotScore, masked_softmax
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
@@ -25,6 +26,7 @@ from ..tensors import (
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B K; B S K; B S M")
 SIZES = [  # rows, places, width of keys, width of values
     (1, 2, 3, 1, "float64"),
     (2, 5, 3, 4, "float64"),
@@ -142,7 +144,7 @@ PARTS = (
     ),
     near_part("large scores", "Scores may be very large or small.", draw_large_scores, call, 1.5),
     near_part("gradients", FLOWS, draw_reads, differentiate, 1),
-    any_layout(draw_reads, 0.5),
+    any_layout(draw_reads, 0.5, CONTRACT),
     *keeps(draw_reads),
 )
 

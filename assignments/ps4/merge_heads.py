@@ -4,6 +4,7 @@ from torch import Tensor
 
 from autograder.authoring.checks import Case, Check, mistake, mistakes
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
@@ -17,6 +18,8 @@ from ..tensors import (
 )
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("*texts H T K")
 
 
 def _case(rng: Generator, shape: tuple[int, ...], dtype: str = "float64") -> Case:
@@ -75,7 +78,7 @@ PARTS = (
     near_part("sizes", "One head, one number a head and one place will do.", draw_sizes, call, 1),
     near_part("axes", "There may be no leading axis, or several.", draw_axes, call, 1.5),
     near_part("gradients", FLOWS, draw_batches, differentiate, 0.5),
-    any_layout(draw_batches, 1),
+    any_layout(draw_batches, 1, CONTRACT),
     *keeps(draw_batches),
 )
 

@@ -11,6 +11,7 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers import attention
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
@@ -26,6 +27,7 @@ from .inputs import some_allowed
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B T D; -; -; *more T T")
 FORBIDDEN = ("multi_head_attention_forward", "_native_multi_head_attention")
 NAMES = ("query", "key", "value", "output")
 
@@ -74,16 +76,26 @@ def draw_masks(rng: Generator) -> list[Case]:
         cases.append(_case(rng, sizes, dtype, mask, f", mask {shape}"))
     lower = torch.ones(5, 5, dtype=torch.bool).tril()
     cases.append(_case(rng, (2, 5, 6, 2), "float64", lower, ", a causal mask"))
-    # Keys are the queries turned round and long: what place 0 may see, itself, scores far below 0.
-    low = _case(rng, (2, 5, 6, 2), "float64", lower, ", scores far below 0")
-    x, weights, _, _ = low.inputs["arguments"]
-    weights["key"] = -weights["query"]
-    x.mul_(60.0)
-    cases.append(low)
+    cases.append(_lowest(rng, 1e17))
     # As many texts as heads: by the rules of broadcasting, three axes are the heads'.
     mask = torch.stack([torch.eye(3, dtype=torch.bool), torch.ones(3, 3, dtype=torch.bool).tril()])
     cases.append(_case(rng, (2, 3, 4, 2), "float64", mask, ", mask (2, 3, 3)"))
     return cases
+
+
+def _lowest(rng: Generator, scale: float) -> Case:
+    """What place 0 may see, itself, scores below any number that "surely is low enough"."""
+    lower = torch.ones(5, 5, dtype=torch.bool).tril()
+    low = _case(rng, (2, 5, 6, 2), "float64", lower, f", of {scale:g}, scores far below 0")
+    x, weights, _, _ = low.inputs["arguments"]
+    weights["key"] = -weights["query"]  # keys are the queries turned round, and long
+    x.mul_(scale)
+    return low
+
+
+def draw_precise(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy: float64 has lower scores than float32."""
+    return [*draw_all(rng), _lowest(rng, 1e20)]
 
 
 def draw_causal(rng: Generator) -> list[Case]:
@@ -190,8 +202,8 @@ PARTS = (
         weight=1,
     ),
     near_part("gradients", FLOWS, draw_all, differentiate, 1),
-    any_layout(draw_all, 0.5),
-    *keeps(draw_all),
+    any_layout(draw_all, 0.5, CONTRACT),
+    *keeps(draw_precise),
     not_allowed(FORBIDDEN, draw_without_mask),
 )
 

@@ -303,6 +303,7 @@ PARTS = (
         count_twice,
         judge=_judge_twice,
         weight=0.5,
+        keeps_process=True,
     ),
 )
 

@@ -10,10 +10,10 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import MultiHeadAttention
 
+from ..contracts import Contract
 from ..tensors import (
     Generator,
     call,
-    cost_case,
     differentiate,
     judge_by,
     keeps,
@@ -24,6 +24,8 @@ from ..tensors import (
 from .inputs import ATTENTION
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B T D; B S M; B S; -; -")
 
 
 def _weights(
@@ -51,7 +53,6 @@ def _case(
     mask: Tensor | None = None,
     what: str = "",
     scale: float = 0.8,
-    layout: str = "plain",
 ) -> Case:
     """Draw a case of sizes B, T, S, D and the width of the memory; by default all is real."""
     batch_size, T, S, width, d_memory = sizes
@@ -65,7 +66,7 @@ def _case(
     ]
     heads = f"{n_heads} head{'s' * (n_heads > 1)}"
     label = f"B, T, S, D = {batch_size}, {T}, {S}, {width}, memory {d_memory} wide, {heads}{what}"
-    return tensor_case(label, dtype, *arguments, layout=layout)
+    return tensor_case(label, dtype, *arguments)
 
 
 def draw_one_head(rng: Generator) -> list[Case]:
@@ -112,21 +113,26 @@ def draw_layouts(rng: Generator) -> list[Case]:
     """An empty batch, and tensors that are views with gaps."""
     return [
         _case(rng, (0, 2, 3, 4, 4), 2),
-        _case(rng, (2, 3, 4, 6, 5), 2, layout="gaps"),
+        *CONTRACT.layouts(lambda rng: draw_padded(rng)[1:2])(rng),
     ]
 
 
 def draw_extremes(rng: Generator) -> list[Case]:
     """Scores thousands apart, of which the masked ones may be the largest by far."""
+    return _draw_far(rng, {"float64": 1e30, "float32": 1e30})
+
+
+def _draw_far(rng: Generator, scales: dict[str, float]) -> list[Case]:
     cases = []
-    for dtype in ("float64", "float32"):
+    for dtype, scale in scales.items():
         case = _case(rng, (2, 3, 4, 4, 4), 2, dtype, mask=_mask([3, 2], 4), what=", far apart")
         x, memory, _, weights, _ = case.inputs["arguments"]
         # Keys are the memory itself and queries x: real places score far below 0, masked ones far
-        # above. Steps of their own keep the winner clear.
+        # above, below any number that "surely is low enough". Steps of their own keep the winner
+        # clear.
         weights["query"].copy_(torch.eye(4))
         weights["key"].copy_(torch.eye(4))
-        x.copy_(x.abs() + 20)
+        x.copy_((x.abs() + 20) * scale)
         steps = torch.tensor([-310.0, -290.0, 400.0, 900.0], dtype=memory.dtype)
         memory.copy_(memory.abs() + steps[:, None])
         cases.append(case)
@@ -170,24 +176,14 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
 
 
 def draw_ordinary(rng: Generator) -> list[Case]:
-    """Cases in which a wrong value is a wrong accuracy."""
-    return [*draw_one_head(rng)[1:], *draw_many_heads(rng)]
+    """Cases in which a wrong value is a wrong accuracy: float64 has lower scores than float32."""
+    lowest = _draw_far(rng, {"float64": 1e37})
+    return [*draw_one_head(rng)[1:], *draw_many_heads(rng), *lowest]
 
 
 def draw_hard_cases(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
     return [*draw_padded(rng), *draw_blind(rng), *draw_extremes(rng), draw_layouts(rng)[0]]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """A few positions on both sides, and 400 more on each."""
-    weights = _weights(rng, "float64", 4, 4)
-
-    def arguments(n: int) -> list[object]:
-        x, memory = normal(rng, "float64", 1, n, 4), normal(rng, "float64", 1, n, 4)
-        return [x, memory, torch.ones(1, n, dtype=torch.bool), weights, 2]
-
-    return [cost_case("3 and 403 positions on both sides", arguments(3), arguments(403), 400)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -318,7 +314,9 @@ PARTS = (
         1,
     ),
     *keeps(draw_ordinary, draw_hard_cases),
-    not_allowed(ATTENTION, longer=draw_long),
+    not_allowed(
+        ATTENTION, longer=CONTRACT.longer(lambda rng: draw_many_heads(rng)[1:2], "B", "T", "S")
+    ),
 )
 
 

@@ -9,9 +9,12 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.positions import SinusoidalPositions
 
-from ..tensors import Generator, call, cost_case, judge_by, keeps, near_part, tensor_case
+from ..contracts import Contract
+from ..tensors import Generator, call, judge_by, keeps, near_part, tensor_case
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("*positions; -")
 
 
 def _case(label: str, positions: Tensor, d_model: int) -> Case:
@@ -53,12 +56,6 @@ def draw_ordinary(rng: Generator) -> list[Case]:
 def draw_hard_cases(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
     return [*draw_any_positions(rng), *draw_late_positions(rng)]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """A short text and one of 400 positions more."""
-    short, long = torch.arange(5), torch.arange(405)
-    return [cost_case("5 and 405 positions", [short, 6], [long, 6], 400)]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -107,7 +104,7 @@ PARTS = (
         requirement="The result is float32, whatever torch's default dtype is.",
         single={"rtol": 0, "atol": 5e-5},
     ),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_any_positions(rng)[4:5], "positions")),
 )
 
 

@@ -9,11 +9,13 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.training.optim import AdamW
 
-from ..tensors import Generator, any_layout, call, cost_case, keeps, near_part, normal, tensor_case
+from ..contracts import Contract
+from ..tensors import Generator, any_layout, call, keeps, near_part, normal, tensor_case
 from .inputs import new_tensor, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("*entries; *entries; *entries; *entries; -; -; -; -; -")
 Settings = tuple[int, float, tuple[float, float], float, float]
 
 
@@ -144,13 +146,6 @@ def draw_hard_cases(rng: Generator) -> list[Case]:
     return [Case(case.label, {**case.inputs, "take": None}) for case in hard]
 
 
-def draw_long(rng: Generator) -> list[Case]:
-    """A few weights and 400 more."""
-    settings = (3, 0.2, (0.9, 0.95), 1e-8, 0.4)
-    short, long = (_tensors(rng, "float64", (n,), is_first=False) for n in (3, 403))
-    return [cost_case("3 and 403 weights", [*short, *settings], [*long, *settings], 400)]
-
-
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -222,10 +217,13 @@ PARTS = (
         1,
     ),
     near_part("shapes", "Any shape will do: a number, nothing, many axes.", draw_shapes, call, 0.5),
-    any_layout(draw_all, 0.5),
+    any_layout(draw_all, 0.5, CONTRACT),
     *keeps(draw_all, draw_hard_cases),
     new_tensor(draw_hard_cases),
-    not_allowed(("torch.optim", "_fused_adamw_", "_fused_adam_"), longer=draw_long),
+    not_allowed(
+        ("torch.optim", "_fused_adamw_", "_fused_adam_"),
+        longer=CONTRACT.longer(lambda rng: draw_means(rng)[3:4], "entries"),
+    ),
 )
 
 

@@ -298,7 +298,7 @@ def choose_otherwise(implementation, inputs):
 
 
 def write_twice(implementation, inputs):
-    """Return nothing, and whether all stays as it was: prompt, answers, settings, a second text."""
+    """Return nothing, and whether all stays as it was: prompt, answers, a second text."""
     import torch
 
     table, prompt = inputs["table"], inputs["prompt"]
@@ -328,20 +328,15 @@ def write_twice(implementation, inputs):
         except Exception:
             return None  # whether there is a text is the business of other parts
 
-    state, dtype = torch.get_rng_state(), torch.get_default_dtype()
-    torch.set_grad_enabled(True)  # a call before this one may have changed it
     text = ask()
     kept = text.tolist() if isinstance(text, torch.Tensor) else None
     again = ask()
     same = (again.tolist() if isinstance(again, torch.Tensor) else None) == kept
     untouched = all(torch.equal(now, before) for now, before in answers)
-    settings = torch.get_default_dtype() == dtype and torch.equal(state, torch.get_rng_state())
-    settings = settings and torch.is_grad_enabled()
-    torch.set_grad_enabled(True)
     before = prompt.clone()
     if isinstance(text, torch.Tensor) and text.numel() and not text.requires_grad:
         text.fill_(-7)  # a new tensor, so the prompt does not change
-    return None, same, untouched, settings, torch.equal(before, prompt), prompt
+    return None, same, untouched, torch.equal(before, prompt), prompt
 
 
 # -- the reference version -------------------------------------------------------------------------

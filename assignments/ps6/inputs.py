@@ -14,7 +14,7 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Inputs, Part, nothing_else_changes
 from autograder.authoring.compare import agree
 
-from ..tensors import KEEPS, Draw, Generator, call_elsewhere, call_twice
+from ..tensors import KEEPS, SAYS, Draw, Generator, call_elsewhere, call_twice, elsewhere
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -103,11 +103,11 @@ def keeps_ids(draw: Draw) -> tuple[Part, Part]:
     dtype = Part(
         "dtype",
         requirement,
-        hard,
+        elsewhere(hard),
         call_elsewhere,
         judge=_judge_dtypes,
         weight=0.5,
         earns_alone=False,
     )
     unchanged = agree(rtol=0, atol=0, exact_dtype=True)
-    return dtype, nothing_else_changes(KEEPS, hard, call_twice, unchanged)
+    return dtype, nothing_else_changes(KEEPS, hard, call_twice, unchanged, says=SAYS)

@@ -9,10 +9,13 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.decoding.samplers import top_k_mask
 
+from ..contracts import Contract
 from ..tensors import Generator, any_layout, call, cost_case, keeps, tensor_case
 from .inputs import exact, new_tensor, shape_text, shuffled
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("*rows V; -")
 
 
 def _case(logits: Tensor, k: int, what: str = "") -> Case:
@@ -167,7 +170,7 @@ PARTS = (
         weight=1,
     ),
     Part("half precision", "Half precision will do.", draw_halves, call, judge=exact, weight=0.5),
-    any_layout(draw_layouts, 0.5),
+    any_layout(draw_layouts, 0.5, CONTRACT),
     *keeps(draw_precise, draw_hard_cases),
     new_tensor(draw_many),
     not_allowed(longer=draw_long),

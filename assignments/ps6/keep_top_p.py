@@ -10,6 +10,7 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
+from ..contracts import Contract
 from ..tensors import Generator, any_layout, call, cost_case, keeps, near_part, tensor_case
 from .inputs import new_tensor, shape_text, shuffled
 
@@ -21,6 +22,7 @@ FLAT = (0.23, 0.19, 0.17, 0.15, 0.14, 0.12)
 OTHER = (0.23, 0.19, 0.17, 0.15, 0.26)
 HALVES = (0.5, 0.25, 0.125, 0.125 - 2**-10, 2**-10)
 EVEN = (0.25, 0.25, 0.25, 0.25)
+CONTRACT = Contract("*rows V; -")
 
 
 def _case(probs: Tensor, p: float, what: str = "") -> Case:
@@ -198,7 +200,7 @@ PARTS = (
         call,
         1,
     ),
-    any_layout(draw_layouts, 0.5),
+    any_layout(draw_layouts, 0.5, CONTRACT),
     *keeps(draw_values, draw_hard_cases),
     new_tensor(draw_new),
     not_allowed(longer=draw_long),

@@ -9,11 +9,13 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
+from ..contracts import Contract
 from ..tensors import Generator, any_layout, call, cost_case, tensor_case
 from .inputs import exact, keeps_ids, new_tensor, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B V; B")
 EIGHTHS = (0.25, 0.125, 0.5, 0.125)
 
 
@@ -187,7 +189,7 @@ PARTS = (
         weight=1,
     ),
     Part("rows", "There may be many rows, or none.", draw_empty, call, judge=exact, weight=0.5),
-    any_layout(draw_values, 0.5, exact),
+    any_layout(draw_values, 0.5, CONTRACT, exact),
     *keeps_ids(draw_all),
     new_tensor(draw_all),
     not_allowed(longer=draw_long),

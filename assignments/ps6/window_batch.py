@@ -9,10 +9,13 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
+from ..contracts import Contract
 from ..tensors import Generator, any_layout, call, cost_case, tensor_case
 from .inputs import LARGE, exact, keeps_ids
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("N; -; B")
 
 
 def _stream(rng: Generator, n: int) -> Tensor:
@@ -158,7 +161,7 @@ PARTS = (
         judge=exact,
         weight=0.5,
     ),
-    any_layout(draw_layouts, 0.5, exact),
+    any_layout(draw_layouts, 0.5, CONTRACT, exact),
     *keeps_ids(draw_all),
     not_allowed(longer=draw_long),
 )

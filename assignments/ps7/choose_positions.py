@@ -9,10 +9,12 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import may_mask
 
-from ..tensors import cost_case
+from ..contracts import Contract
 from ..token_ids import Generator, case, draw_ids, dtype_part, keeps, part
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B T; B T; -; -")
 
 
 def _case(
@@ -86,7 +88,9 @@ def draw_specials(rng: Generator) -> list[Case]:
 
 def draw_borders(rng: Generator) -> list[Case]:
     """Draws that equal the rate; rates of 0 and 1."""
+    hairs = 0.25 + torch.tensor([[-1, 1, -1, 0, 1]], dtype=torch.float64) * 2**-40
     return [
+        case("draws a hair from the rate", torch.arange(3, 8).unsqueeze(0), hairs, 0.25, [1]),
         _case(rng, ["beaEbe"], 0.25, [7], what=", draws that equal the rate"),
         _case(
             rng, ["ebae", "EabB"], 0.5, [7, 0], what=", draws that equal it", dtype=torch.float64
@@ -113,21 +117,6 @@ def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds."""
     kinds = (draw_values, draw_specials, draw_borders)
     return [drawn for kind in kinds for drawn in kind(rng)[:3]]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more positions, or rows, than the other."""
-    row = "BbaabA"
-    shapes = {"positions": ([row * 4], [row * 44]), "rows": ([row] * 4, [row] * 244)}
-    return [
-        cost_case(
-            f"texts of many {what}",
-            _case(rng, short, 0.25, [0, 9]).inputs["arguments"],
-            _case(rng, long, 0.25, [0, 9]).inputs["arguments"],
-            240,
-        )
-        for what, (short, long) in shapes.items()
-    ]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -169,7 +158,7 @@ PARTS = (
     ),
     dtype_part(draw_all),
     keeps(draw_all),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),
 )
 
 

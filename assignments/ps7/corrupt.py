@@ -6,11 +6,12 @@ from torch import Tensor
 from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
-from ..tensors import cost_case
+from ..contracts import Contract
 from ..token_ids import IGNORE, Generator, case, draw_ids, dtype_part, keeps, part, taking
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B T; B T; B T; B T; -")
 TEXT, OTHERS = range(20, 60), range(60, 99)
 
 
@@ -80,21 +81,6 @@ def draw_all(rng: Generator) -> list[Case]:
     return [*draw_values(rng)[:3], *draw_hard_ids(rng)[:2], *draw_edges(rng)[:2]]
 
 
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more positions, or rows, than the other."""
-    row = "+0-8+8+9-0+3"
-    shapes = {"positions": ([row * 4], [row * 44]), "rows": ([row] * 4, [row] * 244)}
-    return [
-        cost_case(
-            f"texts of many {what}",
-            _case(rng, short).inputs["arguments"],
-            _case(rng, long).inputs["arguments"],
-            240,
-        )
-        for what, (short, long) in shapes.items()
-    ]
-
-
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -136,7 +122,7 @@ PARTS = (
     ),
     dtype_part(draw_all),
     keeps(draw_all),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),
 )
 
 

@@ -10,12 +10,12 @@ from autograder.authoring.rules import not_allowed
 from course_pkg.layers.blocks import LayerNorm
 from course_pkg.models.bert import NORM_EPS
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
     any_layout,
     call,
-    cost_case,
     differentiate,
     judge_by,
     keeps,
@@ -26,6 +26,8 @@ from ..tensors import (
 from ..token_ids import draw_ids
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B T; B T; -")
 
 
 def _weights(rng: Generator, dtype: str, V: int, longest: int, D: int, scale: float) -> dict:
@@ -150,19 +152,6 @@ def draw_hard_cases(rng: Generator) -> list[Case]:
     return [*draw_segments(rng), *draw_edges(rng), *draw_scales(rng)]
 
 
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more positions, or rows, than the other."""
-    shapes = {"positions": ((2, 24, 4), (2, 264, 4)), "rows": ((24, 2, 4), (264, 2, 4))}
-    return [
-        cost_case(
-            f"rows of many {what}" if what == "positions" else "many rows",
-            *(_case(rng, sizes).inputs["arguments"] for sizes in both),
-            240,
-        )
-        for what, both in shapes.items()
-    ]
-
-
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -217,9 +206,9 @@ PARTS = (
         judge_by(rtol=0, atol=3e-3),
     ),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1.5),
-    any_layout(draw_layouts, 0.5),
+    any_layout(draw_layouts, 0.5, CONTRACT),
     *keeps(draw_ordinary, draw_hard_cases),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),
 )
 
 

@@ -10,12 +10,12 @@ from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mist
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.loss import nats_per_target
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
     any_layout,
     call,
-    cost_case,
     differentiate,
     keeps,
     near_part,
@@ -25,6 +25,8 @@ from ..tensors import (
 from ..token_ids import IGNORE
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B T D; B T; V D; V")
 
 
 def _case(
@@ -128,18 +130,6 @@ def draw_sparse(rng: Generator) -> list[Case]:
         (["." * 9 + "x." * 5 + "x", "." * 19 + "x"], 12, 30),
     ]
     return [_case(rng, *shape) for shape in shapes]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more positions, or rows, than the other."""
-    row = "x..0.x"
-    shapes = {"positions": ([row * 4], [row * 44]), "rows": ([row] * 4, [row] * 244)}
-    return [
-        cost_case(
-            f"many {what}", *(_case(rng, rows, 3, 5).inputs["arguments"] for rows in both), 240
-        )
-        for what, both in shapes.items()
-    ]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -262,9 +252,9 @@ PARTS = (
         weight=1.5,
         earns_alone=False,
     ),
-    any_layout(draw_values, 0.5),
+    any_layout(draw_values, 0.5, CONTRACT),
     *keeps(draw_values, draw_hard_cases),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[2:3], "B", "T")),
 )
 
 

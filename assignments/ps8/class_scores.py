@@ -10,6 +10,7 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.layers.attention import padding_mask
 
+from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
@@ -25,6 +26,7 @@ from ..tensors import (
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("B T D; B; -; C D; C")
 POOLINGS = ("first", "last", "mean")
 
 
@@ -185,7 +187,7 @@ PARTS = (
         weight=0.5,
         earns_alone=False,
     ),
-    any_layout(draw_for_gradients, 0.5),
+    any_layout(draw_for_gradients, 0.5, CONTRACT),
     *keeps(draw_for_gradients, draw_padding),
     not_allowed(longer=draw_long),
 )

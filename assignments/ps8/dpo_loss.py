@@ -9,18 +9,20 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.training import objectives
 
+from ..contracts import Contract
 from ..tensors import (
     Draw,
     Generator,
     any_layout,
     call,
-    cost_case,
     keeps,
     near_part,
     tensor_case,
 )
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("N; N; N; N; -")
 
 
 def _case(
@@ -75,6 +77,7 @@ def draw_ties(rng: Generator) -> list[Case]:
         _case(rng, [0.0, 0.0, 0.0], 0.1, "float32"),
         _case(rng, [1.0, 0.0, -1.0, 0.0], 1.0),
         _case(rng, [0.0, 0.0], 1e-9),
+        _case(rng, [2e-8, -2e-8, 0.0], 1.0, what=", margins of nearly 0"),
     ]
 
 
@@ -97,12 +100,6 @@ def draw_for_gradients(rng: Generator) -> list[Case]:
 def draw_wrong_betas(rng: Generator) -> list[Case]:
     """A beta of 0 and below."""
     return [_case(rng, [1.0, -1.0], beta) for beta in (0.0, -0.1, -2.0)]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more pairs than the other."""
-    both = [_case(rng, [1.0, -2.0, 3.0] * n, 0.5) for n in (2, 82)]
-    return [cost_case("many pairs", *(case.inputs["arguments"] for case in both), 240)]
 
 
 def _taking(draw: Draw, take: int) -> Draw:
@@ -202,9 +199,9 @@ PARTS = (
         weight=0.5,
         earns_alone=False,
     ),
-    any_layout(draw_values, 0.5),
+    any_layout(draw_values, 0.5, CONTRACT),
     *keeps(draw_values, lambda rng: [*draw_ties(rng), *draw_extremes(rng)]),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "N")),
 )
 
 

@@ -9,11 +9,11 @@ from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mist
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.adaptation import LoRALinear
 
+from ..contracts import Contract
 from ..tensors import (
     Generator,
     any_layout,
     call,
-    cost_case,
     keeps,
     near_part,
     normal,
@@ -21,6 +21,8 @@ from ..tensors import (
 )
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("*rows D; O D; O; R D; O R; -")
 
 
 def _case(
@@ -108,21 +110,6 @@ def draw_large(rng: Generator) -> list[Case]:
         _case(rng, (2,), (30, 40, 2), 4.0),
         _case(rng, (1, 3), (64, 24, 1), 4.0, "float32", bias=False, what=", no bias"),
         _case(rng, (), (40, 40, 3), 4.0),
-    ]
-
-
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more vectors, or a higher rank, than the other."""
-    sizes = (3, 2, 2)
-    ranks = [_case(rng, (2,), (3, 2, rank), 2.0) for rank in (2, 242)]
-    pairs = {
-        "vectors": [_case(rng, (n,), sizes, 2.0) for n in (3, 243)],
-        "rows": [_case(rng, (n, 2), sizes, 2.0) for n in (3, 243)],
-        "ranks": ranks,
-    }
-    return [
-        cost_case(f"many {what}", *(case.inputs["arguments"] for case in both), 240)
-        for what, both in pairs.items()
     ]
 
 
@@ -245,9 +232,9 @@ PARTS = (
         weight=1.5,
         earns_alone=False,
     ),
-    any_layout(draw_values, 0.5),
+    any_layout(draw_values, 0.5, CONTRACT),
     *keeps(draw_values, lambda rng: [*draw_start(rng), *draw_without_bias(rng), *draw_axes(rng)]),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[2:3], "rows", "R")),
 )
 
 

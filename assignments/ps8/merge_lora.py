@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes
 from course_pkg.models.adaptation import LoRALinear
 
+from ..contracts import Contract
 from ..tensors import (
     Generator,
     any_layout,
@@ -20,6 +21,7 @@ from ..tensors import (
 
 # -- inputs ----------------------------------------------------------------------------------------
 
+CONTRACT = Contract("O D; -")
 Adapter = tuple[Tensor, Tensor, float]
 
 
@@ -79,7 +81,7 @@ def draw_several(rng: Generator) -> list[Case]:
         _case(rng, (2, 3), [(1, 4.0), (2, 1.0)]),
         _case(rng, (4, 3), [(3, 2.0), (1, -0.5), (2, 8.0)], "float32"),
         _case(rng, (3, 3), [(2, 5.0), (2, 3.0)]),
-        _case(rng, (2, 2), [(1, 1.0)] * 5),
+        _case(rng, (2, 2), [(1, 1.0)] * 12),
     ]
 
 
@@ -233,7 +235,7 @@ PARTS = (
         weight=1,
         earns_alone=False,
     ),
-    any_layout(draw_all, 0.5),
+    any_layout(draw_all, 0.5, CONTRACT),
     *keeps(
         draw_all,
         draw_hard,

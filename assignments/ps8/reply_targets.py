@@ -7,10 +7,12 @@ from autograder.authoring.checks import Case, Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 from course_pkg.training import objectives
 
-from ..tensors import cost_case
+from ..contracts import Contract
 from ..token_ids import IGNORE, Generator, case, draw_ids, dtype_part, keeps, part
 
 # -- inputs ----------------------------------------------------------------------------------------
+
+CONTRACT = Contract("B T; B; B")
 
 
 def _case(
@@ -81,18 +83,6 @@ def draw_all(rng: Generator) -> list[Case]:
     return [drawn for kind in (draw_values, draw_ends, draw_edges) for drawn in kind(rng)[:4]]
 
 
-def draw_long(rng: Generator) -> list[Case]:
-    """Two inputs, one with more positions, or rows, than the other."""
-    shapes = {
-        "positions": (["pprr" + "r" * 20], ["pprr" + "r" * 260]),
-        "rows": (["pprre-"] * 4, ["pprre-"] * 244),
-    }
-    return [
-        cost_case(f"many {what}", *(_case(rng, rows).inputs["arguments"] for rows in both), 240)
-        for what, both in shapes.items()
-    ]
-
-
 # -- the reference version -------------------------------------------------------------------------
 
 
@@ -130,7 +120,7 @@ PARTS = (
     part("layout", "Tensors may have gaps in memory.", draw_layouts, 0.5),
     dtype_part(draw_all),
     keeps(draw_all),
-    not_allowed(longer=draw_long),
+    not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),
 )
 
 

@@ -277,3 +277,29 @@ def align(weights, threshold):
         if best / total >= threshold:
             pairs.append((t, row.index(best)))
     return pairs
+
+
+# %% wrong: slack below the threshold
+# a weight a millionth below the threshold is enough.
+# shows: a weight of 0.4999999 and a threshold of 0.5.
+def align(weights, threshold):
+    found = []
+    for t, row in enumerate(weights.tolist()):
+        if max(row) >= threshold - 1e-6:
+            found.append((t, row.index(max(row))))
+    return found
+
+
+# %% wrong: float32 on the way
+# weights are compared as float32.
+# shows: a float64 weight just below the threshold.
+import torch
+
+
+def align(weights, threshold):
+    found = []
+    narrow = weights.float()
+    for t, row in enumerate(weights.tolist()):
+        if narrow[t].max() >= torch.tensor(threshold, dtype=torch.float32):
+            found.append((t, row.index(max(row))))
+    return found

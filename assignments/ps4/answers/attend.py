@@ -468,3 +468,29 @@ def attend(query, key, value, mask=None):
             weights = torch.softmax(scores, dim=-1).masked_fill(hidden, 0)
         parts.append(weights @ value)
     return torch.cat(parts, dim=-2)
+
+
+# %% wrong: the least float32 in every dtype
+# hidden scores are the least finite float32, in float64, too.
+# shows: float64 scores near -1e40.
+import torch
+
+
+def attend(query, key, value, mask=None):
+    s = query @ key.mT / query.shape[-1] ** 0.5
+    if mask is None:
+        return torch.softmax(s, -1) @ value
+    return torch.softmax(s.masked_fill(~mask, torch.finfo(torch.float32).min), -1).masked_fill(~mask, 0) @ value
+
+
+# %% wrong: -1e30
+# hidden scores are -1e30.
+# shows: visible scores near -1e31.
+import torch
+
+
+def attend(query, key, value, mask=None):
+    s = query @ key.mT / query.shape[-1] ** 0.5
+    if mask is None:
+        return torch.softmax(s, -1) @ value
+    return torch.softmax(s.masked_fill(~mask, -1e30), -1).masked_fill(~mask, 0) @ value

@@ -662,3 +662,48 @@ def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
                 live.append((total, ids))
     done.sort(key=lambda pair: pair[0], reverse=True)
     return done[:n_beams]
+
+
+# %% wrong: a floor for log-probabilities
+# what is less likely than -1e9 is taken for impossible.
+# shows: a log-probability of -2e9.
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, finished = [(0.0, ())], []
+    for length in range(1, max_length + 1):
+        longer = []
+        for log_prob, ids in live:
+            steps = next_log_probs(ids).tolist()
+            longer += [(log_prob + p, (*ids, i)) for i, p in enumerate(steps) if p > -1e9]
+        longer.sort(key=lambda text: (-text[0], text[1]))
+        live = []
+        for log_prob, ids in longer[:n_beams]:
+            if ids[-1] == eos_id or length == max_length:
+                finished.append((log_prob / ((5 + len(ids)) / 6) ** alpha, ids))
+            else:
+                live.append((log_prob, ids))
+    finished.sort(key=lambda text: (-text[0], text[1]))
+    return finished[:n_beams]
+
+
+# %% wrong: calls the model by keyword
+# the ids are handed to the model by keyword.
+# shows: a model whose parameter has another name.
+import math
+
+
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    live, finished = [(0.0, ())], []
+    for length in range(1, max_length + 1):
+        longer = []
+        for log_prob, ids in live:
+            steps = next_log_probs(ids=ids).tolist()
+            longer += [(log_prob + p, (*ids, i)) for i, p in enumerate(steps) if p > -math.inf]
+        longer.sort(key=lambda text: (-text[0], text[1]))
+        live = []
+        for log_prob, ids in longer[:n_beams]:
+            if ids[-1] == eos_id or length == max_length:
+                finished.append((log_prob / ((5 + len(ids)) / 6) ** alpha, ids))
+            else:
+                live.append((log_prob, ids))
+    finished.sort(key=lambda text: (-text[0], text[1]))
+    return finished[:n_beams]

@@ -424,3 +424,31 @@ def multi_head_attention(x, weights, n_heads, mask=None):
         is_causal=causal,
     )
     return found.transpose(-3, -2).flatten(-2) @ weights["output"].T
+
+
+# %% wrong: the least float32 in every dtype
+# hidden scores are the least finite float32, in float64, too.
+# shows: float64 scores near -1e40.
+import torch
+
+
+def multi_head_attention(x, weights, n_heads, mask=None):
+    q, k, v = ((x @ weights[n].T).unflatten(-1, (n_heads, -1)).transpose(1, 2) for n in ("query", "key", "value"))
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        s = s.masked_fill(~mask, torch.finfo(torch.float32).min)
+    return (torch.softmax(s, -1) @ v).transpose(1, 2).flatten(2) @ weights["output"].T
+
+
+# %% wrong: -1e9
+# hidden scores are -1e9.
+# shows: visible scores near -1e10.
+import torch
+
+
+def multi_head_attention(x, weights, n_heads, mask=None):
+    q, k, v = ((x @ weights[n].T).unflatten(-1, (n_heads, -1)).transpose(1, 2) for n in ("query", "key", "value"))
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        s = s.masked_fill(~mask, -1e9)
+    return (torch.softmax(s, -1) @ v).transpose(1, 2).flatten(2) @ weights["output"].T

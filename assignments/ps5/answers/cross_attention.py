@@ -7,7 +7,7 @@ def cross_attention(x, memory, memory_mask, weights, n_heads):
         query = F.linear(x, weights["query"][rows])
         key = F.linear(memory, weights["key"][rows])
         scores = torch.bmm(query, key.transpose(1, 2)) * width**-0.5
-        scores = torch.where(memory_mask[:, None, :], scores, torch.full_like(scores, -1e30))
+        scores = torch.where(memory_mask[:, None, :], scores, torch.full_like(scores, torch.finfo(scores.dtype).min))
         attention = torch.softmax(scores, dim=2) * memory_mask[:, None, :]
         parts.append(torch.bmm(attention, F.linear(memory, weights["value"][rows])))
     return torch.cat(parts, dim=2) @ weights["output"].mT
@@ -51,7 +51,9 @@ def cross_attention(x, memory, memory_mask, weights, n_heads):
     return F.linear(heads.permute(0, 2, 1, 3).reshape(x.shape), weights["output"])
 
 
-# %% right: Row after row of the batch, each with its own real memory only.
+# %% wrong: Row after row of the batch, each with its own real memory only.
+# the values are right, but the set allows no loop over the rows of a batch.
+# shows: the number of calls for a batch of many texts.
 def cross_attention(x, memory, memory_mask, weights, n_heads):
     width = x.shape[-1] // n_heads
     results = []
@@ -454,3 +456,31 @@ def cross_attention(x, memory, memory_mask, weights, n_heads):
     hidden = ~memory_mask[:, None, None, :]
     attention = scores.masked_fill(hidden, -2000.0).softmax(dim=-1).masked_fill(hidden, 0)
     return (attention @ value).transpose(1, 2).reshape(B, T, D) @ weights["output"].T
+
+
+# %% wrong: -1e9 for padding
+# hidden scores are -1e9.
+# shows: real scores near -1e10.
+import torch
+
+
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    q, k, v = ((t @ weights[n].T).unflatten(-1, (n_heads, x.shape[-1] // n_heads)).transpose(1, 2) for t, n in ((x, "query"), (memory, "key"), (memory, "value")))
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    ok = memory_mask[:, None, None]
+    w = torch.softmax(s.masked_fill(~ok, -1e9), -1).masked_fill(~ok, 0)
+    return (w @ v).transpose(1, 2).flatten(2) @ weights["output"].T
+
+
+# %% wrong: the least float32 for padding
+# hidden scores are the least finite float32, in float64, too.
+# shows: float64 scores near -1e40.
+import torch
+
+
+def cross_attention(x, memory, memory_mask, weights, n_heads):
+    q, k, v = ((t @ weights[n].T).unflatten(-1, (n_heads, x.shape[-1] // n_heads)).transpose(1, 2) for t, n in ((x, "query"), (memory, "key"), (memory, "value")))
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    ok = memory_mask[:, None, None]
+    w = torch.softmax(s.masked_fill(~ok, torch.finfo(torch.float32).min), -1).masked_fill(~ok, 0)
+    return (w @ v).transpose(1, 2).flatten(2) @ weights["output"].T

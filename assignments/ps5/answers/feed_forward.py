@@ -281,3 +281,16 @@ def feed_forward(x, weights):
         joined = JOINED[key][0]
     units, gates = (x @ joined.T).chunk(2, dim=-1)
     return (F.silu(units) * gates) @ weights["contract"].T
+
+
+# %% wrong: text by text
+# a loop goes over the texts of the batch.
+# shows: the number of calls for a batch of many texts.
+import torch
+
+
+def feed_forward(x, weights):
+    if x.dim() > 2:
+        return torch.stack([feed_forward(text, weights) for text in x]) if len(x) else x.clone()
+    hidden = x @ weights["expand"].T
+    return (hidden * torch.sigmoid(hidden) * (x @ weights["gate"].T)) @ weights["contract"].T

@@ -278,3 +278,26 @@ def layer_norm(x, weight, bias, eps):
     variance = centred.square().mean(dim=-1, keepdim=True)
     normal = centred / torch.sqrt(variance + eps) * weight + bias
     return torch.where(variance == 0, bias, normal)
+
+
+# %% wrong: text by text
+# the rows of the batch are normalised in a loop, all positions of one at once.
+# shows: the number of calls for a batch of many texts.
+import torch
+
+
+def layer_norm(x, weight, bias, eps):
+    if x.dim() > 2:
+        return torch.stack([layer_norm(text, weight, bias, eps) for text in x]) if len(x) else x.clone()
+    away = x - x.mean(-1, keepdim=True)
+    return away / (away.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+
+# %% wrong: at most four axes
+# axes before the last are taken for a batch and positions, and heads at most.
+# shows: x of six axes.
+def layer_norm(x, weight, bias, eps):
+    if x.dim() > 5:
+        raise ValueError("too many axes")
+    away = x - x.mean(-1, keepdim=True)
+    return away / (away.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias

@@ -26,7 +26,7 @@ def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
 
 # %% right: Both updates are kept, and summed up at the end.
 def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
-    first = attention(norm_1(x), mask=mask)
+    first = attention(norm_1(x), mask)
     second = feed_forward(norm_2(x + first))
     return torch.stack([x, first, second]).sum(dim=0)
 
@@ -244,3 +244,36 @@ from torch.utils.checkpoint import checkpoint
 def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
     middle = x + attention(norm_1(x), mask)
     return middle + checkpoint(lambda h: feed_forward(norm_2(h)), middle, use_reentrant=False)
+
+
+# %% wrong: mask by keyword
+# the mask is handed to attention by keyword.
+# shows: an attention whose second parameter has another name.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    middle = x + attention(norm_1(x), mask=mask)
+    return middle + feed_forward(norm_2(middle))
+
+
+# %% wrong: writes into what feed_forward returned
+# the sum is written into feed_forward's own result.
+# shows: a feed_forward that keeps its result.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    middle = x + attention(norm_1(x), mask)
+    out = feed_forward(norm_2(middle))
+    return out + middle if out.requires_grad else out.add_(middle)
+
+
+# %% wrong: flattened for feed_forward
+# feed_forward meets rows instead of (B, T, D).
+# shows: a feed_forward that looks at the shape.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    middle = x + attention(norm_1(x), mask)
+    return middle + feed_forward(norm_2(middle).flatten(0, 1)).reshape(x.shape)
+
+
+# %% wrong: flattened for the norms
+# the norms meet rows instead of (B, T, D).
+# shows: a norm that looks at the shape.
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    middle = x + attention(norm_1(x.flatten(0, 1)).reshape(x.shape), mask)
+    return middle + feed_forward(norm_2(middle.flatten(0, 1)).reshape(x.shape))

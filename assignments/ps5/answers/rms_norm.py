@@ -289,3 +289,16 @@ def rms_norm(x, weight, eps):
         wide = x.float()
     mean_square = wide.square().mean(dim=-1, keepdim=True)
     return (wide / torch.sqrt(mean_square + eps)).to(x.dtype) * weight
+
+
+# %% wrong: text by text
+# the rows of the batch are normalised in a loop, all positions of one at once.
+# shows: the number of calls for a batch of many texts.
+import torch
+
+
+def rms_norm(x, weight, eps):
+    if x.dim() > 2:
+        return torch.stack([rms_norm(text, weight, eps) for text in x]) if len(x) else x.clone()
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return (wide / (wide.square().mean(-1, keepdim=True) + eps).sqrt()).to(x.dtype) * weight

@@ -360,3 +360,33 @@ def rotate(x, positions, base):
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+# %% wrong: text by text
+# a loop goes over the texts of the batch.
+# shows: the number of calls for a batch of many texts.
+import torch
+
+
+def rotate(x, positions, base):
+    if x.dim() > 3:
+        return torch.stack([rotate(text, positions, base) for text in x])
+    half = x.shape[-1] // 2
+    angles = positions.float().unsqueeze(-1) * base ** -(torch.arange(half, dtype=torch.float32) / half)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+
+
+# %% wrong: whole base
+# the base is made a whole number.
+# shows: a base of 2.5.
+import torch
+
+
+def rotate(x, positions, base):
+    half = x.shape[-1] // 2
+    angles = positions.float().unsqueeze(-1) * float(int(base)) ** -(torch.arange(half, dtype=torch.float32) / half)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)

@@ -350,3 +350,20 @@ def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay)
     root = torch.sqrt(mean_square / (1 - beta_2**step)) + eps
     after = weight * (1 - lr * decay) - lr * mean / (1 - beta_1**step) / root
     return after, mean, mean_square
+
+
+# %% wrong: row by row
+# a matrix is updated row by row.
+# shows: the number of calls for a matrix of many rows.
+import torch
+
+
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    if weight.dim() > 1 and len(weight):
+        rows = [adamw_step(*four, step, lr, betas, eps, decay) for four in zip(weight, gradient, mean, mean_square)]
+        return tuple(torch.stack(column) for column in zip(*rows))
+    a, b = betas
+    mean = a * mean + (1 - a) * gradient
+    mean_square = b * mean_square + (1 - b) * gradient**2
+    direction = mean / (1 - a**step) / ((mean_square / (1 - b**step)).sqrt() + eps)
+    return weight - lr * (direction + decay * weight), mean, mean_square

@@ -367,3 +367,18 @@ def causal_loss(logits, ids, lengths):
     targets = ids[:, 1:].clamp(0, logits.shape[-1] - 1)
     log_probs = logits.log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
     return -(log_probs * counts).sum() / counts.sum().clamp(min=1)
+
+
+# %% wrong: probabilities have a floor
+# log-probabilities are -100 at least.
+# shows: logits thousands apart.
+import torch
+
+
+def causal_loss(logits, ids, lengths):
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    logits, targets = logits[:, :-1], ids[:, 1:]
+    counts = torch.arange(1, ids.shape[1]) < lengths.unsqueeze(1)
+    lp = logits[counts].log_softmax(-1).clamp(min=-1e4)
+    return -lp.gather(1, targets[counts].unsqueeze(1)).sum() / max(int(counts.sum()), 1)

@@ -254,3 +254,29 @@ def choose_positions(ids, draws, rate, special_ids):
             special = special_ids.pop()
         chosen = chosen & (ids != special)
     return chosen
+
+
+# %% wrong: slack below the rate
+# numbers a millionth above the rate are chosen, too.
+# shows: a number of rate + 1e-7.
+import torch
+
+
+def choose_positions(ids, draws, rate, special_ids):
+    special = torch.zeros_like(ids, dtype=torch.bool)
+    for s in special_ids:
+        special |= ids == s
+    return (draws < rate + 1e-6) & (draws != rate) & ~special
+
+
+# %% wrong: compared in float32
+# float64 numbers are compared as float32.
+# shows: a float64 number just below the rate.
+import torch
+
+
+def choose_positions(ids, draws, rate, special_ids):
+    special = torch.zeros_like(ids, dtype=torch.bool)
+    for s in special_ids:
+        special |= ids == s
+    return (draws.float() < torch.tensor(rate, dtype=torch.float32)) & ~special

@@ -412,3 +412,21 @@ def fill_spans(inputs, targets, sentinel_ids):
             else:
                 span.append(token)
     return [t for token in inputs for t in (spans.get(token, []) if token in known else [token])]
+
+
+# %% wrong: nothing to fill, the inputs themselves
+# without a sentinel in the inputs, the same list is returned.
+# shows: changing the result changes the inputs.
+def fill_spans(inputs, targets, sentinel_ids):
+    if not any(token in sentinel_ids for token in inputs):
+        return inputs
+    spans, current = {s: [] for s in sentinel_ids}, None
+    for token in targets:
+        if token in sentinel_ids:
+            current = token
+        elif current is not None:
+            spans[current].append(token)
+    filled = []
+    for token in inputs:
+        filled.extend(spans.get(token, [token]))
+    return filled

@@ -401,3 +401,64 @@ def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
     seen = ids.masked_fill(chosen & (dice < 8), mask_id)
     seen = torch.where(chosen & (dice == 8), random_ids, seen)
     return seen, ids.masked_fill(~chosen, IGNORE)
+
+
+# %% wrong: exactly 15 % of the batch
+# of each batch the same number of positions is chosen.
+# shows: the number of chosen positions of a thousand small batches.
+import torch
+
+
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    is_special = torch.isin(ids, torch.tensor(special_ids))
+    draws = torch.rand(ids.shape, generator=generator).masked_fill(is_special, 2.0)
+    n = round(0.15 * int((~is_special).sum()))
+    order = draws.flatten().argsort()
+    chosen = torch.zeros(ids.numel(), dtype=torch.bool)
+    chosen[order[:n]] = True
+    chosen = chosen.view(ids.shape)
+    dice = torch.rand(ids.shape, generator=generator)
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    seen = torch.where(chosen & (dice < 0.8), mask_id, ids)
+    seen = torch.where(chosen & (dice >= 0.8) & (dice < 0.9), random_ids, seen)
+    return seen, torch.where(chosen, ids, -100)
+
+
+# %% wrong: exactly 80 % of what is chosen
+# of what is chosen exactly 80 % become [MASK].
+# shows: the number of masks of a thousand small batches.
+import torch
+
+
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    is_special = torch.isin(ids, torch.tensor(special_ids))
+    chosen = (torch.rand(ids.shape, generator=generator) < 0.15) & ~is_special
+    dice = torch.rand(ids.shape, generator=generator).masked_fill(~chosen, 2.0)
+    rank = dice.flatten().argsort().argsort().view(ids.shape)
+    n = int(chosen.sum())
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    seen = torch.where(chosen & (rank < round(0.8 * n)), mask_id, ids)
+    seen = torch.where(chosen & (rank >= round(0.8 * n)) & (rank < round(0.9 * n)), random_ids, seen)
+    return seen, torch.where(chosen, ids, -100)
+
+
+# %% wrong: at least one of each row
+# a row without a chosen position gets one.
+# shows: rows of few positions, in which none may be chosen.
+import torch
+
+
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    is_special = torch.isin(ids, torch.tensor(special_ids))
+    draws = torch.rand(ids.shape, generator=generator).masked_fill(is_special, 2.0)
+    chosen = draws < 0.15
+    if not chosen.any() and ids.numel() and not is_special.all():
+        chosen = draws == draws.min()
+    dice = torch.rand(ids.shape, generator=generator)
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    seen = torch.where(chosen & (dice < 0.8), mask_id, ids)
+    seen = torch.where(chosen & (dice >= 0.8) & (dice < 0.9), random_ids, seen)
+    return seen, torch.where(chosen, ids, -100)

@@ -325,3 +325,17 @@ def score_replies(logits, targets):
     right = clean.gather(-1, targets.clamp(min=0)[..., None]).squeeze(-1)
     values = torch.where(mask, right - clean.exp().sum(-1).log(), 0)
     return values.sum(1), -values.sum() / mask.sum().clamp(min=1)
+
+
+# %% wrong: a floor for log-probabilities
+# log-probabilities are -1e9 at least.
+# shows: a log-probability of -2e9.
+import torch
+
+
+def score_replies(logits, targets):
+    has = targets != -100
+    clean = logits.masked_fill(~has.unsqueeze(-1), 0)
+    v = torch.log_softmax(clean, -1).clamp(min=-1e9).gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    v = torch.where(has, v, 0.0)
+    return v.sum(1), -v.sum() / has.sum().clamp(min=1)

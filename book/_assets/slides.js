@@ -2,6 +2,7 @@
 "use strict";
 
 const root = document.documentElement;
+const HEIGHT = 720; // of a slide
 const isPrinted = /print-pdf/.test(location.search);
 const asked = new URLSearchParams(location.search).get("theme");
 const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -15,9 +16,14 @@ window.MathJax = {
 // A figure that can be used has a page's width and any height: show it as large as the slide lets it be.
 function fit(slide) {
   for (const box of slide.querySelectorAll(".lm-shown-live")) {
+    const fits = () => {
+      const all = slide.getBoundingClientRect(), scale = all.width / slide.offsetWidth;
+      const below = box.getBoundingClientRect().bottom - all.top > HEIGHT * scale + 1; // when printed
+      return !below && box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1;
+    };
     for (let percent = 150; percent >= 50; percent -= 5) {
       box.style.zoom = `${percent}%`;
-      if (box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1) break;
+      if (fits()) break;
     }
   }
 }
@@ -26,7 +32,7 @@ addEventListener("DOMContentLoaded", async () => {
   const settings = {
     plugins: [RevealNotes],
     width: 1280,
-    height: 720,
+    height: HEIGHT,
     margin: 0.05,
     center: false,
     display: "flex",
@@ -44,7 +50,7 @@ addEventListener("DOMContentLoaded", async () => {
   await MathJax.typesetPromise();
   await Reveal.initialize(settings);
   Reveal.on("slidechanged", ({ currentSlide }) => fit(currentSlide));
-  (isPrinted ? Reveal.getSlides() : [Reveal.getCurrentSlide()]).forEach(fit);
   await printed;
+  (isPrinted ? Reveal.getSlides() : [Reveal.getCurrentSlide()]).forEach(fit);
   root.dataset.ready = "";
 });

@@ -136,12 +136,16 @@ class HandGrade:
         points: given by a person in place of the machine's; None if nobody has.
         waiting: a person has still to look at it; if there are points, once more.
         extra: credit that a person has added to whatever else counts.
+        earlier_points: points and extra credit were given for an answer that has changed since.
+        earlier_comment: so was the comment.
     """
 
     points: float | None
     comment: str = ""
     waiting: bool = False
     extra: float = 0.0
+    earlier_points: bool = False
+    earlier_comment: bool = False
 
     def counts(self, machine: float | None) -> float | None:
         """Return what the cell is worth, as nbgrader counts it; None if nobody has judged it.
@@ -159,8 +163,8 @@ class HandGrade:
 
     @property
     def is_of_earlier(self) -> bool:
-        """Whether points of a person were for an answer, or beside a score, that has changed."""
-        return self.waiting and (self.points is not None or bool(self.extra))
+        """Whether something that a person gave was for an answer that has changed since."""
+        return self.earlier_points or self.earlier_comment
 
 
 @dataclass(frozen=True)
@@ -274,6 +278,7 @@ class ItemScore:
         points: a person's where there are any, else the machine's.
         waiting: a person has still to grade it, and it counts nothing until then.
         comment: by a person.
+        by_hand: what people gave, and for which answer.
     """
 
     name: str
@@ -281,6 +286,7 @@ class ItemScore:
     max_points: float
     waiting: bool = False
     comment: str = ""
+    by_hand: HandGrade | None = None
 
 
 @dataclass(frozen=True)

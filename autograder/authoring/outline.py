@@ -27,6 +27,7 @@ class Item:
         requirements: for each part of its check, the property in words.
         is_counted: its parts are of a few kinds, and so many of each hold: which ones is told only
             where one does not.
+        answers: names of the cells that it is about: the last ones that students write in.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Item:
     by_hand: bool
     requirements: Mapping[str, str]
     is_counted: bool = False
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,15 @@ class Outline:
         """Read titles and points off the released notebook."""
         checks = {check.item: check for check in problem_set.checks}
         items, title = [], ""
+        answers: list[str] = []
+        is_answered = False  # whether something that earns points has come since the last answer
         for cell in released.cells:
             if cell.cell_type == "markdown":
                 title = _heading(cell.source) or title
+            if is_answer(cell):
+                is_alone = is_answered or is_graded(cell)
+                answers = [*([] if is_alone else answers), grading(cell)["grade_id"]]
+                is_answered = False
             if not is_graded(cell):
                 continue
             name = grading(cell)["grade_id"]
@@ -61,7 +69,9 @@ class Outline:
             requirements = {part.name: part.requirement for part in parts}
             by_hand = is_answer(cell) or name not in checks
             points = float(grading(cell)["points"])
-            items.append(Item(name, title or name, points, by_hand, requirements, is_counted))
+            held = requirements, is_counted, tuple(answers)
+            items.append(Item(name, title or name, points, by_hand, *held))
+            is_answered = True
         return cls(problem_set.name, problem_set.title, tuple(items))
 
     @property
@@ -79,6 +89,16 @@ class Outline:
         """Where a student's page lies below the student's folder, in nbgrader's layout."""
         assignment, notebook = assignment_and_notebook(self.name)
         return f"{assignment}/{notebook}.html"
+
+    @property
+    def about(self) -> dict[str, tuple[str, ...]]:
+        """The cells with the answers that each item is about, by its name."""
+        return {item.name: item.answers for item in self.items if item.answers}
+
+    @property
+    def belongs(self) -> dict[str, str]:
+        """The first item that each cell with an answer belongs to, by that cell's name."""
+        return {cell: item.name for item in reversed(self.items) for cell in item.answers}
 
     @property
     def titles(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from autograder.records import Grade, GraderError, Origin, State
 from autograder.reports import instructor_pages
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.gradebook import Gradebook
+from autograder.store.hand_given import HandGiven
 from autograder.store.journal import Journal
 
 
@@ -87,7 +88,8 @@ def write_outputs(
     grades: list[Grade] = []
     with Gradebook(settings.url) as book:
         book.register(released.name, released.notebooks.recorded, released.policy.due)
-        given = book.hand_grades(released.name)
+        belongs = released.outline.belongs
+        given = book.hand_grades(released.name, belongs)
         ask_again = functools.partial(book.ask_again, released.name)
         pages = StudentPages(released, settings.out, given, origins, ask_again)
 
@@ -98,8 +100,9 @@ def write_outputs(
                 yield grade, blank
 
         keeps_times = not released.course.has_checks  # nbgrader may have written them
-        lost = book.record(released.name, written(), keeps_times, earlier_penalties)
-        by_hand, known = book.hand_grades(released.name), book.students()
+        lost = book.record(released.name, written(), keeps_times, earlier_penalties, belongs)
+        by_hand, known = book.hand_grades(released.name, belongs), book.students()
+    by_hand = HandGiven(settings.out, released.name).marked(by_hand)
     pages.raise_if_all_failed()
     grades = [
         with_fault(grade, f"it is not in the gradebook: {lost[grade.student]}")

@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.notebooks import as_text, assignment_and_notebook, grading, is_answer
+from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, is_everybodys, with_fault
 from autograder.files import as_utf8, write_if_new
@@ -21,6 +20,7 @@ from autograder.records import Grade, HandGrade, Origin, State
 from autograder.reports import student_feedback
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.formgrader_notebook import formgrader_notebook
+from autograder.store.hand_given import Given, HandGiven, answers, answers_seen, digests
 from autograder.store.journal import Journal
 
 
@@ -47,6 +47,7 @@ class StudentPages:
         self._by_hand = by_hand
         self._origins = origins
         self._ask_again = ask_again
+        self._given = HandGiven(out, released.name)
         self._salt = Journal(out, released.name).salt()
         self._n_written, self._failure = 0, OSError()
 
@@ -100,13 +101,27 @@ class StudentPages:
     def _looked_at(
         self, student: str, given: Mapping[str, HandGrade], earlier: Path, shown: NotebookNode
     ) -> Mapping[str, HandGrade]:
-        """Have people asked again where the answer is not the one that they have seen."""
+        """Note for which answers people gave something, and ask again where those are others now.
+
+        In this order: whatever kills the run between two steps, the next one finds the same.
+        """
         people = [cell for cell, one in given.items() if one.is_of_person]
-        again = _answered_anew(people, earlier, shown) if people else set()
-        if not again:
+        if not people:
             return given
-        self._ask_again(student, again)
-        return {c: replace(one, waiting=one.waiting or c in again) for c, one in given.items()}
+        about = self._released.outline.about
+        now = digests(people, answers(shown), about)
+        seen = digests(people, found, about) if (found := answers_seen(earlier)) else now
+        noted = self._given.read(student)
+        known = {}
+        for cell in people:
+            before = noted.get(cell) or Given(None, 0.0, "", seen[cell], seen[cell], seen[cell])
+            known[cell] = replace(before.now(given[cell], seen[cell]), answer=now[cell])
+        again = {cell for cell in people if seen[cell] != now[cell]}
+        if again:
+            self._ask_again(student, again)
+            given = {c: replace(one, waiting=one.waiting or c in again) for c, one in given.items()}
+        self._given.write(student, known)
+        return self._given.marked_of(student, given)
 
     def _write_beside(self, folder: Path, grade: Grade) -> None:
         """Write what nbgrader's `release_feedback` reads beside a page that came by its exchange.
@@ -126,23 +141,6 @@ class StudentPages:
             moment = datetime.fromisoformat(grade.timing.submitted).astimezone(UTC)
             written = f"{moment.replace(tzinfo=None).isoformat(' ', 'microseconds')} UTC"
         write_if_new(folder / "timestamp.txt", written.encode())
-
-
-def _answered_anew(cells: Collection[str], earlier: Path, shown: NotebookNode) -> set[str]:
-    """Name the graded cells whose answers are others than in the notebook that people have seen."""
-    try:
-        seen = nbformat.reads(earlier.read_text("utf-8"), 4)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError):  # nobody has seen one
-        return set()
-    before, now = _answers(seen), _answers(shown)
-    changed = {cell for cell, text in now.items() if before.get(cell) != text}
-    # Which answers a test cell of a course without checks is about, nobody says: any of them.
-    about = {cell: {cell, f"{cell}_answer"} & now.keys() or now.keys() for cell in cells}
-    return {cell for cell in cells if changed & about[cell]}
-
-
-def _answers(notebook: NotebookNode) -> dict[str, str]:
-    return {grading(cell)["grade_id"]: cell.source for cell in notebook.cells if is_answer(cell)}
 
 
 def as_graded(released: ReleasedSet, grade: Grade, out: Path) -> RepairedNotebook | None:

@@ -17,7 +17,13 @@ from autograder.cli.options import (
     report_errors,
     results_of,
 )
-from autograder.lms.export import ExportRequest, export_formats, with_late_days, write_export
+from autograder.lms.export import (
+    ExportRequest,
+    export_formats,
+    notes_on_earlier,
+    with_late_days,
+    write_export,
+)
 from autograder.lms.gradescope_package import VISIBILITIES
 from autograder.records import GraderError
 
@@ -92,6 +98,7 @@ def export(
     from autograder.class_run.settings import Settings
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
+    from autograder.store.hand_given import HandGiven, with_marks
     from autograder.store.journal import Journal
 
     course = find_course(folder)
@@ -102,13 +109,17 @@ def export(
         raise GraderError(f"no gradebook at {out / 'gradebook.db'}: grade a class first")
     table = read_table(roster) if roster is not None else None
     with Gradebook(Settings(out, db).url) as book:
-        scores = with_late_days(book.final_scores(name), Journal(out, sets[0].name))
+        scores = with_late_days(
+            book.final_scores(name, outline.belongs), Journal(out, sets[0].name)
+        )
+    scores = with_marks(scores, [HandGiven(out, one.name) for one in sets])
     graded = [score for score in scores if score.is_graded]
     ungraded = [score for score in scores if not score.is_graded]
     request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)
     made = write_export(_FORMATS[form], request)
     notes = (
         *made.notes,
+        *notes_on_earlier(scores),
         *(f"{one.student} has no grade: nothing could be read" for one in ungraded),
     )
     if as_json:

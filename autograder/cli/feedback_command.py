@@ -71,6 +71,7 @@ def feedback(
     from autograder.class_run.student_pages import as_graded
     from autograder.files import read_table
     from autograder.store.gradebook import Gradebook
+    from autograder.store.hand_given import HandGiven
     from autograder.store.journal import Journal
 
     course = find_course(folder)
@@ -84,8 +85,9 @@ def feedback(
     write_pages([released], settings)
     journal, pages = Journal(out, name), course.output("feedback", out)
     with Gradebook(settings.url) as book:
-        by_hand = book.hand_grades(name)
-        scores = {score.student: score for score in book.final_scores(name)}
+        belongs = released.outline.belongs
+        by_hand = HandGiven(out, name).marked(book.hand_grades(name, belongs))
+        scores = {score.student: score for score in book.final_scores(name, belongs)}
     records = [one for one in map(journal.read, journal.students()) if one is not None]
     found, missing = [], []
     for record in records:

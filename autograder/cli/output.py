@@ -19,7 +19,7 @@ from autograder.class_run.settings import Settings
 from autograder.cli.options import printable
 from autograder.records import Grade, State, Timing, Verdict
 from autograder.reports.html import duration, late_days, still_open
-from autograder.reports.instructor_pages import judged, total
+from autograder.reports.instructor_pages import judged, of_earlier, total
 from autograder.reports.similarity import Likeness
 from autograder.reports.similarity_report import Report
 from autograder.store.grade_changes import describe_item_change
@@ -92,6 +92,11 @@ def plain_result(result: ClassResult) -> dict[str, Any]:
                 "items": {verdict.item: verdict.points for verdict in grade.verdicts},
                 "timing": asdict(grade.timing),
                 "reasons": grade.reasons,
+                "given_for_earlier_answers": [
+                    item
+                    for item, given in result.by_hand.get(grade.student, {}).items()
+                    if given.is_of_earlier
+                ],
                 "isolation": grade.isolation,
                 "sha256": grade.sha256,
             }
@@ -148,7 +153,8 @@ def _table_of_one(result: ClassResult) -> Table:
     table.columns[1].justify = "right"
     for row in shown:
         state = Text(row.state.value, style=_COLOURS[row.state])
-        noticed = _cut("; ".join([*_late(row.timing), *row.reasons]))
+        earlier = of_earlier(result.outline, result.by_hand.get(row.student, {}))
+        noticed = _cut("; ".join([*earlier, *_late(row.timing), *row.reasons]))
         table.add_row(printable(row.student), _points([row], [result]), state, noticed)
     return table
 
@@ -177,7 +183,8 @@ def _noticed(pairs: Sequence[tuple[Grade, ClassResult]]) -> Iterator[str]:
     states = list(State)
     for grade, result in sorted(pairs, key=lambda pair: -states.index(pair[0].state)):
         state = [grade.state.value] * (grade.state is not State.GRADED)
-        words = [*state, *_late(grade.timing), *grade.reasons]
+        earlier = of_earlier(result.outline, result.by_hand.get(grade.student, {}))
+        words = [*state, *earlier, *_late(grade.timing), *grade.reasons]
         if words:
             yield f"{assignment_and_notebook(result.problem_set)[1]}: {', '.join(words)}"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from autograder.authoring.outline import Outline
 from autograder.files import Table
 from autograder.inside.probe import describe
-from autograder.records import FinalScore, GraderError, Timing
+from autograder.records import FinalScore, GraderError, HandGrade, Timing
 from autograder.reports.html import still_open
 from autograder.store.journal import Journal
 from autograder.untrusted import as_html, as_line
@@ -159,8 +159,11 @@ def comment_html(score: FinalScore, outline: Outline) -> str:
     for item in score.items:
         title = titles.get(item.name, item.name)
         earned = "not graded yet" if item.waiting else f"{points_text(item.points)} points"
-        lines.append(f"{title}: {earned} of {points_text(item.max_points)}")
-        lines += [item.comment] if item.comment else []
+        given = item.by_hand or HandGrade(None)
+        earlier = ", given for an earlier answer" * given.earlier_points
+        lines.append(f"{title}: {earned} of {points_text(item.max_points)}{earlier}")
+        about = "of an earlier answer: " * given.earlier_comment
+        lines += [f"{about}{item.comment}"] if item.comment else []
     if any(item.waiting for item in score.items):
         lines.append(f"together: {total_text(score)}")
     if score.penalty:
@@ -168,6 +171,16 @@ def comment_html(score: FinalScore, outline: Outline) -> str:
     if score.late_days_left is not None:
         lines.append(f"late days: {score.late_days} spent, {score.late_days_left} left")
     return "<br>".join(str(as_html(line)).replace("\n", "<br>") for line in lines)
+
+
+def notes_on_earlier(scores: Sequence[FinalScore]) -> list[str]:
+    """Name whose points or comments by hand were given for answers that have changed since."""
+    return [
+        f"{score.student}: {item.name} has changed since people graded it; look again"
+        for score in scores
+        for item in score.items
+        if item.by_hand is not None and item.by_hand.is_of_earlier
+    ]
 
 
 def notes_on_ungraded(scores: Sequence[FinalScore]) -> list[str]:

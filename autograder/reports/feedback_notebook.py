@@ -91,7 +91,7 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
     if row["by_hand"]:
         yield row["by_hand"]
     if row["comment"]:
-        yield as_markdown(row["comment"])
+        yield " ".join(filter(None, [row["comment_says"], as_markdown(row["comment"])]))
     if row["blank"]:
         return
     for part in row["parts"]:

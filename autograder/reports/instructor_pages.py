@@ -7,7 +7,7 @@ else; the pages' only script sorts and filters rows that are there without it.
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.authoring.checks import ProblemSet
@@ -38,7 +38,15 @@ def class_page(
         "class.html",
         script="dashboard.js",
         outline=outline,
-        rows=[_student_row(grade, totals[grade.student], most[grade.student]) for grade in grades],
+        rows=[
+            _student_row(
+                grade,
+                totals[grade.student],
+                most[grade.student],
+                of_earlier(outline, by_hand.get(grade.student, {})),
+            )
+            for grade in grades
+        ],
         states=[(state, sum(grade.state is state for grade in grades)) for state in State],
         n_late=sum(grade.timing.is_late for grade in grades),
         n_changes=n_changes,
@@ -109,6 +117,16 @@ def total(grade: Grade, by_hand: HandGrades) -> float:
     return max(0.0, sum(points.values()) - grade.timing.penalty)
 
 
+def of_earlier(outline: Outline, given: Mapping[str, HandGrade]) -> Iterator[str]:
+    """Say what of a student's grade people gave for an answer that has changed since."""
+    for item in outline.items:
+        one = given.get(item.name, HandGrade(None))
+        if one.is_of_earlier:
+            pair = (("points", one.earlier_points), ("comment", one.earlier_comment))
+            what = " and ".join(word for word, is_earlier in pair if is_earlier)
+            yield f"{item.title}: {what} given by hand for an earlier answer; look again"
+
+
 def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
     """The most points that are possible in what has been judged so far, by checks and people."""
     most = {verdict.item: verdict.max_points for verdict in grade.verdicts}
@@ -125,15 +143,19 @@ def _change(plain: Mapping[str, Any]) -> Change:
     return Change(**fields | {"items": items, "causes": tuple(plain["causes"])})
 
 
-def _student_row(grade: Grade, points: float, known: float) -> dict[str, Any]:
-    timing = grade.timing
+def _student_row(
+    grade: Grade, points: float, known: float, earlier: Iterable[str]
+) -> dict[str, Any]:
+    timing, noticed = grade.timing, list(earlier)
     return {
         "grade": grade,
         "points": points,
         "known": known,
         "is_late": timing.is_late,
-        "problems": timing.note or timing.marked_late or grade.state is not State.GRADED,
-        "noticed": [*grade.reasons, *_said_of_time(timing)],
+        "problems": bool(
+            noticed or timing.note or timing.marked_late or grade.state is not State.GRADED
+        ),
+        "noticed": [*noticed, *grade.reasons, *_said_of_time(timing)],
     }
 
 
@@ -151,7 +173,7 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
 def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:
     names = {item.name for item in outline.items if item.by_hand}
     cells = [pair for found in by_hand.values() for pair in found.items()]
-    return sum(given.waiting and (name in names or given.is_of_earlier) for name, given in cells)
+    return sum(given.waiting and (name in names or given.is_of_person) for name, given in cells)
 
 
 def _histogram(values: Sequence[float], highest: float) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from autograder.records import Difference, Grade, HandGrade, State, Verdict
 from autograder.reports.html import number, render
 
 _SHOWN_CHARACTERS = 20_000
+_COMMENT_ON_EARLIER = "This was said of what you had handed in before:"
 
 
 def student_page(
@@ -90,6 +91,7 @@ def _student_row(
         "points": points,
         "by_hand": _by_hand(by_hand),
         "comment": by_hand.comment,
+        "comment_says": _COMMENT_ON_EARLIER * by_hand.earlier_comment,
         "parts": [
             *(_counts(item, verdict) if verdict is not None and item.is_counted else ()),
             *(
@@ -129,7 +131,7 @@ def _by_hand(given: HandGrade) -> str:
         says = (
             f"A person gave {'these points, and ' * (given.points is not None)}{n} of extra credit."
         )
-    if given.is_of_earlier:
+    if given.earlier_points:
         says += " That was for what you had handed in before: a person will look at it again."
     return says
 

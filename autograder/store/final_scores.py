@@ -1,28 +1,36 @@
 """What a submission in nbgrader's gradebook comes to, as a record of ours."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from autograder.records import FinalScore, ItemScore
+from autograder.records import FinalScore, HandGrade, ItemScore
 
 
-def final_score(submission: Any) -> FinalScore:
+def final_score(submission: Any, belongs: Mapping[str, str]) -> FinalScore:
     """Add up one submission as nbgrader does: what people gave, less what was late, never below 0.
 
     Args:
         submission: nbgrader's `SubmittedAssignment`, while its session is open.
+        belongs: for each cell with an answer, the graded cell to which a comment on it belongs.
     """
-    comments = {
-        row.name: row.manual_comment or ""
-        for notebook in submission.notebooks
-        for row in notebook.comments
-    }
+    comments: dict[str, str] = {}
+    for row in (row for notebook in submission.notebooks for row in notebook.comments):
+        place = belongs.get(row.name, row.name.removesuffix("_answer"))
+        if row.manual_comment:
+            comments[place] = "\n".join(filter(None, [comments.get(place), row.manual_comment]))
     items = tuple(
         ItemScore(
             row.name,
             row.score,
             row.max_score,
             row.needs_manual_grade and row.auto_score is None and row.manual_score is None,
-            comments.get(row.name) or comments.get(f"{row.name}_answer") or "",
+            comments.get(row.name, ""),
+            HandGrade(
+                row.manual_score,
+                comments.get(row.name, ""),
+                row.needs_manual_grade,
+                row.extra_credit or 0.0,
+            ),
         )
         for notebook in submission.notebooks
         for row in notebook.grades

@@ -112,6 +112,7 @@ class Gradebook:
         marked: Iterable[tuple[Grade, frozenset[str]]],
         keeps_times: bool = False,
         earlier_penalties: Mapping[str, Collection[float]] = MappingProxyType({}),
+        belongs: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, str]:
         """Write the scores of submissions to a set, leaving those of people alone.
 
@@ -121,6 +122,7 @@ class Gradebook:
             keeps_times: leave the times and penalties that stand there where a grade has none.
             earlier_penalties: what earlier runs took off, by student. Such a penalty is ours, and
                 goes with the due date.
+            belongs: as `hand_grades` takes it.
 
         Returns:
             For each student whose scores the database did not take, why.
@@ -133,13 +135,13 @@ class Gradebook:
         rest = iter(marked)
         while some := {grade.student: (grade, blank) for grade, blank in islice(rest, _BATCH_SIZE)}:
             try:
-                self._write(name, some, keeps_times, earlier_penalties)
+                self._write(name, some, keeps_times, earlier_penalties, belongs)
                 n_written += len(some)
             except Exception as error:
                 for student, one in some.items():
                     self._undo(error)
                     try:
-                        self._write(name, {student: one}, keeps_times, earlier_penalties)
+                        self._write(name, {student: one}, keeps_times, earlier_penalties, belongs)
                         n_written += 1
                     except Exception as own:
                         refused[student], error = str(own), own
@@ -161,10 +163,11 @@ class Gradebook:
         some: Mapping[str, tuple[Grade, frozenset[str]]],
         keeps_times: bool,
         earlier_penalties: Mapping[str, Collection[float]],
+        belongs: Mapping[str, str],
     ) -> None:
         with report_errors(self.url):
             with self._book.db.no_autoflush:
-                self._record_some(name, some, keeps_times, earlier_penalties)
+                self._record_some(name, some, keeps_times, earlier_penalties, belongs)
             self._book.db.commit()
             self._book.db.expunge_all()  # or memory would grow with the class
 
@@ -174,6 +177,7 @@ class Gradebook:
         marked: Mapping[str, tuple[Grade, frozenset[str]]],
         keeps_times: bool,
         earlier_penalties: Mapping[str, Collection[float]],
+        belongs: Mapping[str, str],
     ) -> None:
         notebook = self._find(name)
         cells = {cell.id: cell.name for cell in _cells(notebook)}
@@ -185,11 +189,11 @@ class Gradebook:
             is_ours = row.late_submission_penalty in (None, *earlier_penalties.get(student, ()))
             if grade.timing.due or not keeps_times or is_ours:
                 row.late_submission_penalty = grade.timing.penalty
-            said = {cells[one.cell_id] for one in row.comments if one.manual_comment}
+            said = [cells[one.cell_id] for one in row.comments if one.manual_comment]
+            about = {belongs.get(cell, cell.removesuffix("_answer")) for cell in said}
             for score in row.grades:
                 item = cells[score.cell_id]
-                has_comment = not said.isdisjoint((item, f"{item}_answer"))
-                _score(score, verdicts.get(item), grade.state, item in blank, has_comment)
+                _score(score, verdicts.get(item), grade.state, item in blank, item in about)
             for comment in row.comments:
                 item = cells[comment.cell_id]
                 verdict = verdicts.get(item.removesuffix("_answer"))
@@ -229,21 +233,27 @@ class Gradebook:
                     found[student] = found.get(student, 0.0) + points
         return found
 
-    def hand_grades(self, problem_set: str) -> dict[str, dict[str, HandGrade]]:
-        """Return, for each student, what people gave for each cell they may or must grade."""
+    def hand_grades(
+        self, problem_set: str, belongs: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, dict[str, HandGrade]]:
+        """Return, for each student, what people gave for each cell they may or must grade.
+
+        Args:
+            belongs: for each cell with an answer, the graded cell to which a comment on it belongs.
+        """
         found: dict[str, dict[str, HandGrade]] = {}
         with report_errors(self.url):
-            comments = {
-                (student, cell): text
-                for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment")
-                if text
-            }
+            comments: dict[tuple[str, str], str] = {}
+            for student, cell, text in self._rows_of(problem_set, api.Comment, "manual_comment"):
+                place = student, belongs.get(cell, cell.removesuffix("_answer"))
+                if text:
+                    comments[place] = "\n".join(filter(None, [comments.get(place, ""), text]))
             columns = ("manual_score", "extra_credit", "needs_manual_grade")
             for student, cell, points, extra, waiting in self._rows_of(
                 problem_set, api.Grade, *columns
             ):
-                comment = comments.get((student, cell)) or comments.get((student, f"{cell}_answer"))
-                given = HandGrade(points, comment or "", waiting, extra or 0.0)
+                comment = comments.get((student, cell), "")
+                given = HandGrade(points, comment, waiting, extra or 0.0)
                 found.setdefault(student, {})[cell] = given
         return found
 
@@ -283,12 +293,18 @@ class Gradebook:
         with report_errors(self.url):
             return frozenset(self._book.db.scalars(select(api.Student.id)))
 
-    def final_scores(self, problem_set: str) -> tuple[FinalScore, ...]:
-        """Return what each submission counts, as formgrader does, with all its notebooks."""
+    def final_scores(
+        self, problem_set: str, belongs: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[FinalScore, ...]:
+        """Return what each submission counts, as formgrader does, with all its notebooks.
+
+        Args:
+            belongs: as `hand_grades` takes it.
+        """
         assignment, _ = assignment_and_notebook(problem_set)
         with report_errors(self.url):
             found = self._book.assignment_submissions(assignment)
-            scores = [final_score(submission) for submission in found]
+            scores = [final_score(submission, belongs) for submission in found]
         return tuple(sorted(scores, key=lambda score: score.student))
 
     def _remove_others(self, name: str, kept: set[tuple[str, str]]) -> None:

@@ -17,7 +17,7 @@ from autograder.lms.export import ExportRequest, comment_html, export_formats
 from autograder.lms.formats.canvas import canvas
 from autograder.lms.formats.moodle import moodle, moodle_worksheet
 from autograder.lms.formats.nbgrader_csv import nbgrader_csv
-from autograder.records import FinalScore, Grade, GraderError, ItemScore, State, Verdict
+from autograder.records import FinalScore, Grade, GraderError, HandGrade, ItemScore, State, Verdict
 from autograder.store.gradebook import Gradebook
 
 # The rows and columns of both are those of github.com/instructure/canvas-lms,
@@ -435,7 +435,8 @@ def test_final_score_is_nbgraders_with_hand_grades_and_penalty(tmp_path, toy_cou
     assert (score.points, score.max_points, score.penalty) == (47.5, 100.0, 10.0)
     assert float(row["score"]) == score.points
     assert score.email == "ada@uni.example"
-    assert score.items[2] == ItemScore("toy_essay", 7.5, 10.0, comment="Nice.")
+    given = HandGrade(7.5, "Nice.")
+    assert score.items[2] == ItemScore("toy_essay", 7.5, 10.0, False, "Nice.", given)
     assert dataclasses.replace(score, items=()) == FinalScore(
         "ada", 47.5, 100.0, 10.0, "ada@uni.example", raw_points=57.5
     )

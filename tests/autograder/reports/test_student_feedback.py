@@ -93,7 +93,10 @@ def test_student_page_shows_points_and_comment_of_a_person(outline, repaired, re
 
 
 def test_extra_credit_is_shown_alike_on_page_class_page_and_table(outline, repaired, read_page):
-    given = {"toy_double": HandGrade(None, extra=5.0), "toy_essay": HandGrade(7.0, "", True, 1.0)}
+    given = {
+        "toy_double": HandGrade(None, extra=5.0),
+        "toy_essay": HandGrade(7.0, "", True, 1.0, True),
+    }
     words = read_page(student_page(outline, GRADE, repaired, given)).words
     assert "25 of 60" in words and "A person gave 5 points of extra credit." in words
     assert (

@@ -4,15 +4,20 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
+from click.testing import CliRunner
 from nbgrader import api
 
-from autograder.authoring.course import Course
+from autograder.authoring.course import Course, NbgraderCourse
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
+from autograder.cli.main import main
+from autograder.records import Grade, State
 from autograder.store.grade_changes import describe_item_change
+from autograder.store.gradebook import Gradebook
 from autograder.store.input_digests import _CodeDigest, part_digests
 from autograder.store.journal import Journal
+from tests.autograder import nbgrader_course as nb
 
 pytestmark = pytest.mark.usefixtures("without_sandbox")
 
@@ -350,22 +355,127 @@ def test_check_may_use_a_module_that_is_built_into_the_interpreter(toy_course):
     assert "toy_double: values" in " ".join(part_digests(ReleasedSet(toy_course, "toy")))
 
 
-def test_person_is_asked_again_where_the_written_answer_is_another(
-    toys, toy_course, hand_in, grade, tmp_path
+@pytest.fixture
+def by_hand(tmp_path):
+    """Give something to ada as formgrader does: points end the waiting, a comment does not."""
+
+    def give(cell, points=None, comment=None):
+        with api.Gradebook(f"sqlite:///{tmp_path / 'out' / 'gradebook.db'}") as book:
+            if points is not None:
+                row = book.find_grade(cell, "toy", "toy", "ada")
+                row.manual_score, row.needs_manual_grade = points, False
+            if comment is not None:
+                place = cell if cell == "toy_essay" else f"{cell}_answer"
+                book.find_comment(place, "toy", "toy", "ada").manual_comment = comment
+            book.db.commit()
+
+    return give
+
+
+@pytest.fixture
+def essay(toys, toy_course, hand_in, grade):
+    """Hand an essay in, grade, and return what people gave for it."""
+
+    def write(text, cell="toy_essay", double=toys.double):
+        folder = hand_in("ada", double=double, mean=toys.mean, essay=text)
+        return grade(toy_course, folder).by_hand["ada"][cell]
+
+    return write
+
+
+def test_what_was_given_for_an_earlier_answer_is_known_until_a_person_looks_again(
+    essay, by_hand, tmp_path
 ):
-    folder = hand_in("ada", double=toys.double, mean=toys.mean, essay="Because.")
-    grade(toy_course, folder)
-    url = f"sqlite:///{tmp_path / 'out' / 'gradebook.db'}"
-    with api.Gradebook(url) as book:
-        row = book.find_grade("toy_essay", "toy", "toy", "ada")
-        row.manual_score, row.needs_manual_grade = 7.0, False
-        book.find_grade("toy_double", "toy", "toy", "ada").extra_credit = 2.0
-        book.db.commit()
     page = tmp_path / "out" / "feedback" / "ada" / "toy" / "toy.html"
-    for essay, asked in (("Because.", False), ("Since.", True), ("Since.", True)):
-        hand_in("ada", double=toys.double, mean=toys.mean, essay=essay)
-        result = grade(toy_course, folder)
-        given = result.by_hand["ada"]
-        assert (given["toy_essay"].points, given["toy_essay"].is_of_earlier) == (7.0, asked)
-        assert not given["toy_double"].is_of_earlier  # that code is as it was
-        assert ("handed in before" in page.read_text()) == asked
+    essay("Because.")
+    by_hand("toy_essay", 7.0, "A reason is missing.")
+    assert not essay("Because.").is_of_earlier
+    for _ in range(2):  # in later runs, too
+        found = essay("Since.")
+        assert (found.points, found.earlier_points, found.earlier_comment) == (7.0, True, True)
+        assert found.waiting
+        assert "handed in before: a person will look at it again" in page.read_text()
+        assert "said of what you had handed in before" in page.read_text()
+    assert not essay("Because.").is_of_earlier  # it is what they saw
+    essay("Since.")
+    by_hand("toy_essay", comment="Now there is one.")
+    found = essay("Since.")
+    assert (found.earlier_points, found.earlier_comment) == (True, False)
+    by_hand("toy_essay", 7.0)  # the same again, for what stands there now
+    assert not essay("Since.").is_of_earlier
+    assert "handed in before" not in page.read_text()
+
+
+def test_comment_without_points_is_known_to_be_of_an_earlier_answer(essay, by_hand, toys, tmp_path):
+    page = tmp_path / "out" / "feedback" / "ada" / "toy" / "toy.html"
+    essay("Because.")
+    by_hand("toy_essay", comment="A reason is missing.")
+    found = essay("Since.")
+    assert (found.waiting, found.earlier_points, found.earlier_comment) == (True, False, True)
+    assert "said of what you had handed in before" in page.read_text()
+    by_hand("toy_essay", 5.0)  # with the comment left as it is
+    assert not essay("Since.").is_of_earlier
+
+    by_hand("toy_double", comment="Nicely short.")
+    assert not essay("Since.", "toy_double").is_of_earlier
+    found = essay("Since.", "toy_double", toys.square)
+    assert (found.waiting, found.earlier_comment) == (True, True)
+
+
+def test_changed_check_is_no_changed_answer(
+    toys, toy_course, hand_in, grade, changed_course, by_hand, tmp_path
+):
+    folder = hand_in("ada", double=toys.double, mean=toys.mean)
+    grade(toy_course, folder)
+    by_hand("toy_mean", 20.0)
+    found = grade(changed_course(EMPTY_MEAN_IS_ZERO), folder).by_hand["ada"]["toy_mean"]
+    assert found.waiting and not found.is_of_earlier
+    page = (tmp_path / "out/feedback/ada/toy/toy.html").read_text()
+    assert "handed in before" not in page
+
+
+def test_what_was_given_for_an_earlier_answer_is_said_alike_everywhere(
+    essay, by_hand, toy_course, tmp_path
+):
+    def run(*arguments):
+        out = ("--course", str(toy_course.folder), *arguments, "--out", str(tmp_path / "out"))
+        return CliRunner().invoke(main, out)
+
+    essay("Because.")
+    by_hand("toy_essay", 7.0, "A reason is missing.")
+    essay("Since.")
+    said = "Why?: points and comment given by hand for an earlier answer; look again"
+    assert said in (tmp_path / "out/dashboard/toy/index.html").read_text()
+    graded = run("grade", "toy", "--submissions", str(tmp_path / "class"))
+    assert "given by hand for an earlier" in graded.output
+    moodle = ("--format", "moodle", "--identifier", "Username", "--comments")
+    exported = run("export", "toy", *moodle)
+    assert "Why?: 7 points of 10, given for an earlier answer" in exported.stdout
+    assert "of an earlier answer: A reason is missing." in exported.stdout
+    for form in ("csv", "moodle"):
+        notes = run("export", "toy", "--format", form).stderr
+        assert "ada: toy_essay has changed since people graded it" in notes
+    run("feedback", "toy", "--to", "mail")
+    page = (tmp_path / "out/given_back/toy-mail/pages/ada.html").read_text()
+    assert "said of what you had handed in before" in page
+
+
+def test_comment_in_an_answer_of_any_name_belongs_to_the_item_below(tmp_path):
+    released = ReleasedSet(NbgraderCourse(nb.make_course(tmp_path / "course")), "hw1")
+    belongs = released.outline.belongs
+    assert belongs == {"squares_answer": "squares", "mean-answer": "mean-tests", "why": "why"}
+    url = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    grade = Grade("ada", "hw1", State.GRADED, "ab" * 32, 7)
+    with Gradebook(url) as book:
+        book.register("hw1", released.notebooks.recorded)
+        book.record("hw1", [(grade, frozenset())])
+        with api.Gradebook(url) as theirs:
+            row = theirs.find_comment("mean-answer", "hw1", "hw1", "ada")
+            row.manual_comment = "Read the task again."
+            theirs.db.commit()
+        given = book.hand_grades("hw1", belongs)["ada"]
+        assert given["mean-tests"].comment == "Read the task again."
+        (score,) = book.final_scores("hw1", belongs)
+        assert {item.name: item.comment for item in score.items if item.comment} == {
+            "mean-tests": "Read the task again."
+        }

@@ -1,16 +1,25 @@
-"""Make a set with checks of a notebook that was written for nbgrader, as far as it is simple.
+"""Make a set with checks of a notebook that was written for nbgrader.
 
     source notebook ──► notebook.py       the same cells, with names as `release` wants them
-                   ├──► <test cell>.py    a check: the calls of its assertions, the solution
+                   ├──► <test cell>.py    a check: its assertions as they are, the solution
                    └──► problem_set.py
 
-An assertion that is not simple stands in the check's file as a comment, and is named.
+The assertions become functions that are called outside the sandbox (`autograder.authoring.replay`).
+Each is tried on the solution first; a test cell of which no such function can be made is named,
+with the reason.
 """
 
 import ast
+import builtins
+import contextlib
 import copy
+import json
 import keyword
 import re
+import subprocess
+import sys
+import tempfile
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +28,6 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.assertions import Claim, read_claims
 from autograder.authoring.course import Course
 from autograder.authoring.locked_tests import (
     DEFINITIONS,
@@ -30,14 +38,29 @@ from autograder.authoring.locked_tests import (
     with_usual_marks,
 )
 from autograder.authoring.nbgrader_settings import unusual_marks
-from autograder.authoring.notebooks import grading, is_answer, is_autograded
+from autograder.authoring.notebooks import defines, grading, is_answer, is_autograded
 from autograder.authoring.release import ReleasedSet
 from autograder.files import write_folder
 from autograder.records import GraderError
 
 _OWN_FILES = {"notebook", "problem_set", "conftest"}
-_OWN_NAMES = {"Case", "Check", "Part", "close", "equals", "ask", "PARTS", "CHECK"}
+_OWN_NAMES = {"Check", "asserted", "PARTS", "CHECK"}
 _HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*\n?", re.DOTALL | re.M)
+_TRIAL_SECONDS = 300
+_TRIAL = """\
+import json, runpy, sys
+from autograder.authoring.replay import calls_of
+found = {}
+for path in sys.argv[1:]:
+    try:
+        names = runpy.run_path(path)
+        (part,) = names["PARTS"]
+        found[path] = len(calls_of(*part.inputs.args[:1], *part.inputs.args[1]))
+    except Exception as error:
+        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        found[path] = f"{kind}{error}"
+print(json.dumps(found))
+"""
 
 
 @dataclass(frozen=True)
@@ -45,31 +68,163 @@ class Adopted:
     """What became of a notebook.
 
     Attributes:
-        cases: of each test cell that has a check now, how many assertions became cases.
-        left: what did not become a case or a check, and why.
+        calls: of each test cell that stands in a check now, how many calls it makes.
+        left: of each that does not, why.
     """
 
     folder: Path
-    cases: Mapping[str, int]
-    left: tuple[str, ...]
+    calls: Mapping[str, int]
+    left: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A test cell, what its assertions claim, and the cell that answers it."""
+class _Statement:
+    """A definition of the notebook's, and the cell that it stands in."""
+
+    node: ast.stmt
+    cell: NotebookNode
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """What becomes of a test cell: the body of a function of what students define.
+
+    Attributes:
+        targets: the names that it is a function of, functions before values.
+        answer: the cell that defines them.
+        text: the function's body.
+        around: what body and solution need of the notebook, as places among its definitions.
+    """
 
     cell: str
-    item: str
     points: float
-    target: str
+    targets: tuple[str, ...]
     answer: str
-    claims: tuple[Claim, ...]
-    reference: str
-    others: tuple[str, ...]
+    text: str
+    around: frozenset[int]
+
+    def function(self, name: str, main: str) -> str:
+        """Return the function's source.
+
+        Args:
+            main: the name that the check asks for; it comes first.
+        """
+        names = dict.fromkeys((main, *self.targets))
+        return f"def {name}({', '.join(names)}):\n{textwrap.indent(self.text, '    ')}\n"
+
+    def part(self, name: str, function: str, main: str) -> str:
+        """Return the line that makes the part of it."""
+        names = ", ".join(dict.fromkeys((main, *self.targets)))
+        return f'    asserted("{name}", {function}, {names}, weight={self.points:g}),'
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An answer, and all test cells that ask for it."""
+
+    name: str
+    tests: tuple[_Tests, ...]
+
+    @property
+    def points(self) -> float:
+        return sum(test.points for test in self.tests)
+
+    @property
+    def target(self) -> str:
+        return self.tests[0].targets[0]
+
+
+class _Notebook:
+    """What a notebook's code cells define, cell by cell, and which of it students are to write."""
+
+    def __init__(self, released: ReleasedSet, cells: Sequence[NotebookNode]) -> None:
+        self.name = released.name
+        self.cells = cells
+        self.statements: list[_Statement] = []
+        for cell in cells:
+            with contextlib.suppress(ValueError):  # a magic that takes the cell: it defines nothing
+                code = as_python(cell.source) if cell.cell_type == "code" else ""
+                found = (one for one in ast.parse(code).body if isinstance(one, DEFINITIONS))
+                self.statements += [_Statement(one, cell) for one in found]
+        self._stubs = {cell.id: cell.source for cell in released.notebooks.student.cells}
+
+    def read(self, test: NotebookNode) -> _Tests:
+        """Read a test cell.
+
+        Raises:
+            ValueError: if no function can be made of it; says why.
+        """
+        points = float(grading(test)["points"])
+        if not points > 0:
+            raise ValueError("it is worth 0 points, so there is nothing to check")
+        source = as_python(test.source)
+        body = [one for one in ast.parse(source).body if not _is_magic(one)]
+        if _is_partial_credit(body):
+            raise ValueError("it ends with a number of points: a check's part holds or does not")
+        stars = [one for one in body if isinstance(one, ast.ImportFrom) and "*" in bound(one)]
+        before = self._before(test)
+        reads = names_read(ast.Module(body, []))
+        helpers = needed([one.node for one in before if not is_answer(one.cell)], reads)
+        reads |= set().union(*map(names_read, helpers))
+        answer, targets = self._asked(before, reads)
+        inner = _leading_to(helpers, set(targets))
+        outer = needed(
+            [one.node for one in before if not any(one.node is other for other in inner)],
+            reads | set(targets),
+        )
+        if clash := _OWN_NAMES & set().union(*map(bound, outer)):
+            raise ValueError(f"it needs the name {min(clash)}, which checks give to something")
+        places = {id(one.node): place for place, one in enumerate(self.statements)}
+        return _Tests(
+            test.id,
+            points,
+            targets,
+            answer,
+            _body(inner, [one for one in body if one not in stars], source),
+            frozenset(places[id(one)] for one in outer),
+        )
+
+    def _before(self, test: NotebookNode) -> list[_Statement]:
+        ids = [cell.id for cell in self.cells]
+        place = ids.index(test.id)
+        return [one for one in self.statements if ids.index(one.cell.id) < place]
+
+    def _asked(self, before: Sequence[_Statement], reads: set[str]) -> tuple[str, tuple[str, ...]]:
+        """Return the last answer that these names come from, and which of them it defines.
+
+        Raises:
+            ValueError: if there is none, or it cannot be asked; says why.
+        """
+        kinds: dict[str, dict[str, bool]] = {}  # by answer: its names, and whether it is a function
+        for one in before:
+            if is_answer(one.cell) and not isinstance(one.node, ast.Import | ast.ImportFrom):
+                is_function = not isinstance(one.node, ast.Assign)
+                found = dict.fromkeys(sorted(bound(one.node) & reads), is_function)
+                kinds.setdefault(one.cell.id, {}).update(found)
+        asked = [answer for answer, names in kinds.items() if names]
+        if not asked:
+            raise ValueError("it asks for nothing that students define")
+        names = kinds[asked[-1]]
+        targets = sorted(names, key=lambda name: not names[name])  # functions first
+        if len(targets) > 1 and not names[targets[0]]:
+            raise ValueError(f"it reads {', '.join(targets)} at once: a check reads one value")
+        return asked[-1], tuple(targets)
+
+    def stub(self, answer: str, target: str) -> str:
+        """Return what an answer cell must begin with: where all of it is solution, a definition."""
+        if defines(self._stubs.get(answer, ""), target):
+            return ""
+        of_answer = [one.node for one in self.statements if one.cell.id == answer]
+        last = [one for one in of_answer if target in bound(one)][-1]
+        if isinstance(last, ast.FunctionDef):
+            return f"def {target}({ast.unparse(last.args)}):\n    raise NotImplementedError\n\n"
+        return f"{target} = None\n"
 
 
 def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> Adopted:
     """Write a set into a course with checks.
+
+    Runs the notebook's own code, as far as its tests and solutions need it, in a process beside.
 
     Args:
         released: the notebook, with those test cells left to people that do not work.
@@ -84,142 +239,161 @@ def adopt(released: ReleasedSet, course: Course, only: Collection[str] = ()) -> 
     source = copy.deepcopy(released.notebooks.source)
     for cell in source.cells:
         cell.source = with_usual_marks(cell.source, unusual_marks(released.course.folder))
-    tests = [cell for cell in source.cells if is_autograded(cell)]
-    known = [cell.id for cell in tests]
-    for unknown in sorted(set(only) - set(known)):
-        raise GraderError(f"no test cell {unknown!r} in {released.name}; it has: {known}")
+    tests = {cell.id: cell for cell in source.cells if is_autograded(cell)}
+    for unknown in sorted(set(only) - tests.keys()):
+        raise GraderError(f"no test cell {unknown!r} in {released.name}; it has: {list(tests)}")
     folder = course.folder / name
     if folder.exists():
         raise GraderError(f"{folder} exists already; move it away first")
-    tasks: dict[str, _Task] = {}
-    left: list[str] = []
-    broken = released.left_to_people
-    for cell in tests:
-        if only and cell.id not in only:
-            continue
+    notebook = _Notebook(released, source.cells)
+    read: list[_Tests] = []
+    left: dict[str, str] = {}
+    for cell in only or tests:
         try:
-            if cell.id in broken:
-                raise ValueError(broken[cell.id])
-            task = _task(cell, source.cells, {other.answer for other in tasks.values()})
-            if task.item in {other.item for other in tasks.values()}:
-                raise ValueError(f"its name becomes {task.item}, as that of another test cell does")
+            if cell in released.left_to_people:
+                raise ValueError(released.left_to_people[cell])
+            read.append(notebook.read(tests[cell]))
         except ValueError as error:
-            left.append(f"{cell.id}: {error}")
-            continue
-        tasks[cell.id] = task
-        left += [f"{cell.id}, {other}" for other in task.others]
-    if not tasks:
-        raise GraderError(f"nothing of {released.name} can be adopted: {'; '.join(left)}")
-    written = {f"{task.item}.py": _check_file(task, released.name) for task in tasks.values()}
+            left[cell] = str(error)
+    calls = _tried(notebook, read)
+    left |= {cell: found for cell, found in calls.items() if isinstance(found, str)}
+    items = _items([test for test in read if test.cell not in left], left)
+    if not items:
+        said = "; ".join(f"{cell}: {why}" for cell, why in left.items())
+        raise GraderError(f"nothing of {released.name} can be adopted: {said}")
+    written = {f"{item.name}.py": _check_file(notebook, item) for item in items}
     points = sum(grading(cell).get("points", 0) for cell in source.cells)
-    written["problem_set.py"] = _set_file(name, list(tasks.values()), points)
-    written["notebook.py"] = jupytext.writes(_renamed(source, tasks), fmt="py:percent")
+    written["problem_set.py"] = _set_file(name, items, points)
+    for item in items:
+        cell = next(one for one in source.cells if one.id == item.tests[0].answer)
+        cell.source = notebook.stub(cell.id, item.target) + cell.source
+    written["notebook.py"] = jupytext.writes(_renamed(source, items), fmt="py:percent")
     write_folder(folder, {name: text.encode() for name, text in written.items()})
-    return Adopted(folder, {cell: len(task.claims) for cell, task in tasks.items()}, tuple(left))
+    done = {test.cell: int(calls[test.cell]) for item in items for test in item.tests}
+    return Adopted(folder, done, {cell: left[cell] for cell in tests if cell in left})
 
 
-def _task(test: NotebookNode, cells: Sequence[NotebookNode], taken: Collection[str]) -> _Task:
-    """Read a test cell.
-
-    Raises:
-        ValueError: if no check can be made of it; says why.
-    """
-    before = cells[: [cell.id for cell in cells].index(test.id)]
-    definitions, answers = _definitions(before)
-    claims, others = read_claims(ast.parse(as_python(test.source)))
-    called = [claim.function for claim in claims if claim.function in answers]
-    if not called:
-        raise ValueError("no assertion of it compares a call of what students write with a literal")
-    target = max(called, key=called.count)
-    if answers[target] in taken:
-        raise ValueError(f"{answers[target]} is also what another test cell asks for: merge them")
-    solution = needed(definitions, {target})
-    if clash := _OWN_NAMES & set().union(*map(bound, solution)):
-        raise ValueError(f"its solution has the name {min(clash)}, which checks give to something")
-    strangers = [claim.function for claim in claims if claim.function != target]
-    item = re.sub(r"\W", "_", test.id)
-    return _Task(
-        test.id,
-        item if item[:1].isalpha() and not _is_reserved(item) else f"task_{item}",
-        float(grading(test)["points"]),
-        target,
-        answers[target],
-        tuple(claim for claim in claims if claim.function == target),
-        ast.unparse(ast.Module(solution, [])),
-        tuple(f"line {line}: {why}" for line, why in others)
-        + tuple(f"it also calls {name}" for name in dict.fromkeys(strangers)),
-    )
-
-
-def _is_reserved(item: str) -> bool:
-    """Whether a file of this name could not hold a check: Python, a set or pytest reads it."""
-    return keyword.iskeyword(item) or item in _OWN_FILES or item.startswith("test_")
-
-
-def _definitions(cells: Sequence[NotebookNode]) -> tuple[list[ast.stmt], dict[str, str]]:
-    """Return what code cells define, and of what answers define the name of the last such cell."""
-    found: list[ast.stmt] = []
-    answers = {}
-    for cell in cells:
-        if cell.cell_type != "code" or is_autograded(cell):
-            continue
+def _tried(notebook: _Notebook, read: Sequence[_Tests]) -> dict[str, int | str]:
+    """Call each function with the solution: say how many calls it makes, or why it cannot be."""
+    if not read:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="adopt-") as folder:
+        paths = {}
+        for place, test in enumerate(read):
+            paths[test.cell] = str(Path(folder, f"trial_{place}.py"))
+            text = _check_file(notebook, _Item(f"trial_{place}", (test,)))
+            Path(paths[test.cell]).write_text(text, encoding="utf-8")
         try:
-            body = ast.parse(as_python(cell.source)).body
-        except ValueError:
-            continue  # a magic that takes the cell: it defines nothing
-        found += [statement for statement in body if isinstance(statement, DEFINITIONS)]
-        for statement in body:
-            if is_answer(cell) and isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                answers[statement.name] = cell.id
-    return found, answers
+            done = subprocess.run(
+                [sys.executable, "-c", _TRIAL, *paths.values()],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TRIAL_SECONDS,
+                check=False,
+            )
+            found = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+        except subprocess.TimeoutExpired:
+            found = {}
+    unknown = f"its tests and solution did not run to an end within {_TRIAL_SECONDS} s"
+    return {cell: found.get(path, unknown) for cell, path in paths.items()}
 
 
-def _check_file(task: _Task, name: str) -> str:
-    """Write a check that asks what the assertions asked."""
-    judges = list(dict.fromkeys(claim.judge for claim in task.claims))
-    draws, parts = [], []
-    for number, judge in enumerate(judges, start=1):
-        calls = [claim.arguments for claim in task.claims if claim.judge == judge]
-        cases = [f'        Case("call {place}", {call}),' for place, call in enumerate(calls, 1)]
-        body = "\n".join(["    return [", *cases, "    ]"])
-        draws.append(f'def draw_{number}(rng):\n    """The same calls for all."""\n{body}\n')
-        title = "values" if number == 1 else f"values {number}"
-        asks = f'"{task.target} gives the right values.", draw_{number}, ask'
-        parts.append(f'    Part("{title}", {asks}, judge={judge}, weight={len(calls)}),')
-    imported = ["close"] * any(judge != "equals" for judge in judges)
-    imported += ["equals"] * ("equals" in judges)
-    rest = [line for other in task.others for line in f"not adopted: {other}".splitlines()]
+def _items(read: Sequence[_Tests], left: dict[str, str]) -> list[_Item]:
+    """Put the test cells of one answer together; note in `left` which cannot be, and why."""
+    of_answer: dict[str, list[_Tests]] = {}
+    for test in read:
+        of_answer.setdefault(test.answer, []).append(test)
+    items: dict[str, _Item] = {}
+    for tests in of_answer.values():
+        item = _item_name(tests[0].cell)
+        if item in items:
+            left |= {
+                test.cell: f"its name becomes {item}, as that of another test cell does"
+                for test in tests
+            }
+        else:
+            items[item] = _Item(item, tuple(tests))
+    return list(items.values())
+
+
+def _item_name(cell: str) -> str:
+    """Return a name for an item that its file can have: Python, a set or pytest reads others."""
+    name = re.sub(r"\W", "_", cell)
+    is_reserved = keyword.iskeyword(name) or name in _OWN_FILES or name.startswith("test_")
+    return f"task_{name}" if is_reserved or not name[:1].isalpha() else name
+
+
+def _leading_to(helpers: Sequence[ast.stmt], targets: set[str]) -> list[ast.stmt]:
+    """Return the definitions that use what students define, at first hand or through others."""
+    found: list[ast.stmt] = []
+    names = set(targets)
+    while more := [one for one in helpers if one not in found and names_read(one) & names]:
+        found += more
+        names |= set().union(*map(bound, more))
+    return [one for one in helpers if one in found]
+
+
+def _is_magic(statement: ast.stmt) -> bool:
+    """Whether it is a command to Jupyter, as IPython writes it: what is drawn is not judged."""
+    return "get_ipython()" in ast.unparse(statement) and isinstance(statement, ast.Expr)
+
+
+def _is_partial_credit(body: Sequence[ast.stmt]) -> bool:
+    """Whether a cell ends with an expression that is no call: Jupyter shows it, nbgrader counts it.
+
+    Of calls, those of Python's own functions count, too: round(points, 1).
+    """
+    last = body[-1].value if body and isinstance(body[-1], ast.Expr) else ast.Constant("")
+    if isinstance(last, ast.Call) and isinstance(last.func, ast.Name):
+        return last.func.id in vars(builtins) and last.func.id != "print"
+    return not isinstance(last, ast.Call | ast.Constant)
+
+
+def _body(inner: Sequence[ast.stmt], body: Sequence[ast.stmt], source: str) -> str:
+    """Return a function's body: as it was written, where it is a block like this."""
+    text = source.strip("\n")
+    as_block = textwrap.indent(text, "    ")
+    with contextlib.suppress(SyntaxError):
+        (block,) = ast.parse(f"def tests():\n{as_block}\n").body
+        assert isinstance(block, ast.FunctionDef)
+        if list(map(ast.dump, block.body)) != list(map(ast.dump, body)):
+            text = ast.unparse(ast.Module(list(body), []))
+    return "\n".join([*map(ast.unparse, inner), text])
+
+
+def _check_file(notebook: _Notebook, item: _Item) -> str:
+    """Write a check that asks what the test cells asked."""
+    around = sorted(set().union(*(test.around for test in item.tests)))
+    functions, parts = [], []
+    for number, test in enumerate(item.tests, start=1):
+        functions.append(test.function(f"tests_{number}", item.target))
+        title = "tests" if number == 1 else f"tests {number}"
+        parts.append(test.part(title, f"tests_{number}", item.target))
+    cells = ", ".join(test.cell for test in item.tests)
     return "\n".join(
         (
-            f'"""The task {task.target}, from the assertions of {task.cell} in {name}.',
+            f'"""The task {item.target}, from the assertions of {cells} in {notebook.name}.',
             "",
-            "Each call that they made is a case; the reference is the notebook's own solution.",
-            "To do: inputs drawn anew for each student, mistakes with hints, alternatives.",
+            "They run outside the sandbox; the reference is the notebook's own solution.",
+            "To do: inputs drawn anew for each student, mistakes with hints, other right answers.",
             '"""',
             "",
-            "from autograder.authoring.checks import Case, Check, Part",
-            f"from autograder.authoring.compare import {', '.join(imported)}",
+            "from autograder.authoring.checks import Check",
+            "from autograder.authoring.replay import asserted",
             "",
-            *(f"# {line}" for line in rest),
-            "",
-            "",
-            "\n\n".join(draws),
-            "",
-            "def ask(implementation, inputs):",
-            '    """Call it."""',
-            '    return implementation(*inputs["args"], **inputs["kwargs"])',
+            *(ast.unparse(notebook.statements[place].node) for place in around),
             "",
             "",
-            task.reference,
-            "",
+            "\n\n".join(functions),
             "",
             "\n".join(("PARTS = (", *parts, ")")),
             "",
             "CHECK = Check(",
-            f'    item="{task.item}",',
-            f"    points={task.points:g},",
-            f'    target="{task.target}",',
-            f"    reference={task.target},",
+            f'    item="{item.name}",',
+            f"    points={item.points:g},",
+            f'    target="{item.target}",',
+            f"    reference={item.target},",
             "    parts=PARTS,",
             ")",
             "",
@@ -227,37 +401,45 @@ def _check_file(task: _Task, name: str) -> str:
     )
 
 
-def _set_file(name: str, tasks: Sequence[_Task], points: float) -> str:
-    items = ", ".join(sorted(task.item for task in tasks))
-    checks = "".join(f"        {task.item}.CHECK,\n" for task in tasks)
+def _set_file(name: str, items: Sequence[_Item], points: float) -> str:
+    names = ", ".join(sorted(item.name for item in items))
+    checks = "".join(f"        {item.name}.CHECK,\n" for item in items)
     return (
         f'"""The checks of {name}, in the order of the notebook."""\n\n'
         "from autograder.authoring.checks import ProblemSet\n\n"
-        f"from . import {items}\n\n"
+        f"from . import {names}\n\n"
         f'PROBLEM_SET = ProblemSet(\n    name="{name}",\n    title="{name}",\n'
         f"    points={points:g},\n"
         f"    checks=(\n{checks}    ),\n)\n"
     )
 
 
-def _renamed(source: NotebookNode, tasks: Mapping[str, _Task]) -> NotebookNode:
-    """Name test and answer cells as a set does; hidden tests that stand in a check are left out."""
+def _renamed(source: NotebookNode, items: Sequence[_Item]) -> NotebookNode:
+    """Name test and answer cells as a set does; hidden tests that stand in a check are left out.
+
+    Of several test cells for one answer, the last holds what was visible of all.
+    """
     notebook = copy.deepcopy(source)
-    answers = {task.answer: f"{task.item}_answer" for task in tasks.values()}
+    answers = {item.tests[0].answer: f"{item.name}_answer" for item in items}
+    of_test = {test.cell: item for item in items for test in item.tests}
+    visible: dict[str, list[str]] = {}
     before: list[ast.stmt] = []
     for cell in notebook.cells:
         meta = grading(cell)
-        if cell.id in tasks:
+        if item := of_test.get(cell.id):
             body = ast.parse(as_python(cell.source)).body
-            cell.source = _HIDDEN.sub("", cell.source).rstrip("\n")
+            shown = _HIDDEN.sub("", cell.source).strip("\n")
             # A set's test cells do not see one another, as those in nbgrader's one kernel do.
-            shared = needed(before, names_read(ast.parse(as_python(cell.source))))
-            if shared:
-                cell.source = f"{ast.unparse(ast.Module(shared, []))}\n{cell.source}"
+            shared = needed(before, names_read(ast.parse(as_python(shown))))
+            texts = visible.setdefault(item.name, [])
+            texts += [ast.unparse(ast.Module(shared, []))] * bool(shared) + [shown] * bool(shown)
             before += [statement for statement in body if isinstance(statement, DEFINITIONS)]
-            meta["grade_id"] = tasks[cell.id].item
+            cell.source = "\n\n".join(texts)
+            meta |= {"grade_id": item.name, "points": item.points}
         elif meta:
             meta["grade_id"] = answers.get(cell.id, re.sub(r"\W", "_", cell.id))
         kept = {"nbgrader": {key: value for key, value in meta.items() if key != "checksum"}}
         cell.metadata = nbformat.from_dict(kept if meta else {})  # type: ignore[no-untyped-call]
+    last = {item.tests[-1].cell for item in items}
+    notebook.cells = [one for one in notebook.cells if one.id in last or one.id not in of_test]
     return notebook

@@ -10,7 +10,6 @@ choose a number of his own feedback (a size, a count of wrong values, the place 
 carry a hidden input out through it.
 """
 
-import contextlib
 import math
 import operator
 import sys
@@ -41,32 +40,6 @@ _KINDS = {"b": "booleans", "i": "whole numbers", "u": "whole numbers", "f": "flo
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 # Rounding in a handful of operations; a coarser tolerance is the author's decision.
 _EPS_FACTOR = 8.0
-
-
-def equals(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
-    """Accept what Python's == calls equal, as an assertion would: 2.0 for 2, but no array."""
-    return None if bool(observed == expected) else "the result is another one"
-
-
-def close(rtol: float, atol: float) -> Agreement:
-    """Make a judge that accepts what `numpy.allclose` does, as an assertion would: 2 for 2.0.
-
-    Only that an empty answer, which `allclose` finds close to any number, is none.
-
-    Args:
-        rtol: largest relative difference, of the expected value.
-        atol: largest absolute difference, added to the relative one.
-    """
-
-    def judge(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
-        with contextlib.suppress(TypeError, ValueError):
-            left, right = (np.asarray(side, dtype=np.float64) for side in (observed, expected))
-            same = (left.size == 0) == (right.size == 0)
-            if same and np.allclose(left, right, rtol=rtol, atol=atol):
-                return None
-        return "the result is not close enough to the right one"
-
-    return judge
 
 
 @dataclass

@@ -373,7 +373,31 @@ def find_course_with_checks(folder: Path | None = None) -> Course:
         raise GraderError(
             f"{course.folder} is a course for nbgrader, whose sets have no checks; "
             "`autograder grade --nbgrader` runs its tests as they are, and `autograder adopt` "
-            "makes checks of the simple ones"
+            "makes checks of them"
+        )
+    return course
+
+
+def course_for_new_sets(folder: Path | None = None) -> Course:
+    """Return the course into which a new set goes; where there is none yet, one is begun.
+
+    Without a folder: the course that the surroundings name, or else `assignments/` in the working
+    folder.
+
+    Raises:
+        GraderError: if the surroundings are a course for nbgrader alone.
+    """
+    named = folder or os.environ.get(COURSE_VARIABLE)
+    if named is not None:
+        return Course(Path(named).resolve())
+    try:
+        course = find_course()
+    except GraderError:
+        return Course(Path.cwd() / "assignments")
+    if not course.has_checks:
+        raise GraderError(
+            f"{course.folder} is a course for nbgrader, and sets with checks are a course of their "
+            "own: type this in another folder, or name one with --course"
         )
     return course
 

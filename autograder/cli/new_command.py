@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from autograder.authoring.checks import counted
-from autograder.authoring.course import Course, find_course_with_checks, nbgrader_course_in
-from autograder.cli.options import FINDINGS, json_option, report_errors
+from autograder.authoring.course import course_for_new_sets, nbgrader_course_in
+from autograder.cli.options import FINDINGS, json_option, printable, report_errors
 
 
 @click.command(epilog="\b\nExample:\n  autograder new ps9 && autograder check ps9")
@@ -22,11 +22,12 @@ def new(folder: Path | None, name: str, as_json: bool) -> None:
     It has two short functions with everything that a set needs: the notebook, and for each function
     its inputs, its reference version, mistakes with hints, and right answers written differently.
     It can be released and checked at once; change it file by file into what you want. Nothing
-    outside its folder needs to know of it.
+    outside its folder needs to know of it. Where there is no course yet, the folder `assignments`
+    of one is made in the working folder.
     """
     from autograder.authoring.new_set import new_set
 
-    course = Course(folder.resolve()) if folder else find_course_with_checks()
+    course = course_for_new_sets(folder)
     made = new_set(course, name)
     if as_json:
         click.echo(json.dumps({name: str(made)}, indent=1))
@@ -60,27 +61,29 @@ def adopt(
 ) -> None:
     """Make a set with checks of a notebook that was written for nbgrader.
 
-    Simple assertions become checks: that a call with literals == a literal, or is close to one
-    (abs(...) < ..., isclose, allclose, round, approx, assert_equal and their like). The reference
-    is the notebook's own solution. Whatever is not so simple is named, with its line and the
-    reason; `autograder check` then says what a set still lacks.
+    Test cells become checks: their assertions as they are, tolerances, loops and helpers included,
+    as a function that is called outside the sandbox with what a submission gave there. The
+    reference is the notebook's own solution, on which each is tried first; that runs the notebook's
+    code. Several test cells of one answer become one check. What cannot be adopted is named with
+    the reason: classes, arguments or results that are no plain data, partial credit.
     """
     from autograder.authoring.adopt import adopt as adopt_notebook
     from autograder.class_run.own_solution import with_working_tests
     from autograder.grading.grader import Confinement
 
     source = nbgrader_course_in(nbgrader_course)
-    course = Course(folder.resolve()) if folder else find_course_with_checks()
+    course = course_for_new_sets(folder)
     released = with_working_tests(source, name, Confinement())
     made = adopt_notebook(released, course, cells)
     if as_json:
-        plain = {"folder": str(made.folder), "cases": dict(made.cases), "left": made.left}
+        plain = {"folder": str(made.folder), "calls": made.calls, "left": made.left}
         click.echo(json.dumps(plain, indent=1))
     else:
-        for cell, n_cases in made.cases.items():
-            click.echo(f"{cell}: a check with {counted(n_cases, 'case')}")
-        for line in made.left:
-            click.echo(f"not adopted: {line}")
+        for cell, n_calls in made.calls.items():
+            click.echo(f"{cell}: a check with {counted(n_calls, 'call')}")
+        for cell, why in made.left.items():
+            click.echo(printable(f"{cell}: not adopted: {why}").plain)
+        click.echo(f"adopted {len(made.calls)} of {len(made.calls) + len(made.left)} test cells")
         click.echo(
             f"made {made.folder}; see what is still to do: autograder check {made.folder.name}"
         )

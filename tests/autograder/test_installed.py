@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.autograder import nbgrader_course as nb
+
 ROOT = Path(__file__).parents[2]
 NAME = "language-models-by-hand"
 _CELL = '"schema_version": 3, "task": false'
@@ -98,9 +100,9 @@ def autograder(tmp_path_factory, required_by):
     _write_course(course)
     clean = {"PATH": os.environ["PATH"], "HOME": str(folder)}
 
-    def run(*words, program="autograder"):
+    def run(*words, program="autograder", at=course.parent):
         command = [home / "bin" / program, *words]
-        return _run(command, cwd=course.parent, env=clean)
+        return _run(command, cwd=at, env=clean)
 
     return run
 
@@ -129,6 +131,22 @@ def test_course_of_numpy_is_released_checked_and_graded_without_torch(autograder
     assert graded.returncode == 0, graded.stderr
     rows = csv.DictReader(io.StringIO(autograder("export", "vectors", "--out", out).stdout))
     assert {row["student_id"]: row["score"] for row in rows} == {"ada": "100.0", "bo": "0.0"}
+
+
+@pytest.mark.slow
+def test_course_begins_in_an_empty_folder(autograder, tmp_path):
+    theirs = nb.make_course(tmp_path / "theirs", cells=nb.CELLS[:6])
+    for name in ("new", "adopted"):
+        (tmp_path / name).mkdir()
+    made = autograder("new", "hw9", at=tmp_path / "new")
+    assert made.returncode == 0, made.stderr
+    checked = autograder("check", "hw9", "--no-mutants", at=tmp_path / "new")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    made = autograder("adopt", "hw1", "--nbgrader", theirs, at=tmp_path / "adopted")
+    if made.returncode != 3:  # there is a sandbox here
+        assert made.returncode == 0 and "adopted 2 of 2 test cells" in made.stdout, made.stderr
+        assert autograder("release", "hw1", at=tmp_path / "adopted").returncode == 0
+    assert "course of their own" in autograder("new", "hw9", at=theirs).stderr
 
 
 @pytest.mark.parametrize(

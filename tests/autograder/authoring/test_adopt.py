@@ -18,6 +18,7 @@ from autograder.grading.judge import ItemJudge
 from autograder.inside.probe import probe_or_failure
 from autograder.records import GraderError, Observation
 from tests.autograder import nbgrader_course as nb
+from tests.autograder.authoring.public_style import COURSES
 
 
 @pytest.fixture
@@ -46,14 +47,32 @@ def share(check, answer):
 
 def test_assertions_become_checks_and_the_rest_is_named(released, own):
     made = adopt(released, own)
-    assert made.cases == {"squares": 2, "mean-tests": 1}
-    line, cell = made.left
-    assert line.startswith("squares, line 4: what it compares is no call of a function by its name")
-    assert cell.startswith("share: no assertion of it compares a call of what students write")
-    assert (
-        f"# not adopted: {line.removeprefix('squares, ')}"
-        in (made.folder / "squares.py").read_text()
-    )
+    assert made.calls == {"squares": 3, "mean-tests": 1}
+    assert made.left == {
+        "share": "it ends with a number of points: a check's part holds or does not"
+    }
+    assert "assert squares(17)[-1] == 256" in (made.folder / "squares.py").read_text()
+
+
+@pytest.mark.exhaustive_but("text")
+@pytest.mark.parametrize("name", COURSES)
+def test_courses_in_public_style_are_adopted_and_judged_as_their_own_cells_would(
+    tmp_path, own, name
+):
+    cells, reasons = COURSES[name]
+    course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
+    made = adopt(ReleasedSet(course, "hw1"), own)
+    graded = [cell for cell, role, _ in cells if role.get("grade")]
+    assert sorted([*made.calls, *made.left]) == sorted(graded)
+    assert made.left.keys() == reasons.keys()
+    for cell, words in reasons.items():
+        assert words in made.left[cell]
+    solved = "\n".join(nb.solution(source) for _, role, source in cells if not role.get("grade"))
+    solved = solved.replace("%matplotlib inline", "")
+    for check in ReleasedSet(own, "hw1").problem_set.checks:
+        assert share(check, solved) == check.points
+        wrong = f"{solved}\ndef {check.target}(*args, **kwargs):\n    return 'wrong'"
+        assert share(check, wrong) == 0
 
 
 def test_checks_ask_what_the_assertions_asked_hidden_ones_too(released, own):
@@ -78,14 +97,14 @@ def test_notebook_hides_what_was_hidden_and_release_says_what_is_left(released, 
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([("a", nb.tests(1), "assert f(3) == 4")], "compares a call of what students write"),
+        ([("a", nb.tests(1), "assert f(3) == 4")], "it asks for nothing that students define"),
         ([("a", nb.tests(1), "%%bash\nls")], "begins with %%bash"),
         (
             [
-                ("x", nb.ANSWER, "def ask(n):\n    return n"),
-                ("a", nb.tests(1), "assert ask(3) == 3"),
+                ("x", nb.ANSWER, "def asserted(n):\n    return n"),
+                ("a", nb.tests(1), "assert asserted(3) == 3"),
             ],
-            "the name ask, which checks give to something",
+            "the name asserted, which checks give to something",
         ),
     ],
 )
@@ -96,11 +115,17 @@ def test_what_cannot_be_adopted_is_said_and_nothing_is_written(tmp_path, own, ce
     assert not own.folder.exists()
 
 
-def test_one_answer_cell_is_asked_for_once(tmp_path, own):
+def test_several_test_cells_of_one_answer_become_one_check(tmp_path, own):
     cells = [*nb.CELLS[:4], ("again", nb.tests(1), "assert squares(1) == [0]")]
     course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
-    left = adopt(ReleasedSet(course, "hw1"), own).left
-    assert "again: squares_answer is also what another test cell asks for: merge them" in left
+    assert adopt(ReleasedSet(course, "hw1"), own).calls == {"squares": 3, "again": 1}
+    adopted = ReleasedSet(own, "hw1")
+    (check,) = adopted.problem_set.checks
+    assert (check.points, [part.weight for part in check.parts]) == (5, [4, 1])
+    assert share(check, "def squares(n):\n    return [0]") == 1
+    assert not lint(adopted.notebooks, adopted.problem_set)
+    (cell,) = [cell for cell in adopted.notebooks.student.cells if cell.id == "squares"]
+    assert "squares(3)" in cell.source and "squares(1)" in cell.source
 
 
 def test_command_names_what_is_left_and_overwrites_nothing(released, own, without_sandbox):
@@ -110,16 +135,16 @@ def test_command_names_what_is_left_and_overwrites_nothing(released, own, withou
 
     assert "no test cell 'mean'" in run("hw1", "mean").output
     done = run("hw1", "squares", "--json")
-    assert done.exit_code == 4 and json.loads(done.stdout)["cases"] == {"squares": 2}
+    assert done.exit_code == 0 and json.loads(done.stdout)["calls"] == {"squares": 3}
     again = run("hw1")
     assert again.exit_code == 1 and "exists already; move it away first" in again.output
 
 
 def test_assertion_that_the_solution_does_not_meet_is_no_case(tmp_path, own, without_sandbox):
-    cells = [*nb.CELLS[:4], *nb.CELLS[4:5], ("wrong", nb.tests(1), "assert mean([1]) == 2")]
+    cells = [*nb.CELLS[:5], ("wrong", nb.tests(1), "assert mean([1]) == 2")]
     course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
     left = adopt(with_working_tests(course, "hw1", Confinement()), own).left
-    assert any(line.startswith("wrong: the course's own solution gets 0 of 1") for line in left)
+    assert left["wrong"].startswith("the course's own solution gets 0 of 1")
 
 
 def test_adopted_set_is_checked_released_and_graded(own, tmp_path, without_sandbox):
@@ -130,7 +155,8 @@ def test_adopted_set_is_checked_released_and_graded(own, tmp_path, without_sandb
     def run(*arguments):
         return CliRunner().invoke(main, ["--course", str(own.folder), *map(str, arguments)])
 
-    assert run("adopt", "hw1", "--nbgrader", theirs).exit_code == 4  # one assertion is left
+    done = run("adopt", "hw1", "--nbgrader", theirs)
+    assert done.exit_code == 0 and "adopted 2 of 2 test cells" in done.output
     checked = run("check", "hw1", "--no-mutants", "--json")
     assert checked.exit_code == 4
     (report,) = json.loads(checked.stdout)
@@ -166,7 +192,7 @@ def test_names_that_files_of_a_set_have_are_not_given_to_checks(tmp_path, own):
     ]
     course = NbgraderCourse(nb.make_course(tmp_path / "for nbgrader", cells=cells))
     left = adopt(ReleasedSet(course, "hw1"), own).left
-    assert left == ("task-class: its name becomes task_class, as that of another test cell does",)
+    assert left == {"task-class": "its name becomes task_class, as that of another test cell does"}
     checks = ReleasedSet(own, "hw1").problem_set.checks
     assert [check.item for check in checks] == ["task_problem_set", "task_class"]
 

@@ -68,7 +68,8 @@ def _judge(check: Check, tests: str, seen: object, raised: str) -> tuple[float, 
         return check.points, ""
     if line == 0 and type(number) is float and math.isfinite(number) and ends_with_value(tests):
         points = min(max(number, 0.0), check.points)
-        return points, "" if points == check.points else "they give only a part of the points"
+        part = "they give only a part of the points" if points else "they give no points"
+        return points, "" if points == check.points else part
     if name == "AssertionError":
         said = message_at(tests, line).rstrip(".")
         return 0.0, f"one does not hold: {said}" if said else "one does not hold"

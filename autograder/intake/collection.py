@@ -29,6 +29,7 @@ AGAIN = (
 )
 """What to do about a file that is no notebook any more."""
 _MOST_COPIES = 10
+_COPY = r"( ?\(\d{1,3}\)|-Copy\d{1,3})?"  # as browsers and Jupyter number copies
 _TIME_FILE = "timestamp.txt"
 _A_COPY = timedelta(hours=1)
 _MAX_TIME_BYTES = 100
@@ -202,11 +203,11 @@ def choose(
 ) -> Collected:
     """Pick the notebook among a student's files: one that can be read, named for the set."""
     assignment, notebook = assignment_and_notebook(problem_set)
-    ending = ".ipynb" if notebook == assignment else f"{notebook}.ipynb"
+    own = r".*" if notebook == assignment else re.escape(notebook) + _COPY
     notebooks = [
         (name, file)
         for name, file in handed.files
-        if name.endswith(".ipynb") and ending in (".ipynb", name) and name not in others_files
+        if re.fullmatch(rf"{own}\.ipynb", name, re.DOTALL) and name not in others_files
     ]
     if layout in (Layout.PLAIN, Layout.NBGRADER):
         of_set = [(name, file) for name, file in notebooks if len(file.parts) == 3]

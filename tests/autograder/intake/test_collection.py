@@ -120,6 +120,18 @@ def test_copy_with_answers_counts_beside_a_notebook_without(tmp_path, copy):
     assert found.path.name == "ps1.ipynb" and found.reasons[0].endswith("ps1.ipynb was graded")
 
 
+@pytest.mark.parametrize("copy", ["one (1).ipynb", "one-Copy1.ipynb"])
+def test_copy_counts_where_an_assignment_has_several_notebooks_too(tmp_path, copy):
+    for name in ("one", "two"):
+        _touch(tmp_path / "ada" / "hw1" / f"{name}.ipynb", _notebook("# YOUR CODE HERE"))
+    _touch(tmp_path / "ada" / "hw1" / "one two.ipynb", _notebook("def g(): pass"))
+    _touch(tmp_path / "ada" / "hw1" / copy, _notebook("def f(): pass"))
+    others = {"one": frozenset({"two.ipynb"}), "two": frozenset({"one.ipynb"})}
+    found = {name: collect(tmp_path, f"hw1+{name}", others_files=others[name]) for name in others}
+    assert [one.path.name for one in found["one"]] == [copy]
+    assert [one.path.name for one in found["two"]] == ["two.ipynb"]
+
+
 def test_notebook_that_its_outputs_make_too_large_is_read_without_them(tmp_path, monkeypatch):
     monkeypatch.setattr(collection, "MAX_NOTEBOOK_BYTES", 2000)
     _touch(tmp_path / "ada.ipynb", _notebook("def f(): pass", "x" * 3000))

@@ -111,16 +111,17 @@ class StudentPages:
         about = self._released.outline.about
         now = digests(people, answers(shown), about)
         seen = digests(people, found, about) if (found := answers_seen(earlier)) else now
-        noted = self._given.read(student)
-        known = {}
-        for cell in people:
-            before = noted.get(cell) or Given(None, 0.0, "", seen[cell], seen[cell], seen[cell])
-            known[cell] = replace(before.now(given[cell], seen[cell]), answer=now[cell])
         again = {cell for cell in people if seen[cell] != now[cell]}
-        if again:
-            self._ask_again(student, again)
-            given = {c: replace(one, waiting=one.waiting or c in again) for c, one in given.items()}
-        self._given.write(student, known)
+        with self._given.only_writer():
+            noted = self._given.read(student)
+            known = {}
+            for cell in people:
+                before = noted.get(cell) or Given(None, 0.0, "", seen[cell], seen[cell], seen[cell])
+                known[cell] = replace(before.now(given[cell], seen[cell]), answer=now[cell])
+            if again:
+                self._ask_again(student, again)
+            self._given.write(student, known)
+        given = {c: replace(one, waiting=one.waiting or c in again) for c, one in given.items()}
         return self._given.marked_of(student, given)
 
     def _write_beside(self, folder: Path, grade: Grade) -> None:

@@ -17,6 +17,7 @@ from autograder.cli.new_command import adopt, new
 from autograder.cli.options import EXIT_CODES
 from autograder.cli.student_commands import mine, work
 from autograder.cli.teaching_commands import cartridge, exam, syllabus
+from autograder.cli.written_command import written
 
 _PACKAGE = "language-models-by-hand"
 _EPILOG = f"""\b
@@ -29,7 +30,7 @@ A course, from its first day to its last:
   autograder edition                   make all that students need, and nothing secret
   autograder grade ps1 --submissions downloads/ps1
   autograder explain ps1 ada ps1_perplexity
-  autograder formgrader                written answers, graded by hand
+  autograder written ps1               written answers, graded by hand with the rubric
   autograder similarity ps1            whose answers are alike?
   autograder leaderboard ps2           who is best in its challenge?
   autograder feedback ps1 --to canvas  pages, packed for their way back
@@ -91,7 +92,7 @@ def main(context: click.Context, folder: Path | None) -> None:
 
 for command in (
     *(syllabus, cartridge, doctor, new, adopt, check, release, edition),
-    *(grade, explain, formgrader, dashboard, similarity, leaderboard),
+    *(grade, explain, written, formgrader, dashboard, similarity, leaderboard),
     *(feedback, exam, export, gradescope, forecast),
     *(work, mine),
 ):

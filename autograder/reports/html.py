@@ -35,17 +35,21 @@ _HIGHLIGHTED_CHARACTERS = 50_000
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
-def render(template: str, script: str = "", images: bool = False, **values: Any) -> str:
+def render(
+    template: str, script: str = "", images: bool = False, posts: bool = False, **values: Any
+) -> str:
     """Fill a template.
 
     Args:
         script: file beside the templates that the page may run; without one it runs none.
         images: whether the page may show images that lie in it.
+        posts: whether the page may send its form to where it came from.
     """
     code = (_TEMPLATES / script).read_text(encoding="utf-8") if script else ""
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     allowed = f"; script-src 'sha256-{digest}'" if script else ""
     allowed += "; img-src data:" if images else ""
+    allowed += "; connect-src 'self'; form-action 'self'" if posts else "; form-action 'none'"
     return (
         _environment()
         .get_template(template)

@@ -9,7 +9,7 @@ layout that nbgrader's formgrader reads, so hand grading works as instructors kn
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -26,15 +26,11 @@ from autograder.records import (
     Grade,
     GraderError,
     HandGrade,
-    State,
-    Timing,
-    Verdict,
 )
 from autograder.store.final_scores import final_score
-from autograder.store.formgrader_notebook import describe_verdict
 from autograder.store.gradebook_address import sqlite_file
 from autograder.store.gradebook_errors import report_errors
-from autograder.untrusted import as_markdown
+from autograder.store.gradebook_rows import comment_on, naive, write_score, write_time
 
 _BATCH_SIZE = 100
 
@@ -93,7 +89,7 @@ class Gradebook:
         """
         assignment, notebook = assignment_and_notebook(name)
         with report_errors(self.url):
-            dates = {} if due is None else {"duedate": _naive(due)}
+            dates = {} if due is None else {"duedate": naive(due)}
             self._book.update_or_create_assignment(assignment, **dates)
             kernel = json.dumps(recorded.metadata.get("kernelspec", {}))
             self._book.update_or_create_notebook(notebook, assignment, kernelspec=kernel)
@@ -185,7 +181,7 @@ class Gradebook:
         for student, (grade, blank) in marked.items():
             row = rows[student]
             verdicts = {verdict.item: verdict for verdict in grade.verdicts}
-            _time(row.assignment, notebook.assignment, grade.timing, keeps_times)
+            write_time(row.assignment, notebook.assignment, grade.timing, keeps_times)
             is_ours = row.late_submission_penalty in (None, *earlier_penalties.get(student, ()))
             if grade.timing.due or not keeps_times or is_ours:
                 row.late_submission_penalty = grade.timing.penalty
@@ -193,11 +189,11 @@ class Gradebook:
             about = {belongs.get(cell, cell.removesuffix("_answer")) for cell in said}
             for score in row.grades:
                 item = cells[score.cell_id]
-                _score(score, verdicts.get(item), grade.state, item in blank, item in about)
+                write_score(score, verdicts.get(item), grade.state, item in blank, item in about)
             for comment in row.comments:
                 item = cells[comment.cell_id]
                 verdict = verdicts.get(item.removesuffix("_answer"))
-                comment.auto_comment = _comment(verdict, item, blank)
+                comment.auto_comment = comment_on(verdict, item, blank)
 
     def _submitted(self, notebook: Any, students: Collection[str]) -> dict[str, Any]:
         """Return these students' submitted notebooks, with a row for each cell; new ones too."""
@@ -256,6 +252,22 @@ class Gradebook:
                 given = HandGrade(points, comment, waiting, extra or 0.0)
                 found.setdefault(student, {})[cell] = given
         return found
+
+    def give(
+        self, problem_set: str, student: str, cell: str, place: str, points: float, comment: str
+    ) -> None:
+        """Write what a person gives for a cell, at once, as formgrader does.
+
+        Args:
+            place: the cell that comments on it stand in.
+        """
+        assignment, notebook = assignment_and_notebook(problem_set)
+        with report_errors(self.url):
+            row = self._book.find_grade(cell, notebook, assignment, student)
+            row.manual_score, row.needs_manual_grade = points, False
+            said = self._book.find_comment(place, notebook, assignment, student)
+            said.manual_comment = comment or None
+            self._book.db.commit()
 
     def ask_again(self, problem_set: str, student: str, cells: Collection[str]) -> None:
         """Ask a person to look again at cells of which the answer is another by now.
@@ -387,55 +399,6 @@ def _rows(cell: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
             "checksum": meta.get("checksum"),
         },
     )
-
-
-def _score(row: Any, verdict: Verdict | None, state: State, blank: bool, has_comment: bool) -> None:
-    is_given = row.manual_score is not None or row.extra_credit or has_comment
-    if verdict is not None and verdict.fault:
-        # The course's fault: an earlier score stays as it is, and a person looks at it.
-        row.auto_score = verdict.points if row.auto_score is None else row.auto_score
-        row.needs_manual_grade = True
-        return
-    if state is State.REFUSED:  # nothing was read, so nothing is worth 0: a person decides
-        score = None
-    elif verdict is not None:
-        score = verdict.points
-    else:
-        score = 0.0 if blank else None
-    changed = row.auto_score != score
-    row.auto_score = score
-    if is_given:
-        # nbgrader's rule: a person looks again where the machine has changed its mind.
-        look = (changed and verdict is not None) or (score is None and row.manual_score is None)
-        row.needs_manual_grade = row.needs_manual_grade or look
-    else:
-        row.needs_manual_grade = score is None or state is State.GRADER_FAULT
-
-
-def _time(submission: Any, assignment: Any, timing: Timing, keeps_times: bool) -> None:
-    """Write when a submission came, and by how much its own due date is later than the set's."""
-    if timing.submitted:
-        submission.timestamp = _naive(datetime.fromisoformat(timing.submitted))
-    elif not keeps_times:
-        submission.timestamp = None
-    due = assignment.duedate
-    if timing.extended and due is not None:
-        submission.extension = _naive(datetime.fromisoformat(timing.due)) - due
-    elif timing.due:
-        submission.extension = None
-
-
-def _naive(time: datetime) -> datetime:
-    """Return a time as nbgrader stores it: in UTC, without saying so."""
-    return time.astimezone(UTC).replace(tzinfo=None)
-
-
-def _comment(verdict: Verdict | None, name: str, blank: frozenset[str]) -> str | None:
-    if name in blank or (verdict is not None and verdict.item in blank):
-        return "No response."
-    if verdict is None or verdict.points == verdict.max_points:
-        return None
-    return as_markdown(describe_verdict(verdict))
 
 
 def _newest_schema() -> str | None:

@@ -9,7 +9,7 @@ what they gave.
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from autograder.authoring.notebooks import grading, is_answer
 from autograder.files import write_if_new
 from autograder.records import FinalScore, HandGrade
 from autograder.store.journal import file_name
+
+with contextlib.suppress(ImportError):  # not on Windows, where nobody's class is graded
+    import fcntl
 
 HandGrades = Mapping[str, Mapping[str, HandGrade]]
 
@@ -32,6 +35,9 @@ class Given:
         points_for: digest of the answer that points and extra credit were given for.
         comment_for: digest of the answer that the comment was given for.
         answer: digest of the answer that is shown now.
+        by: who gave it, where it was given on the page for written answers; else empty.
+        at: when, ISO 8601.
+        levels: the points of the level that was chosen for each criterion of the rubric.
     """
 
     points: float | None
@@ -40,17 +46,22 @@ class Given:
     points_for: str
     comment_for: str
     answer: str
+    by: str = ""
+    at: str = ""
+    levels: Sequence[float | None] = ()
 
     def now(self, given: HandGrade, seen: str) -> "Given":
         """Return what people have given by now, who have seen this answer since this was noted."""
         is_same = (given.points, given.extra) == (self.points, self.extra)
-        return Given(
-            given.points,
-            given.extra,
-            given.comment,
-            self.points_for if given.waiting and is_same else seen,
-            self.comment_for if given.waiting and given.comment == self.comment else seen,
-            self.answer,
+        has_same_comment = given.comment == self.comment
+        known = self if is_same and has_same_comment else replace(self, by="", at="", levels=())
+        return replace(
+            known,
+            points=given.points,
+            extra=given.extra,
+            comment=given.comment,
+            points_for=self.points_for if given.waiting and is_same else seen,
+            comment_for=self.comment_for if given.waiting and has_same_comment else seen,
         )
 
     def marked(self, given: HandGrade) -> HandGrade:
@@ -85,6 +96,14 @@ class HandGiven:
         """Note what was given to a student."""
         text = json.dumps({cell: asdict(given) for cell, given in known.items()}, indent=1)
         write_if_new(self._folder / f"{file_name(student)}.json", text.encode())
+
+    @contextlib.contextmanager
+    def only_writer(self) -> Iterator[None]:
+        """Wait until nobody else looks at what was given in order to change it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with open(self._folder / ".writing", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def marked(self, by_hand: HandGrades) -> dict[str, dict[str, HandGrade]]:
         """Return what people gave, marked where it was for an earlier answer."""

@@ -68,6 +68,7 @@ def test_every_command_with_a_folder_to_write_into_is_tried():
         *MAKERS,
         *READERS,
         "formgrader",  # a server, which is started in test_cli.py
+        "written",  # one, too: test_written.py
     }
 
 

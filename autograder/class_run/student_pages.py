@@ -118,6 +118,8 @@ class StudentPages:
             for cell in people:
                 before = noted.get(cell) or Given(None, 0.0, "", seen[cell], seen[cell], seen[cell])
                 known[cell] = replace(before.now(given[cell], seen[cell]), answer=now[cell])
+                if known[cell].points_for != now[cell] and not given[cell].waiting:
+                    again.add(cell)  # it was given while an earlier run was at work
             if again:
                 self._ask_again(student, again)
             self._given.write(student, known)

@@ -227,15 +227,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Show the list, or one answer."""
-        with self.server.lock:
-            match self._place():
-                case []:
-                    self._send(HTTPStatus.OK, self.server.pages.index())
-                case [question, key]:
-                    page = self.server.pages.page(question, key)
-                    self._send(HTTPStatus.OK if page else HTTPStatus.NOT_FOUND, page or "")
-                case _:
-                    self._send(HTTPStatus.NOT_FOUND, "")
+        page: str | None = None
+        try:
+            with self.server.lock:
+                match self._place():
+                    case []:
+                        page = self.server.pages.index()
+                    case [question, key]:
+                        page = self.server.pages.page(question, key)
+        except GraderError as error:
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, str(error), "text/plain; charset=utf-8")
+            return
+        self._send(HTTPStatus.OK if page else HTTPStatus.NOT_FOUND, page or "")
 
     def do_POST(self) -> None:
         """Save what was chosen."""

@@ -54,7 +54,10 @@ class Given:
         """Return what people have given by now, who have seen this answer since this was noted."""
         is_same = (given.points, given.extra) == (self.points, self.extra)
         has_same_comment = given.comment == self.comment
-        known = self if is_same and has_same_comment else replace(self, by="", at="", levels=())
+        is_known = is_same and has_same_comment
+        known = self if is_known else replace(self, by="", at="", levels=())
+        if known.by and self.answer == self.points_for:
+            return known  # our own page says for what it was; nothing newer has been shown yet
         return replace(
             known,
             points=given.points,

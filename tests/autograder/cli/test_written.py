@@ -203,6 +203,25 @@ def test_new_answer_meanwhile_is_not_graded_unseen_and_old_points_are_shown_as_s
     assert "handed in before" not in feedback.read_text()
 
 
+def test_points_that_a_run_did_not_see_stay_those_of_the_answer_that_was_shown(
+    write, served, settings, essays
+):
+    write(ada="Because.")
+    (address,) = links(served())
+    ask(address, seen=seen(ask(address)[1]), points="5")
+    (note,) = (settings.out / "records/toy.by_hand").glob("*.json")
+    given = note.read_text()
+    write(ada="Since.")
+    note.write_text(given)  # as if all this had come while that run was at work
+    with api.Gradebook(settings.url) as book:
+        book.find_grade("toy_essay", "toy", "toy", "ada").needs_manual_grade = False
+        book.db.commit()
+    write(ada="Since.")
+    (one,) = essays().answers(essays().questions[0])
+    assert one.given.earlier_points and one.given.waiting
+    assert "handed in before" in (settings.out / "feedback/ada/toy/toy.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [

@@ -23,7 +23,8 @@ from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import describe, failure_of, probe_or_failure
 from autograder.inside.process_limits import Limits
 from autograder.records import Run
-from autograder.sandbox.session import DiedError, Progress
+from autograder.sandbox.session import DiedError
+from autograder.sandbox.submission_run import SubmissionRun
 
 _MOST_ATTEMPTS = 5
 _END_SECONDS = 1.0
@@ -59,7 +60,7 @@ class OwnProcess:
     ) -> Run:
         """Do what `Sandbox.run` does."""
         started = time.monotonic()
-        progress = Progress(cells, requests, self.limits, started)
+        progress = SubmissionRun(cells, requests, self.limits, started)
         for _ in range(_MOST_ATTEMPTS):
             with _session(self.limits, known or {}) as session:
                 progress.advance(session)

@@ -33,7 +33,8 @@ from autograder.sandbox.bait import Bait
 from autograder.sandbox.cgroup import ControlGroup, make_control_group
 from autograder.sandbox.container import RUNTIMES, Container
 from autograder.sandbox.namespaces import why_forbidden
-from autograder.sandbox.session import Progress, ServerDiedError, Session
+from autograder.sandbox.session import ServerDiedError, Session
+from autograder.sandbox.submission_run import SubmissionRun
 from autograder.sandbox.temporary import temporary_folder
 
 with contextlib.suppress(ImportError):  # not on Windows, where there is no sandbox
@@ -183,7 +184,7 @@ class Sandbox:
         self._bait.was_opened()  # by nobody who is here now
         started = time.monotonic()
         clock = self._cpu_seconds if counts_cpu else float
-        progress = Progress(
+        progress = SubmissionRun(
             cells, requests, self.limits, started, clock, open_partner=self._open_partner
         )
         for _ in range(_MOST_ATTEMPTS):

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.sandbox.bait import NAME, PLACES, Bait
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
-from autograder.sandbox.session import Progress
+from autograder.sandbox.submission_run import SubmissionRun
 
 
 def test_bait_tells_once_that_it_was_opened(tmp_path):
@@ -57,7 +57,7 @@ def test_search_of_this_machine_makes_nobody_tamper(monkeypatch, tmp_path, trust
     """Where the bait is mounted it has no name outside; where it has one, it proves nothing."""
     monkeypatch.setenv(FORCE_TIER, "A")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found, advance = [], Progress.advance
+    found, advance = [], SubmissionRun.advance
 
     def search_meanwhile(progress, session):
         for path in tmp_path.rglob("*"):
@@ -67,7 +67,7 @@ def test_search_of_this_machine_makes_nobody_tamper(monkeypatch, tmp_path, trust
         advance(progress, session)
 
     with Sandbox(libraries=(), allow_unsandboxed=trusted) as sandbox:
-        monkeypatch.setattr(Progress, "advance", search_meanwhile)
+        monkeypatch.setattr(SubmissionRun, "advance", search_meanwhile)
         run = sandbox.run(["x = 1"], [])
     assert "passwd" in found or trusted
     assert not run.tampered

@@ -11,7 +11,7 @@ from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.sandbox.sandbox import Sandbox
-from autograder.sandbox.session import _encoded
+from autograder.sandbox.submission_run import _encoded
 
 pytestmark = pytest.mark.sandbox
 

@@ -10,7 +10,8 @@ import pytest
 from autograder.inside import framing, wire
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
-from autograder.sandbox.session import DiedError, Progress, Session
+from autograder.sandbox.session import DiedError, Session
+from autograder.sandbox.submission_run import SubmissionRun
 
 VISIBLE = [ProbeRequest("visible", "visible", n, "f", "", {}, 1.0) for n in range(3)]
 HIDDEN = [
@@ -62,7 +63,7 @@ ENDINGS = [
 @pytest.mark.parametrize("ending", ENDINGS, ids=str)
 @pytest.mark.parametrize("at", [("visible", "visible", n) for n in range(3)])
 def test_every_visible_test_has_ended_before_anything_hidden_is_sent(ending, at):
-    progress = Progress(["f = 1"], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
+    progress = SubmissionRun(["f = 1"], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
     asked = []
     for _ in range(3):
         progress.advance(FakeSession(ending, at, asked))
@@ -78,7 +79,7 @@ def test_every_visible_test_has_ended_before_anything_hidden_is_sent(ending, at)
 
 
 def test_what_a_cell_printed_before_anything_hidden_was_sent_stands():
-    progress = Progress(["f = 1"], HIDDEN, Limits(), time.monotonic())
+    progress = SubmissionRun(["f = 1"], HIDDEN, Limits(), time.monotonic())
     progress.advance(FakeSession(DiedError("crash", "x"), HIDDEN[0].item, []))
     printed = FakeSession(None, None, [])
     printed.take_output = lambda: "found"
@@ -90,7 +91,7 @@ def test_what_a_cell_printed_before_anything_hidden_was_sent_stands():
 
 def test_answers_that_would_fill_the_graders_memory_are_not_kept():
     """Each may be as large as a message; a hundred of them are kept until all are judged."""
-    progress = Progress([], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
+    progress = SubmissionRun([], [*VISIBLE, *HIDDEN], Limits(), time.monotonic())
     large = FakeSession(("died", ["crash", "x"]), VISIBLE[-1], [])
     receive = large.receive
 

@@ -13,8 +13,8 @@ in all, however many there are of each, and a `Check` with `chance=CHANCE` gives
 
     the share of the wrong ones that are refused − the share of the right ones that are refused,
 
-which is twice the balanced accuracy less one (Youden's J): nothing for always saying the same, and
-on average nothing for guessing.
+which is twice the balanced accuracy less one (Youden's J): nothing for always saying the same. Less
+than 0 counts as 0, so a coin earns a tenth of the points on average.
 """
 
 import inspect

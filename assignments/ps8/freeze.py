@@ -160,17 +160,18 @@ def freeze_and_look(implementation, inputs):
         else:
             place.register_buffer(name, thing)
 
-    torch.manual_seed(1)
-    makers = {
-        "linear": nn.Linear,
-        "table": nn.Embedding,
-        "norm": nn.LayerNorm,
-        "dropout": nn.Dropout,
-        "parameter": lambda *shape: nn.Parameter(torch.ones(shape)),
-        "buffer": lambda *shape: torch.ones(shape),
-    }
-    for path, kind, detail in inputs["model"]:
-        put(path, find(detail) if kind == "same" else makers[kind](*detail))
+    with torch.random.fork_rng(devices=[]):  # the answer's own draws are looked at
+        torch.manual_seed(1)
+        makers = {
+            "linear": nn.Linear,
+            "table": nn.Embedding,
+            "norm": nn.LayerNorm,
+            "dropout": nn.Dropout,
+            "parameter": lambda *shape: nn.Parameter(torch.ones(shape)),
+            "buffer": lambda *shape: torch.ones(shape),
+        }
+        for path, kind, detail in inputs["model"]:
+            put(path, find(detail) if kind == "same" else makers[kind](*detail))
     for number, parameter in enumerate(model.parameters()):
         parameter.grad = None if number % 4 == 3 else torch.full_like(parameter, number + 1.0)
     first_names = {id(parameter): name for name, parameter in model.named_parameters()}

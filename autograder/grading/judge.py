@@ -15,6 +15,7 @@ what the reference answers, and what a recorded mistake answers where somebody's
 import contextlib
 import hashlib
 import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -307,9 +308,11 @@ def _probe(implementation: Any, drawn: _DrawnCase) -> Any:
     generators = process_state.read(process_state.GENERATORS)  # which every probe seeds
     ask, seed = partner_here(request.partner), seed_of(request)
     try:
-        value = call_probe(
-            request.source, implementation, inputs, seed, ask, watches=request.watches
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in the worker: who reads them may make them errors
+            value = call_probe(
+                request.source, implementation, inputs, seed, ask, watches=request.watches
+            )
     finally:
         process_state.restore(generators)
     return wire.normal_form(value)

@@ -5,8 +5,12 @@ const root = document.documentElement;
 const HEIGHT = 720; // of a slide
 const isPrinted = /print-pdf/.test(location.search);
 const asked = new URLSearchParams(location.search).get("theme");
-const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-root.dataset.theme = asked ?? (isDark && !isPrinted ? "dark" : "light");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function followSystem() {
+  root.dataset.theme = asked ?? (dark.matches && !isPrinted ? "dark" : "light");
+}
+followSystem();
+dark.addEventListener("change", followSystem);
 
 window.MathJax = {
   options: { enableMenu: false, enableAssistiveMml: true },
@@ -42,7 +46,10 @@ addEventListener("DOMContentLoaded", async () => {
     pdfSeparateFragments: false,
     pdfMaxPagesPerSlide: 1,
     keyboard: {
-      68: () => { root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; },
+      68: () => {
+        dark.removeEventListener("change", followSystem); // whoever has chosen is not overruled
+        root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+      },
     },
   };
   const printed = isPrinted && new Promise((done) => Reveal.on("pdf-ready", done));

@@ -227,3 +227,23 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
     body.send_keys("d")
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
     assert browser.execute_script("return Reveal.getSlideNotes()").startswith("<p><em>3 min.</em>")
+
+
+@pytest.mark.browser
+def test_deck_follows_the_system_unless_it_is_asked_for_a_theme(tmp_path, browser):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    from tests.book.test_browser import THEME, show_in
+
+    script = ROOT / "book" / "_assets" / "slides.js"
+    head = script.read_text(encoding="utf-8").partition("window.MathJax")[0]
+    page = tmp_path / "deck.html"
+    page.write_text(f"<!doctype html><title>-</title><script>{head}</script>", encoding="utf-8")
+    show_in(browser, "light")
+    browser.get(page.as_uri())
+    assert browser.execute_script(THEME) == "light"
+    show_in(browser, "dark")
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(THEME) == "dark")
+    browser.get(f"{page.as_uri()}?theme=light")
+    assert browser.execute_script(THEME) == "light"
+    show_in(browser, "light")

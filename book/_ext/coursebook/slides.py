@@ -188,6 +188,8 @@ class ChapterPage:
         for cell in article.select("td, th"):
             cell.append(" ")  # or the numbers of a row are one
         self._article = article
+        licence = tree.select_one('footer p:has(a[href*="creativecommons.org"])')
+        self.licence = str(licence) if licence else ""
         self.title = self._title(article)
         labels = [tag["aria-label"] for tag in article.select("svg[aria-label]")]
         self.words = " ".join(" ".join([article.get_text(""), *map(str, labels)]).split())
@@ -371,9 +373,10 @@ def _section(
     elif not taken:
         kinds.append("lm-said")
     read = markdown.render(f"*{slide.minutes:g} min.* {notes}")
+    licence = f'<footer class="lm-licence">{page.licence}</footer>' if is_first else ""
     return (
         f'<section class="{" ".join(kinds)}"><{level}>{markdown.renderInline(title)}</{level}>'
-        f'<div class="lm-text">{markdown.render(text)}</div>{taken}'
+        f'<div class="lm-text">{markdown.render(text)}</div>{taken}{licence}'
         f'<aside class="notes">{read}</aside></section>'
     )
 

@@ -21,7 +21,7 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
 
 
 def test_the_heart_of_each_item_is_worth_three_fifths():
-    for check in CHECKS.values():
+    for check in (one for one in CHECKS.values() if not one.chance):  # whose parts weigh alike
         names = [part.name for part in check.parts]
         heart = {"values", "order 2", "any order"} & set(names)
         worth = sum(part.weight for part in check.parts if part.name in heart)

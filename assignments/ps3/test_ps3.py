@@ -43,6 +43,8 @@ def test_the_heart_of_each_item_is_worth_three_fifths():
         "ps3_clip_global_norm": {"long gradients", "norm"},
     }
     for item, check in CHECKS.items():
+        if check.chance:
+            continue  # whose parts weigh alike
         heart = hearts.get(item, {"values"})
         worth = sum(part.weight for part in check.parts if part.name in heart)
         assert worth >= 0.6 * sum(part.weight for part in check.parts), item

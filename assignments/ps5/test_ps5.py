@@ -28,7 +28,7 @@ each_item = pytest.mark.parametrize("item", CHECKS)
 # -- the checks ------------------------------------------------------------------------------------
 
 
-@each_item
+@pytest.mark.parametrize("item", [item for item, check in CHECKS.items() if not check.chance])
 def test_heart_of_an_item_is_worth_half_of_it(item):
     hearts = {
         "ps5_layer_norm": {"values", "weight and bias"},
@@ -81,7 +81,7 @@ def test_heart_of_an_item_is_worth_half_of_it(item):
         (
             "ps5_cross_attention",
             "A number of ordinary size is subtracted from hidden scores.",
-            {"extremes"},
+            {"extremes", "dtype"},
         ),
         (
             "ps5_cross_attention",
@@ -193,7 +193,7 @@ def test_config_of_gpt2_is_the_packages():
 
 
 def test_positions_are_not_those_that_a_count_would_give():
-    for x, positions, _ in arguments(draw_any_positions)[:-1]:
+    for x, positions, _ in arguments(draw_any_positions)[:5]:  # what follows is in other layouts
         assert positions.tolist() != list(range(x.shape[-2]))
 
 

@@ -81,7 +81,7 @@ class Contract:
                 _repeated(argument, place, size, times)
                 for argument, place in zip(arguments, places, strict=True)
             ]
-            label = f"{size} and {size * times} along one axis ({name.split()[0]})"
+            label = f"{size} and {size * times} along one axis ({name})"
             yield Case(label, {**case.inputs, "long": long, "n_more": size * (times - 1)})
 
     def layouts(self, draw: Draw) -> Draw:

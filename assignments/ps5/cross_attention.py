@@ -125,7 +125,9 @@ def draw_extremes(rng: Generator) -> list[Case]:
 def _draw_far(rng: Generator, scales: dict[str, float]) -> list[Case]:
     cases = []
     for dtype, scale in scales.items():
-        case = _case(rng, (2, 3, 4, 4, 4), 2, dtype, mask=_mask([3, 2], 4), what=", far apart")
+        case = _case(
+            rng, (2, 3, 4, 4, 4), 2, dtype, mask=_mask([3, 2], 4), what=f", {scale:.0e} apart"
+        )
         x, memory, _, weights, _ = case.inputs["arguments"]
         # Keys are the memory itself and queries x: real places score far below 0, masked ones far
         # above, below any number that "surely is low enough". Steps of their own keep the winner

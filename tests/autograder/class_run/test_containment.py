@@ -124,14 +124,14 @@ def test_step_that_breaks_in_any_way_breaks_for_nobody_else(
 def test_scores_that_the_gradebook_does_not_take_keep_nobody_elses_out(
     run, tmp_path, monkeypatch, error
 ):
-    write = gradebook._time
+    write = gradebook.write_time
 
     def breaks(submission, *rest):
         if (submission.student_id or submission.student.id) == BROKEN:
             raise error
         write(submission, *rest)
 
-    monkeypatch.setattr(gradebook, "_time", breaks)
+    monkeypatch.setattr(gradebook, "write_time", breaks)
     result = run()
     assert_others_have_all(tmp_path / "out", result, State.GRADER_FAULT)
     assert "it is not in the gradebook" in result.grades[1].reasons[0]

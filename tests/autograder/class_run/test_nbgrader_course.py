@@ -420,11 +420,11 @@ def test_penalty_goes_with_the_due_date_unless_nbgrader_wrote_it(
     (file.parent / "timestamp.txt").write_text("2026-03-03 12:00:00 UTC")
     settings = course / "course.toml"
     due = "[sets.hw1]\ndue = 2026-03-02 12:00:00Z\npenalty_percent = 20\n"
-    book, ask = sqlite3.connect(course / "gradebook.db"), "late_submission_penalty"
-    found = []
+    ask, found = "late_submission_penalty", []
     for text in (due, ""):
         settings.write_text(text)
         assert grade(course).exit_code == 0
+        book = sqlite3.connect(course / "gradebook.db")
         found += book.execute(f"select {ask} from submitted_notebook")
         if theirs is not None:
             book.execute(f"update submitted_notebook set {ask} = ?", [theirs])

@@ -38,7 +38,7 @@ MOST_LISTED = 200
 
 _SHARE = 0.6  # of what the poorer of two answers has, from which on an item counts
 _LEAST_ITEM = 5.0  # nats; below it an item is too short to say anything
-_CHANCE = 3.0  # nats beyond what the best of all pairs reaches by chance
+_CHANCE = 3.5  # nats beyond what the best of all pairs reaches by chance
 # One token stands in K runs, of which this many are kept on average: evidence counts it so often.
 _TIMES_COUNTED = 2 * K / (WINDOW + 1)
 _LEAST_HASHES = 8  # shorter functions of the package are what everybody writes

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.grading.judge import ItemJudge
 from autograder.inside.process_limits import Limits
-from autograder.sandbox import hoards, session
+from autograder.sandbox import hoards, submission_run
 from autograder.sandbox.sandbox import FORCE_TIER, Sandbox
 from tests.autograder.attacks.cheats import CHEATS
 from tests.autograder.attacks.harm import HARM
@@ -60,7 +60,7 @@ def clocked():
     What comes next takes milliseconds of at least 2.5 s.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(session, "_GRACE_SECONDS", 1.0)
+        patched.setattr(submission_run, "_GRACE_SECONDS", 1.0)
         with Sandbox(limits=limits(0.5, wall_factor=5, memory_bytes=256 << 20)) as sandbox:
             yield sandbox
 

@@ -224,6 +224,7 @@ def _pairs_of_two(known, solution, released, left, right):
 def test_who_writes_plainly_is_no_pair_with_the_solution_or_another_who_does(real_set, solution):
     """Each author of right answers in turn, the one who writes as the course does among them."""
     _, released, known, _ = real_set
+    known = {item: texts for item, texts in known.items() if len(texts) >= 6}
     authors = [{item: texts[i] for item, texts in known.items()} for i in range(6)]
     pairs = [(solution, author) for author in authors] + list(itertools.combinations(authors, 2))
     for left, right in pairs:

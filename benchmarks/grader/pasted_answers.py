@@ -191,7 +191,11 @@ def measure(released: ReleasedSet) -> Iterator[Found]:
         materials = [Material(item, answers, alternatives=known)]
         return {found.left for found in like_package(materials, shown, functions)}
 
+    # The package has no test that judges implementations.
+    judging = {check.item for check in released.problem_set.checks if check.chance}
     for item, known in independent_answers(released).items():
+        if item in judging:
+            continue
         answers = {f"honest {i}": code for i, code in enumerate(known)}
         nearest = NEAREST[item]
         pasted = "\n\n".join(disguised(functions[name]) for name in nearest)

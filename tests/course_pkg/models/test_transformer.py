@@ -63,7 +63,7 @@ class TestConfig:
             ({"vocab_size": -2}, "vocab_size is -2; it must be at least 1"),
             ({"d_model": 13}, "d_model is 13; it must be a multiple of n_heads, 3"),
             ({"n_kv_heads": 2}, "n_kv_heads is 2; it must divide n_heads, 3"),
-            ({"n_kv_heads": 0}, "n_kv_heads is 0; it must divide n_heads, 3"),
+            ({"n_kv_heads": 0}, "n_kv_heads is 0; it must be at least 1"),
             ({"positions": "absolute"}, "positions is 'absolute'; it must be one of"),
             ({"norm": "batch"}, "norm is 'batch'; it must be one of"),
             ({"activation": "tanh"}, "activation is 'tanh'; it must be one of"),

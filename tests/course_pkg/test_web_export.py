@@ -125,4 +125,4 @@ def test_command_writes_the_script_or_says_why_not(tmp_path, monkeypatch, capsys
     assert "small.js: 0.0 MB" in capsys.readouterr().out
     argv[2] = str(tmp_path)
     assert commands.main() == 1
-    assert "does not hold a trained model: config.json" in capsys.readouterr().err
+    assert "does not hold a trained model: it has no config.json" in capsys.readouterr().err

@@ -123,7 +123,11 @@ def test_attacks_are_stopped_while_a_folder_is_watched(
     command += [f"--submissions={folder}", f"--out={out}", "--watch", "--json", "--jobs=2"]
     log = tmp_path / "log"
     with open(log, "w") as file:
-        watching = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file)
+        # Whoever starts the tests in the background has Ctrl-C ignored, and so has each child.
+        watching = subprocess.Popen(
+            command, cwd=ROOT, stdout=file, stderr=file,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
     try:
         os.mkfifo(folder / "fifo.ipynb")
         (folder / "link.ipynb").symlink_to("/etc/shadow")
@@ -139,6 +143,9 @@ def test_attacks_are_stopped_while_a_folder_is_watched(
             time.sleep(0.5)
     finally:
         watching.send_signal(signal.SIGINT)
-        watching.wait()
+        try:
+            watching.wait(300)
+        finally:
+            watching.kill()
     assert_only_honest(journal, attackers, 90)
     assert watching.returncode in (0, 4), log.read_text()

@@ -33,6 +33,11 @@ def check_shapes() -> None:
 
 check_shapes()
 
+# Whatever make says of itself to the programs that it starts: a test that calls make calls it as a
+# person does, not as a part of `make test`, where it would name the folders that it enters.
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+    os.environ.pop(name, None)
+
 # The same examples on every run, however busy the machine is.
 settings.register_profile(
     "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -91,6 +91,19 @@ def test_deck_shows_the_page_s_own_figure_formula_code_output_rows_and_numbers(t
     assert loaded == ["lm-base.js", "lm-engine.js", "lm-toy.js"]
 
 
+def test_longest_line_of_a_block_chooses_the_size_of_its_type(tmp_path):
+    page = made(tmp_path)
+    blocks = slides.BeautifulSoup(page, "lxml").select("pre")
+    longest = [max(map(len, pre.get_text("").splitlines())) for pre in blocks]
+    assert longest == [len("def spin(self,"), len("rows sum to 0.5")]
+    assert [pre["style"] for pre in blocks] == [f"--columns: {columns}" for columns in longest]
+
+
+def test_no_line_of_a_title_ends_between_a_letter_and_what_it_counts(tmp_path):
+    page = made(tmp_path, DECK.replace("## Toys spin", "## Order-3 n-grams and x-rays spin"))
+    assert "<h1>Order-3 n\N{NON-BREAKING HYPHEN}grams and x\N{NON-BREAKING HYPHEN}rays" in page
+
+
 def test_what_is_computed_in_a_formula_of_the_notes_need_not_stand_on_the_page(tmp_path):
     page = made(tmp_path, DECK.replace("Say it.", "Say $0.5^2 = 0.25$, and 12 words."))
     assert "\\(0.5^2 = 0.25\\)" in page and "12 words" in page

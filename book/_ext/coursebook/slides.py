@@ -30,6 +30,7 @@ reveal.js shows the deck; it is in `third_party`, so nothing is fetched.
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ WORDS_PER_MINUTE = 130
 FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 NAMED = re.compile(r"\{\{(\w+)\}\}")
+ONE_LETTER = re.compile(r"\b([A-Za-z])-(?=[a-z])")  # n-gram: no line ends after the letter
 NUMBER = re.compile(r"(?<![\w.,−-])\d[\d,.]*\d|(?<![\w.,−-])\d")
 KINDS = ("figure", "equation", "code", "table", "output", "live")
 
@@ -248,7 +250,8 @@ class ChapterPage:
                         end += 1
                     moved = rf"^((?:<[^>]*>)*) {{{indent}}}"
                     shown = "\n".join(re.sub(moved, r"\1", one) for one in lines[start:end])
-                    return f'<div class="highlight"><pre tabindex="0">{shown.rstrip()}</pre></div>'
+                    pre = _block(shown.rstrip(), plain[start:end], indent)
+                    return f'<div class="highlight">{pre}</div>'
         return None
 
     def _table(self, name: str) -> str | None:
@@ -275,12 +278,18 @@ class ChapterPage:
             for start, line in enumerate(lines):
                 if line.startswith(name):
                     said = html.escape("\n".join(lines[start:]).rstrip())
-                    return f'<pre tabindex="0">{said}</pre>'
+                    return _block(said, lines[start:])
         return None
 
     def _live(self, name: str) -> str | None:
         tag = self._article.find(name)
         return None if tag is None else str(tag)
+
+
+def _block(shown: str, lines: Sequence[str], indent: int = 0) -> str:
+    """Return lines as they stand on the page; slides.css sizes the type by the longest."""
+    columns = max(len(line) for line in lines) - indent
+    return f'<pre tabindex="0" style="--columns: {columns}">{shown}</pre>'
 
 
 # ------------------------------------------------------------------ the deck
@@ -363,6 +372,7 @@ def _section(
         NAMED.sub(lambda match: numbers[match[1]], part)
         for part in (slide.title, slide.text, slide.notes)
     )
+    title = ONE_LETTER.sub("\\1\N{NON-BREAKING HYPHEN}", title)
     level = "h1" if is_first else "h2"
     taken = "".join(page.take(kind, name) for kind, name in slide.shows)
     kinds = ["lm-slide"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from course_pkg.files import write_atomically
+from course_pkg.common.files import write_atomically
 
 
 def benchmark_of(command: str) -> str:

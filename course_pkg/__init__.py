@@ -11,10 +11,8 @@ Read it in the order in which text flows through it:
     ids -> loss          `course_pkg.layers`       parts that several models share
                          `course_pkg.models`       from n-grams to GPT, BERT and fine-tuning
     loss -> checkpoint   `course_pkg.training`     objectives, optimizers, the one training loop
-                         `course_pkg.pretrained`   published weights in our models
-                         `course_pkg.published`    a published model to talk with
-    model -> numbers     `course_pkg.evaluation`   perplexity, bits per byte
-                         `course_pkg.metrics`      accuracy, F1, correlations, BLEU, error rates
+                         `course_pkg.weights`      folders of trained models, published ones
+    model -> numbers     `course_pkg.evaluation`   perplexity, accuracy, F1, BLEU, probes
                          `course_pkg.results`      the running table "The story so far"
     model -> text        `course_pkg.decoding`     greedy, sampled, beam search
     numbers -> pictures  `course_pkg.plots`        figures and drawings in one style
@@ -29,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a new name stands here and in the table below
     from course_pkg import plots, widgets
+    from course_pkg.common.devices import choose_device
     from course_pkg.decoding.beam_search import beam_search, greedy_search
     from course_pkg.decoding.generation import generate
-    from course_pkg.devices import choose_device
-    from course_pkg.evaluation import (
+    from course_pkg.evaluation.likelihood import (
         bits_per_byte,
         bytes_per_token,
         count_bytes,
@@ -41,10 +39,11 @@ if TYPE_CHECKING:  # a new name stands here and in the table below
         perplexity,
         token_log_probs,
     )
+    from course_pkg.evaluation.probing import heads_that_follow, layer_vectors, probe, trace_of
+    from course_pkg.evaluation.scoring import answer_log_probs, prefers_first, pseudo_perplexity
     from course_pkg.layers.blocks import Trace
     from course_pkg.layers.cost import layer_cost
     from course_pkg.layers.recurrent import ElmanCell, GRUCell, LSTMCell
-    from course_pkg.model_folders import load_model, save_model
     from course_pkg.models import IGNORE, LanguageModel
     from course_pkg.models.attention import AttentionLM
     from course_pkg.models.bert import BERT
@@ -56,9 +55,6 @@ if TYPE_CHECKING:  # a new name stands here and in the table below
     from course_pkg.models.transformer_config import TransformerConfig
     from course_pkg.models.window import FixedWindowLM
     from course_pkg.plots.diagrams import Diagram
-    from course_pkg.pretrained import load_pretrained
-    from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
-    from course_pkg.published import load_published
     from course_pkg.results import (
         RECORDED,
         Result,
@@ -68,7 +64,6 @@ if TYPE_CHECKING:  # a new name stands here and in the table below
         story_so_far,
     )
     from course_pkg.results.published import published_table
-    from course_pkg.scoring import answer_log_probs, prefers_first, pseudo_perplexity
     from course_pkg.text.batches import (
         batching,
         example_batches,
@@ -90,6 +85,9 @@ if TYPE_CHECKING:  # a new name stands here and in the table below
     )
     from course_pkg.text.tokenizers.unknown_word_cost import UnknownWordCost
     from course_pkg.training.trainer import Trainer, TrainerConfig
+    from course_pkg.weights.model_folders import load_model, save_model
+    from course_pkg.weights.pretrained import load_pretrained
+    from course_pkg.weights.published import load_published
 
 __version__ = "0.7.0"
 
@@ -98,15 +96,15 @@ _NAMES = {
     "course_pkg": "plots widgets",
     "course_pkg.decoding.beam_search": "beam_search greedy_search",
     "course_pkg.decoding.generation": "generate",
-    "course_pkg.devices": "choose_device",
-    "course_pkg.evaluation": (
+    "course_pkg.common.devices": "choose_device",
+    "course_pkg.evaluation.likelihood": (
         "bits_per_byte bytes_per_token count_bytes evaluate paired_bootstrap perplexity "
         "token_log_probs"
     ),
     "course_pkg.layers.blocks": "Trace",
     "course_pkg.layers.cost": "layer_cost",
     "course_pkg.layers.recurrent": "ElmanCell GRUCell LSTMCell",
-    "course_pkg.model_folders": "load_model save_model",
+    "course_pkg.weights.model_folders": "load_model save_model",
     "course_pkg.models": "IGNORE LanguageModel",
     "course_pkg.models.attention": "AttentionLM",
     "course_pkg.models.bert": "BERT",
@@ -118,12 +116,12 @@ _NAMES = {
     "course_pkg.models.transformer_config": "TransformerConfig",
     "course_pkg.models.window": "FixedWindowLM",
     "course_pkg.plots.diagrams": "Diagram",
-    "course_pkg.pretrained": "load_pretrained",
-    "course_pkg.probing": "heads_that_follow layer_vectors probe trace_of",
-    "course_pkg.published": "load_published",
+    "course_pkg.weights.pretrained": "load_pretrained",
+    "course_pkg.evaluation.probing": "heads_that_follow layer_vectors probe trace_of",
+    "course_pkg.weights.published": "load_published",
     "course_pkg.results": "RECORDED Result benchmark chapter_results check_results story_so_far",
     "course_pkg.results.published": "published_table",
-    "course_pkg.scoring": "answer_log_probs prefers_first pseudo_perplexity",
+    "course_pkg.evaluation.scoring": "answer_log_probs prefers_first pseudo_perplexity",
     "course_pkg.text.batches": (
         "batching example_batches next_token_rows pack_documents stream_batches window_batches"
     ),

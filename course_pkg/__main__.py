@@ -5,14 +5,15 @@ import sys
 from pathlib import Path
 
 from course_pkg import chat, doctor
-from course_pkg.web_export import export_web
+from course_pkg.weights.web_export import export_web
 
 
 def main() -> int:
     """Run one of the short commands; the longer ones are modules of their own."""
     parser = argparse.ArgumentParser(
         prog="python -m course_pkg",
-        epilog="See also: python -m course_pkg.train --help, python -m course_pkg.planning --help",
+        epilog="See also: python -m course_pkg.train --help, "
+        "python -m course_pkg.training.planning --help",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="say whether this machine can run the course")

@@ -16,12 +16,12 @@ from typing import Any
 
 import torch
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.decoding.streaming import Streamer, prompt_lookup
-from course_pkg.pretrained import OWN, load_pretrained
-from course_pkg.published import PRECISIONS, PUBLISHED, PublishedModel, load_published
 from course_pkg.text.conversations import conversation_ids
 from course_pkg.text.tokenizers.vocabulary import Tokenizer, check_text
+from course_pkg.weights.pretrained import OWN, load_pretrained
+from course_pkg.weights.published import PRECISIONS, PUBLISHED, PublishedModel, load_published
 
 _DEFAULT = next(iter(PUBLISHED))
 _HELP = "/new begins again, /quit or Ctrl-D ends, Ctrl-C stops an answer"

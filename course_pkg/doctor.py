@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import torch
 
-from course_pkg.devices import choose_device, describe_device
+from course_pkg.common.devices import choose_device, describe_device
 from course_pkg.layers.attention import attend, causal_mask
-from course_pkg.published import PUBLISHED, published_path
 from course_pkg.text.corpora.running_text import list_corpora, load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.compute import peak_flops
+from course_pkg.weights.published import PUBLISHED, published_path
 
 _PYTHONS = ((3, 11), (3, 12), (3, 13))
 _OWN_CORPORA = ("stories", "wikipedia", "names", "reference")

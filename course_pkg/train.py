@@ -8,7 +8,7 @@
 
 A run is a folder. It holds the recipe, the tokenized corpus, `log.jsonl`, checkpoints from which
 the run goes on after any interruption with --resume, and at the end `model/`: structure, weights,
-tokenizer and card, to be loaded with `course_pkg.model_folders.load_model`.
+tokenizer and card, to be loaded with `course_pkg.weights.model_folders.load_model`.
 """
 
 import argparse
@@ -24,9 +24,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from course_pkg.devices import choose_device, describe_device
-from course_pkg.files import refuse_file, write_atomically
-from course_pkg.model_folders import build_model, claim_folder, save_model
+from course_pkg.common.devices import choose_device, describe_device
+from course_pkg.common.files import refuse_file, write_atomically
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, fields_of, prepare
 from course_pkg.text.corpora.sources import SourceUnavailableError
@@ -38,6 +37,7 @@ from course_pkg.training.log import without_detours
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.sharding import whole_weights
 from course_pkg.training.trainer import Trainer, TrainingDivergedError
+from course_pkg.weights.model_folders import build_model, claim_folder, save_model
 
 RECIPE_FILE = "recipe.json"
 

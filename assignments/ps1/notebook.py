@@ -867,7 +867,7 @@ print(stories.train[0])
 print(f"{sum(map(len, train))} tokens to learn from, {vocab_size} in the vocabulary")
 
 # %% tags=["workshop"]
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.ngram import KneserNey, NGram
 from course_pkg.plots import lines, show
 

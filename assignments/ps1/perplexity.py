@@ -15,7 +15,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
-from course_pkg import evaluation
+from course_pkg.evaluation import likelihood as evaluation
 
 from .inputs import (
     KEEPS,

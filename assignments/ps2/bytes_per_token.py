@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
-from course_pkg import evaluation
+from course_pkg.evaluation import likelihood as evaluation
 from course_pkg.text.tokenizers import ByteTokenizer
 
 from .inputs import (

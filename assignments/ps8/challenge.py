@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from autograder.authoring.checks import Case, Challenge, Check, Inputs, Part
 from course_pkg.layers.blocks import Trace
-from course_pkg.pretrained import load_pretrained
 from course_pkg.text.stories.tasks import Reviews
+from course_pkg.weights.pretrained import load_pretrained
 
 N_LABELS, N_ASKED = 64, 1_000
 _PIECE = 100

@@ -884,7 +884,7 @@ print("All visible tests passed.")
 # %% tags=["workshop"]
 from course_pkg.models.adaptation import add_tokens
 from course_pkg.plots import lines, loss_curves, show
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.text.stories.tasks import Reviews, bag_of_words
 
 N_STEPS, BATCH_SIZE, LONGEST, N_EXAM = 60, 16, 24, 300

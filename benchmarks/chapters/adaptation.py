@@ -30,7 +30,7 @@ import torch
 from benchmarks.chapters.backbones import LR, Pretrained, Reading, fine_tune, model_options, predict
 from benchmarks.papers.movie_reviews import POOLING, sample
 from benchmarks.papers.published import Clock, Figure, report
-from course_pkg.metrics import accuracy
+from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import (
     Backbone,

@@ -30,7 +30,7 @@ from benchmarks.chapters.backbones import LR, Pretrained, fine_tune
 from benchmarks.chapters.ladder import tokenized_stories, train
 from benchmarks.papers.published import Figure, command_line, or_exit, report
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import TextClassifier
 from course_pkg.models.gpt import GPT, gpt_tiny

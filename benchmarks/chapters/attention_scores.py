@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.beam_search import greedy_search
+from course_pkg.evaluation.metrics import alignment_error_rate
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.layers.recurrent import GRUCell
-from course_pkg.metrics import alignment_error_rate
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.text.batches import example_batches, translation_rows
 from course_pkg.text.stories.translation import Translation, sample_passages

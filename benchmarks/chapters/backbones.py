@@ -1,6 +1,6 @@
 """Pretrained models as the benchmarks adapt them: copied, given a head, trained, asked.
 
-A checkpoint is one that ships with the package, or a folder of `course_pkg.model_folders`. Every
+A checkpoint is one that ships with the package, or a folder that `save_model` wrote. Every
 experiment starts from its own copy, so that none sees what another has learned; "from scratch" is
 the same structure with new weights.
 """
@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.papers.published import command_line
-from course_pkg import pretrained
-from course_pkg.model_folders import TrainedModel, load_model
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import Backbone, TextClassifier
 from course_pkg.text.batches import Batch, example_batches, pad_rows
 from course_pkg.text.tokenizers import BytePairTokenizer, WordPieceTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights import pretrained
+from course_pkg.weights.model_folders import TrainedModel, load_model
 
 Collate = Callable[[Sequence[Any]], Batch]
 
@@ -67,7 +67,7 @@ class Pretrained:
     """A checkpoint: a GPT or a BERT with its tokenizer.
 
     Args:
-        model: a folder written by `course_pkg.model_folders.save_model`, the name of a model that
+        model: a folder written by `save_model`, the name of a model that
             ships with the package, or "minilm", whose weights are an optional extra.
 
     Raises:

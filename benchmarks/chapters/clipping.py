@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.chapters.optimizers import SEEDS, Stories, load, study
 from benchmarks.records import add_record_option, provenance, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.layers.recurrent import ElmanCell, set_spectral_radius
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.text.batches import example_batches, next_token_rows

@@ -33,11 +33,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.records import add_record_option, begun, provenance, write_record
+from course_pkg.evaluation.probing import fit_probe
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import PermutationLoss, ReplacedTokenLoss, SpanBoundaryLoss
 from course_pkg.models.transformer import count_parameters
-from course_pkg.probing import fit_probe
 from course_pkg.text.batches import Batch, Batches, example_batches, pack_documents, pad_rows
 from course_pkg.text.batches.masking import (
     SentencePair,

@@ -36,8 +36,8 @@ from benchmarks.chapters.label_curve import (
 from benchmarks.papers.movie_reviews import N_FOLDS, ten_fold
 from benchmarks.weights.pretrained_rows import digest
 from course_pkg.models.adaptation import TextClassifier
-from course_pkg.pretrained import SHA256
 from course_pkg.text.corpora.labelled_data import Labelled, load_task
+from course_pkg.weights.pretrained import SHA256
 
 N_LABELS = (20, 100, 500, 2000, 6920)
 N_EPOCHS = {500: 3}

@@ -32,13 +32,13 @@ from benchmarks.chapters.label_curve import FewLabels, Recording, naive_bayes
 from benchmarks.papers.movie_reviews import N_FOLDS
 from benchmarks.weights.pretrain import hidden_tokens
 from benchmarks.weights.pretrained_rows import digest
-from course_pkg.metrics import accuracy
-from course_pkg.model_folders import TrainedModel, save_model
+from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier
-from course_pkg.pretrained import load_pretrained
 from course_pkg.text.batches.pretraining import masked_batches
 from course_pkg.text.corpora.labelled_data import load_task
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights.model_folders import TrainedModel, save_model
+from course_pkg.weights.pretrained import load_pretrained
 
 RUN = Path("runs/films-read")
 SEEDS = tuple(range(5))

@@ -29,8 +29,8 @@ from benchmarks.chapters.adaptation import framed, pair_readings
 from benchmarks.chapters.backbones import Pretrained, Reading, collate, fine_tune, predict
 from benchmarks.records import add_record_option, begun, provenance, write_record
 from benchmarks.weights.pretrained_rows import digest
-from course_pkg.evaluation import count_bytes, evaluate
-from course_pkg.metrics import accuracy, f1
+from course_pkg.evaluation.likelihood import count_bytes, evaluate
+from course_pkg.evaluation.metrics import accuracy, f1
 from course_pkg.models import IGNORE
 from course_pkg.models.adaptation import TextClassifier, TokenTagger, add_lora, merge_lora
 from course_pkg.models.transformer import count_parameters

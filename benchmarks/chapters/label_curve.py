@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from benchmarks.chapters.backbones import Pretrained, Reading, fine_tune, predict, vectors
 from benchmarks.records import add_record_option, begun, provenance, write_record
 from benchmarks.weights.pretrained_rows import digest
-from course_pkg.metrics import accuracy
+from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora
 from course_pkg.models.transformer import count_parameters
 from course_pkg.text.corpora.labelled_data import Labelled, load_task

@@ -20,7 +20,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script, too
 
 from benchmarks.records import add_record_option, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram

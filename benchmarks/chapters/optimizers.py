@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from benchmarks.records import add_record_option, provenance, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.batches import example_batches, next_token_rows

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.records import add_record_option, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer import count_parameters

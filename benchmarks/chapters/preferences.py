@@ -18,9 +18,9 @@ from functools import partial
 from itertools import product
 
 from benchmarks.papers.published import Figure, command_line, report
-from course_pkg.evaluation import token_log_probs
-from course_pkg.pretrained import TrainedModel, load_pretrained
-from course_pkg.scoring import Scores, prefers_first, pseudo_log_probs
+from course_pkg.evaluation.likelihood import token_log_probs
+from course_pkg.evaluation.scoring import Scores, prefers_first, pseudo_log_probs
+from course_pkg.weights.pretrained import TrainedModel, load_pretrained
 
 Pair = tuple[str, str]
 

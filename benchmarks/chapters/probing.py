@@ -38,7 +38,7 @@ import torch
 from benchmarks.chapters.backbones import Pretrained
 from benchmarks.papers.published import Figure, command_line, report
 from benchmarks.records import begun, write_record
-from course_pkg.probing import heads_that_follow, layer_vectors, probe, trace_of
+from course_pkg.evaluation.probing import heads_that_follow, layer_vectors, probe, trace_of
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.stories.grammar import Story, StoryGrammar
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, PRONOUNS

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.records import add_record_option, benchmark_of, write_record
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches

@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from benchmarks.chapters.assistant import best_of
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.adaptation import TextClassifier
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import example_batches, next_token_rows, pad_rows

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from benchmarks.papers.published import Figure, command_line, or_exit, report
-from course_pkg.evaluation import token_log_probs
+from course_pkg.evaluation.likelihood import token_log_probs
 from course_pkg.models.ngram import NGram
 from course_pkg.text.corpora import name_frequencies
 from course_pkg.text.tokenizers import CharTokenizer

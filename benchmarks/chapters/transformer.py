@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from benchmarks.chapters.recurrent import Documents, Words, mix, mixture_weight
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.layers.blocks import Block
 from course_pkg.models import LanguageModel
 from course_pkg.models.gpt import GPT, gpt_tiny

@@ -32,7 +32,7 @@ from torch.nn.functional import logsigmoid
 
 from benchmarks.chapters.transformer import best_rate
 from benchmarks.records import add_record_option, provenance, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.loss import IGNORE, nats_per_target
 from course_pkg.models.ngram import NGram
 from course_pkg.models.window import FixedWindowLM

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.chapters.recurrent import Documents, Words, mix, mixture_weight, run
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate, token_log_probs
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate, token_log_probs
 from course_pkg.models.ngram import NGram, NGramTables
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.text.batches import pack_documents, window_batches

@@ -24,15 +24,15 @@ import torch
 
 from benchmarks.chapters.sequence_pairs import Pair, train_pairs, write
 from benchmarks.papers.published import Figure, command_line, or_exit, report
+from course_pkg.evaluation.metrics import bleu, rouge
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.layers.recurrent import GRUCell
-from course_pkg.metrics import bleu, rouge
 from course_pkg.models.seq2seq import Seq2Seq
-from course_pkg.pretrained import load_pretrained
 from course_pkg.text.corpora import load_task
 from course_pkg.text.corpora.written_data import Written
 from course_pkg.text.tokenizers import WordTokenizer
 from course_pkg.training.objectives import target_log_prob
+from course_pkg.weights.pretrained import load_pretrained
 
 D_EMBEDDING, D_HIDDEN, BATCH_SIZE, LR, MAX_LENGTH = 64, 128, 32, 4e-3, 60
 N_REPLIES = 400

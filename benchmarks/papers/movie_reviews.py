@@ -37,8 +37,8 @@ from benchmarks.chapters.backbones import (
     vectors,
 )
 from benchmarks.papers.published import Clock, Figure, or_exit, report
-from course_pkg.evaluation import paired_bootstrap
-from course_pkg.metrics import accuracy
+from course_pkg.evaluation.likelihood import paired_bootstrap
+from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import TextClassifier, add_lora, merge_lora
 from course_pkg.models.transformer import count_parameters
 from course_pkg.text.corpora.labelled_data import Labelled, list_tasks, load_task

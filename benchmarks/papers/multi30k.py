@@ -35,9 +35,9 @@ import torch
 from benchmarks.chapters.sequence_pairs import Pair, train_pairs, write
 from benchmarks.papers.published import Clock, Figure, command_line, or_exit, report
 from benchmarks.records import provenance
+from course_pkg.evaluation.metrics import bleu
 from course_pkg.layers.attention import BilinearScore
 from course_pkg.layers.recurrent import GRUCell, LSTMCell
-from course_pkg.metrics import bleu
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer import EncoderDecoder
 from course_pkg.models.transformer_config import TransformerConfig

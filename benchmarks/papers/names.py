@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from benchmarks.papers.published import Clock, Figure, command_line, or_exit, report
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import RecurrentLM

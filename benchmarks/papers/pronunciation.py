@@ -30,9 +30,9 @@ import torch
 
 from benchmarks.chapters.sequence_pairs import Pair, train_pairs, write
 from benchmarks.papers.published import Clock, Figure, command_line, or_exit, report
-from course_pkg.evaluation import paired_bootstrap
+from course_pkg.evaluation.likelihood import paired_bootstrap
+from course_pkg.evaluation.metrics import edit_distance, error_rate
 from course_pkg.layers.attention import BilinearScore
-from course_pkg.metrics import edit_distance, error_rate
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.text.corpora.sources import SourceUnavailableError, local_folder, read_local
 from course_pkg.text.tokenizers import WHITESPACE_PATTERN, CharTokenizer, WordTokenizer

@@ -29,7 +29,7 @@ from typing import Any
 import torch
 
 from benchmarks.papers.published import Clock, Figure, command_line, or_exit, report
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.layers.recurrent import initialise_uniform
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
 from course_pkg.text.batches import pack_documents, stream_batches

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.records import add_record_option, provenance, write_record
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.gpt import GPT, gpt_small_cpu, gpt_small_gpu
 from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer_config import TransformerConfig

@@ -23,17 +23,17 @@ from typing import Any
 import torch
 
 from course_pkg import train
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate
-from course_pkg.model_folders import TrainedModel, load_model, save_model
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate
 from course_pkg.models import IGNORE
 from course_pkg.models.ngram import NGram
 from course_pkg.models.transformer import count_parameters
-from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.recipes import Recipe
 from course_pkg.text.batches.pretraining import masked_batches
 from course_pkg.text.batches.token_files import TokenFile
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.corpora.wikitext import prose_articles
+from course_pkg.weights.model_folders import TrainedModel, load_model, save_model
+from course_pkg.weights.pretrained import HISTORY_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKPOINTS = ROOT / "course_pkg" / "checkpoints"

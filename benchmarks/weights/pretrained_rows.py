@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
-from course_pkg.evaluation import count_bytes, evaluate
+from course_pkg.evaluation.likelihood import count_bytes, evaluate
 from course_pkg.models.transformer import count_parameters
-from course_pkg.pretrained import SHIPPED, load_pretrained
 from course_pkg.text.corpora import load_corpus
+from course_pkg.weights.pretrained import SHIPPED, load_pretrained
 
 NAME, CORPORA = "gpt-small", ("stories", "wikipedia", "tales")
 

@@ -41,17 +41,17 @@ from benchmarks.weights.pretraining_text import (
     story_words,
     test_text,
 )
+from course_pkg.common.files import write_atomically
 from course_pkg.decoding.generation import generate
-from course_pkg.files import write_atomically
-from course_pkg.model_folders import build_model, load_model, save_model
 from course_pkg.models.transformer import count_parameters
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.text.batches import mixed_windows
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.checkpoint import CheckpointError, list_checkpoints, load_checkpoint
 from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights.model_folders import build_model, load_model, save_model
+from course_pkg.weights.pretrained import HISTORY_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "course_pkg" / "results" / "benchmarks" / "pretraining.json"

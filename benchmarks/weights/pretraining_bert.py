@@ -49,17 +49,17 @@ from benchmarks.weights.pretraining_text import (
     prepare_text,
     test_text,
 )
-from course_pkg.evaluation import count_bytes
-from course_pkg.files import write_atomically
-from course_pkg.model_folders import TrainedModel, load_model, save_model
+from course_pkg.common.files import write_atomically
+from course_pkg.evaluation.likelihood import count_bytes
 from course_pkg.models.transformer import count_parameters
-from course_pkg.pretrained import HISTORY_FILE
 from course_pkg.text.batches.pretraining import masked_batches
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.corpora.sources import SourceUnavailableError
 from course_pkg.training.checkpoint import CheckpointError
 from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights.model_folders import TrainedModel, load_model, save_model
+from course_pkg.weights.pretrained import HISTORY_FILE
 
 RECORD = ROOT / "course_pkg" / "results" / "benchmarks" / "pretraining_bert.json"
 TWICE = "Wikipedia (WikiText-2)"

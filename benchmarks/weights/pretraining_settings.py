@@ -18,9 +18,9 @@ import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
 from benchmarks.weights.pretraining import ROOT, Settings, read_curve, settings_of, train
-from course_pkg.model_folders import build_model
 from course_pkg.training.lock import only_process
 from course_pkg.training.trainer import Trainer
+from course_pkg.weights.model_folders import build_model
 
 RECORD = ROOT / "course_pkg" / "results" / "benchmarks" / "pretraining_settings.json"
 SHORT = {"n_updates": 80, "n_decay": 30, "n_warmup": 20, "evaluate_every": 80, "log_every": 10}

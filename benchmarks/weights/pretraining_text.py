@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chapters.continuations import lower_case_words
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate
-from course_pkg.files import write_atomically
+from course_pkg.common.files import write_atomically
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate
 from course_pkg.models.ngram import NGram
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.corpora import load_corpus

@@ -15,9 +15,9 @@ import torch
 
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.decoding.generation import generate
-from course_pkg.model_folders import TrainedModel
-from course_pkg.pretrained import load_pretrained
-from course_pkg.published import load_published
+from course_pkg.weights.model_folders import TrainedModel
+from course_pkg.weights.pretrained import load_pretrained
+from course_pkg.weights.published import load_published
 
 PROMPT = "One day, the king"
 N_TOKENS = 40

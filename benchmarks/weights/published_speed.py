@@ -29,10 +29,10 @@ from benchmarks.papers.published import command_line
 from benchmarks.records import provenance, write_record
 from benchmarks.speed.side_by_side import Ratio, compare, table
 from course_pkg.decoding.streaming import Streamer, prompt_lookup
-from course_pkg.published import PRECISIONS, PublishedModel, load_published, published_path
-from course_pkg.published_files import read_gguf
 from course_pkg.text.corpora.running_text import load_corpus
 from course_pkg.text.corpora.sources import SourceUnavailableError
+from course_pkg.weights.published import PRECISIONS, PublishedModel, load_published, published_path
+from course_pkg.weights.published_files import read_gguf
 
 PROMPT = "The capital of France is Paris, and it is known for its"
 N_TOKENS = 16
@@ -48,7 +48,7 @@ def held():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 before = held()
 from course_pkg.chat import Chat
-from course_pkg.published import load_published
+from course_pkg.weights.published import load_published
 talk = Chat(load_published(precision="blocks"), n_tokens=16, temperature=0)
 for text in ("What is the capital of Italy?", "And of Spain?"):
     print("".join(talk.answer(text)).replace(chr(10), " "))

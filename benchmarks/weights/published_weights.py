@@ -19,12 +19,12 @@ from torch import Tensor
 
 from benchmarks.chapters.backbones import Reading, batches_to_read
 from benchmarks.papers.published import Clock, Figure, command_line, or_exit, report
-from course_pkg.metrics import pearson, spearman
+from course_pkg.evaluation.metrics import pearson, spearman
 from course_pkg.models.adaptation import Features
 from course_pkg.models.bert import BERT
-from course_pkg.pretrained import load_gpt2, load_minilm, minilm_folder
 from course_pkg.text.corpora.sources import local_folder, read_local
 from course_pkg.text.tokenizers import WordPieceTokenizer
+from course_pkg.weights.pretrained import load_gpt2, load_minilm, minilm_folder
 
 N_COMPARED = 200
 LONGEST = 128

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import check_id, real_number, whole_numbers
+from course_pkg.common.checks import check_id, real_number, whole_numbers
 from course_pkg.decoding.samplers import Knobs, choose
 from course_pkg.models import LanguageModel
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from course_pkg.checks import check_id, whole_numbers
+from course_pkg.common.checks import check_id, whole_numbers
 from course_pkg.decoding.samplers import Knobs, Sampling, check_some_token_is_possible
 from course_pkg.layers.blocks import BlockCache
 from course_pkg.layers.caches import FixedKeyValueCache

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_pkg.checks import real_number, whole_numbers
+from course_pkg.common.checks import real_number, whole_numbers
 
 _COLDEST = 1e-30
 """Below it float32 has no room for what scores divided by a temperature come to."""

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from course_pkg.checks import is_model, lists_of_ids, whole_numbers
+from course_pkg.common.checks import is_model, lists_of_ids, whole_numbers
 from course_pkg.decoding.samplers import Knobs, Sampling, choose
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import inference

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import probabilities, whole_numbers
+from course_pkg.common.checks import probabilities, whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.caches import FixedKeyValueCache, KeyValueCache
 

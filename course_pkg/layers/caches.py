@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 
 
 class KeyValueCache:

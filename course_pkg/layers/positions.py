@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 
 
 class AttentionPositions(nn.Module):

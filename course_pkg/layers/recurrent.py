@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course_pkg.checks import probabilities, whole_numbers
+from course_pkg.common.checks import probabilities, whole_numbers
 from course_pkg.layers.inputs import check_lengths
 
 State = tuple[Tensor, ...]

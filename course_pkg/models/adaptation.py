@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import is_model, real_number, whole_numbers
+from course_pkg.common.checks import is_model, real_number, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import check_lengths, check_rows
 from course_pkg.models.bert import BERT

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import equal_shapes, is_model, whole_numbers
+from course_pkg.common.checks import equal_shapes, is_model, whole_numbers
 from course_pkg.layers.blocks import ACTIVATIONS, Trace
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models import IGNORE

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_pkg.checks import check_id, equal_shapes, is_model
+from course_pkg.common.checks import check_id, equal_shapes, is_model
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss
 from course_pkg.models.loss import count_targets, nats_per_target

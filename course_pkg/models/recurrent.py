@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import is_model, whole_numbers
+from course_pkg.common.checks import is_model, whole_numbers
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.layers.recurrent import (

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import check_id, whole_numbers
+from course_pkg.common.checks import check_id, whole_numbers
 from course_pkg.layers.attention import masked_softmax, padding_mask
 from course_pkg.layers.inputs import TokenEmbedding, check_batches, check_rows
 from course_pkg.layers.recurrent import (

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.common.checks import documents_of_ids, whole_numbers
 from course_pkg.layers.inputs import TokenEmbedding
 from course_pkg.models import IGNORE
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from course_pkg.checks import real_number, whole_numbers
+from course_pkg.common.checks import real_number, whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import (
     ACTIVATIONS,

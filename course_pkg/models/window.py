@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_pkg.checks import check_id, whole_numbers
+from course_pkg.common.checks import check_id, whole_numbers
 from course_pkg.layers.inputs import TokenEmbedding, check_rows
 from course_pkg.models.loss import nats_per_target
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from course_pkg.checks import real_number, whole_numbers
+from course_pkg.common.checks import real_number, whole_numbers
 from course_pkg.plots.pictures import (
     HEIGHT,
     INK,

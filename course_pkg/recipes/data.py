@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from course_pkg.evaluation import count_bytes
-from course_pkg.files import refuse_file, write_atomically
+from course_pkg.common.files import refuse_file, write_atomically
+from course_pkg.evaluation.likelihood import count_bytes
 from course_pkg.recipes.settings import TRANSLATIONS, Recipe
 from course_pkg.text.batches.batching import (
     Batch,

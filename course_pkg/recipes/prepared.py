@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.model_folders import build_model, load_model
 from course_pkg.models.bert import MaskedLMLoss, bert_tiny
 from course_pkg.models.gpt import gpt_tiny
 from course_pkg.models.recurrent import TruncatedBPTT
@@ -20,6 +19,7 @@ from course_pkg.recipes.settings import Recipe
 from course_pkg.recipes.warm_start import adopt_weights
 from course_pkg.text.tokenizers.vocabulary import Tokenizer
 from course_pkg.training.run import BatchSource
+from course_pkg.weights.model_folders import build_model, load_model
 
 _PRESETS = {"gpt": gpt_tiny, "bert": bert_tiny, "t5": transformer_tiny}
 

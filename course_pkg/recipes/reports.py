@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_pkg.decoding.beam_search import greedy_search
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import bits_per_byte
+from course_pkg.evaluation.likelihood import bits_per_byte
 from course_pkg.models import IGNORE
 from course_pkg.models.bert import MaskedLMLoss
 from course_pkg.models.recurrent import TruncatedBPTT

@@ -8,8 +8,8 @@ import operator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from course_pkg.checks import whole_numbers
-from course_pkg.files import digest_of
+from course_pkg.common.checks import whole_numbers
+from course_pkg.common.files import digest_of
 from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.model_folders import TrainedModel
+from course_pkg.weights.model_folders import TrainedModel
 
 _EMBEDDING = "embedding.weight"
 

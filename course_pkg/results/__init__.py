@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from course_pkg.files import write_atomically
+from course_pkg.common.files import write_atomically
 
 COMPUTED, RECORDED = "computed here", "recorded"
 """What `Result.source` may say."""

@@ -21,7 +21,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from course_pkg.files import check_checksums, refuse_file, write_checksums
+from course_pkg.common.files import check_checksums, refuse_file, write_checksums
 
 WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE = (
     "model.safetensors",

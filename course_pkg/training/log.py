@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_pkg.files import write_atomically
+from course_pkg.common.files import write_atomically
 from course_pkg.training import distributed
 
 LOG_FILE = "log.jsonl"

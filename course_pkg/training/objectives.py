@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_pkg.checks import equal_shapes
+from course_pkg.common.checks import equal_shapes
 from course_pkg.layers.inputs import check_lengths
 from course_pkg.models import IGNORE
 from course_pkg.models.loss import check_targets, log_prob_of_targets

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_pkg.checks import is_model, not_negative, real_number
+from course_pkg.common.checks import is_model, not_negative, real_number
 from course_pkg.training import distributed
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from course_pkg.devices import rng_state, set_rng_state
+from course_pkg.common.devices import rng_state, set_rng_state
 from course_pkg.training import checkpoint, distributed, sharding
 from course_pkg.training.health import Health
 from course_pkg.training.log import Update

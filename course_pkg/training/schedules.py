@@ -7,7 +7,7 @@ Chapter: training transformers. Vaswani et al. 2017; Loshchilov & Hutter 2017; H
 import math
 from collections.abc import Callable
 
-from course_pkg.checks import not_negative, real_number, whole_numbers
+from course_pkg.common.checks import not_negative, real_number, whole_numbers
 
 Schedule = Callable[[int], float]
 """From the number of updates done so far (0 before the first) to the learning rate of the next."""

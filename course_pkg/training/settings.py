@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
 from course_pkg.training.schedules import (

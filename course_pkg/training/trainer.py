@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from course_pkg.checks import flags, is_model, real_number
-from course_pkg.devices import kept_rng, usable_device
-from course_pkg.files import refuse_file
+from course_pkg.common.checks import flags, is_model, real_number
+from course_pkg.common.devices import kept_rng, usable_device
+from course_pkg.common.files import refuse_file
 from course_pkg.models import IGNORE, CountsTargets
 from course_pkg.models.loss import count_targets
 from course_pkg.training import checkpoint, distributed, optim, sharding

@@ -5,9 +5,9 @@ Chapter: assistants.
 
 from collections.abc import Sequence
 
+from course_pkg.evaluation.scoring import answer_log_probs
 from course_pkg.models.gpt import GPT
-from course_pkg.pretrained import load_pretrained
-from course_pkg.scoring import answer_log_probs
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import megabytes
 from course_pkg.widgets.widget import Widget
 

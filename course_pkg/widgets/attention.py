@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_pkg.layers.blocks import Trace
-from course_pkg.model_folders import TrainedModel
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.model_folders import TrainedModel
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import framed, megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 

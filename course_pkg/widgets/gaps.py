@@ -7,9 +7,9 @@ import re
 
 import torch
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.models.bert import BERT
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import framed, megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.models.gpt import GPT
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 

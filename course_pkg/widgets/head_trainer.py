@@ -13,7 +13,7 @@ import torch
 
 from course_pkg.models.bert import BERT
 from course_pkg.plots import Numbers
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import framed, megabytes
 from course_pkg.widgets.widget import Widget
 

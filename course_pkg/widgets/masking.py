@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.models import IGNORE
 from course_pkg.text.batches.masking import choose_tokens, mask_tokens
 from course_pkg.widgets.widget import Widget

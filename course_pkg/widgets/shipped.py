@@ -1,7 +1,7 @@
 """What figures share that compute with a shipped model: the weights' size, and BERT's frame."""
 
-from course_pkg.model_folders import TrainedModel
 from course_pkg.models.transformer import count_parameters
+from course_pkg.weights.model_folders import TrainedModel
 
 
 def megabytes(trained: TrainedModel) -> float:

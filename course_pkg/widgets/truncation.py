@@ -10,7 +10,7 @@ import torch
 
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.models.gpt import GPT
-from course_pkg.pretrained import load_pretrained
+from course_pkg.weights.pretrained import load_pretrained
 from course_pkg.widgets.shipped import megabytes
 from course_pkg.widgets.widget import Widget, show_whitespace
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_pkg.model_folders import save_model
 from course_pkg.models.bert import BERT, bert_tiny
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches.pretraining import BERT_TOKENS
 from course_pkg.text.tokenizers import ByteTokenizer
+from course_pkg.weights.model_folders import save_model
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from course_pkg.pretrained import SHIPPED
-from course_pkg.web_export import export_web
+from course_pkg.weights.pretrained import SHIPPED
+from course_pkg.weights.web_export import export_web
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM_FLAGS = (

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 
 from course_pkg import load_pretrained, widgets
+from course_pkg.evaluation.scoring import answer_log_probs
 from course_pkg.results import benchmark
-from course_pkg.scoring import answer_log_probs
 from course_pkg.training.objectives import dpo_loss
 from tests.book.solutions import code_cells
 from tests.book.test_model_figures import Figure

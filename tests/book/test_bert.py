@@ -42,7 +42,7 @@ def test_forward_pass_of_the_page_matches_transformers():
             intermediate_size=4 * D, max_position_embeddings=T,
         )
     ).eval()  # fmt: skip
-    from course_pkg.pretrained import bert_weights
+    from course_pkg.weights.pretrained import bert_weights
 
     ours.load_state_dict(bert_weights(theirs.state_dict()))
     generator = torch.Generator().manual_seed(4)

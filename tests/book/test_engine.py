@@ -6,9 +6,9 @@ import torch
 from course_pkg import generate, load_pretrained
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.layers.blocks import Trace
-from course_pkg.model_folders import build_model, save_model
 from course_pkg.text.tokenizers import BytePairTokenizer
-from course_pkg.web_export import export_web
+from course_pkg.weights.model_folders import build_model, save_model
+from course_pkg.weights.web_export import export_web
 from tests.book.conftest import open_figure
 
 pytestmark = pytest.mark.browser

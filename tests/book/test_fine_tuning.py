@@ -35,7 +35,7 @@ def names_of(start: str, **names) -> dict:
 
 def test_classifier_of_the_page_matches_transformers():
     transformers = pytest.importorskip("transformers")
-    from course_pkg.pretrained import bert_weights
+    from course_pkg.weights.pretrained import bert_weights
 
     V, T, D, H, L = 43, 24, 64, 4, 2
     ours = BERT(bert_tiny(V, T), generator=torch.Generator().manual_seed(3)).eval()

@@ -12,9 +12,9 @@ import torch
 
 from course_pkg import widgets
 from course_pkg.decoding.beam_search import greedy_search, length_penalty
+from course_pkg.evaluation.metrics import bleu
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.layers.recurrent import GRUCell, LSTMCell
-from course_pkg.metrics import bleu
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.results import benchmark, chapter_results
 from course_pkg.text.stories.translation import sample_passages, sample_translations

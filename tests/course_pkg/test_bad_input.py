@@ -12,17 +12,24 @@ import pytest
 import torch
 from torch import nn
 
-from course_pkg import metrics
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation import metrics
+from course_pkg.evaluation.likelihood import evaluate
+from course_pkg.evaluation.probing import (
+    fit_probe,
+    heads_that_follow,
+    layer_vectors,
+    probe,
+    trace_of,
+)
+from course_pkg.evaluation.scoring import answer_log_probs, pseudo_perplexity
 from course_pkg.layers.attention import MultiHeadAttention, attend, causal_mask, masked_softmax
 from course_pkg.layers.blocks import FeedForward
 from course_pkg.layers.caches import FixedKeyValueCache
 from course_pkg.layers.positions import ALiBi, LearnedPositions
 from course_pkg.layers.recurrent import LSTMCell, RecurrentStack
-from course_pkg.model_folders import TrainedModel, build_model, load_model, save_model
 from course_pkg.models.adaptation import (
     LoRALinear,
     MultipleChoice,
@@ -46,10 +53,7 @@ from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.skip_gram import SkipGram
 from course_pkg.models.transformer import EncoderDecoder, transformer_tiny
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.pretrained import load_gpt2, load_pretrained
-from course_pkg.probing import fit_probe, heads_that_follow, layer_vectors, probe, trace_of
 from course_pkg.recipes import Recipe
-from course_pkg.scoring import answer_log_probs, pseudo_perplexity
 from course_pkg.text.batches import pad_rows, stream_batches, window_batches
 from course_pkg.text.batches.formatting import TaskFormat
 from course_pkg.text.batches.masking import choose_tokens
@@ -66,6 +70,8 @@ from course_pkg.training.objectives import (
 )
 from course_pkg.training.optim import make_optimizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights.model_folders import TrainedModel, build_model, load_model, save_model
+from course_pkg.weights.pretrained import load_gpt2, load_pretrained
 
 V, CONTEXT = 11, 8
 IDS = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])

@@ -10,7 +10,7 @@ import pytest
 
 from course_pkg import __main__, chat, doctor, published
 from course_pkg.chat import Chat, pieces, printable
-from course_pkg.published import load_published
+from course_pkg.weights.published import load_published
 from tests.course_pkg import tiny_gguf
 
 

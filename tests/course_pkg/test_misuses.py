@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from course_pkg import planning, plots, widgets
+from course_pkg.common.devices import choose_device
 from course_pkg.decoding.beam_search import TextContinuation
 from course_pkg.decoding.generation import generate
 from course_pkg.decoding.streaming import Streamer
-from course_pkg.devices import choose_device
-from course_pkg.evaluation import (
+from course_pkg.evaluation.likelihood import (
     bits_per_byte,
     bytes_per_token,
     count_bytes,
@@ -20,9 +20,9 @@ from course_pkg.evaluation import (
     paired_bootstrap,
     perplexity,
 )
+from course_pkg.evaluation.scoring import answer_log_probs, pseudo_perplexity
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
 from course_pkg.layers.caches import KeyValueCache
-from course_pkg.model_folders import load_model, save_model
 from course_pkg.models.adaptation import add_lora
 from course_pkg.models.attention import AttentionLM
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
@@ -36,9 +36,7 @@ from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM, TruncatedBPTT
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.pretrained import load_pretrained
 from course_pkg.recipes import Recipe, prepare
-from course_pkg.scoring import answer_log_probs, pseudo_perplexity
 from course_pkg.text.batches import example_batches, window_batches
 from course_pkg.text.batches.masking import mask_tokens, span_lengths
 from course_pkg.text.batches.noising import delete_tokens, permute_sentences, rotate
@@ -56,6 +54,8 @@ from course_pkg.training.optim import clip_global_norm, make_optimizer
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.schedules import constant_schedule, cosine_schedule
 from course_pkg.training.trainer import Trainer, TrainerConfig
+from course_pkg.weights.model_folders import load_model, save_model
+from course_pkg.weights.pretrained import load_pretrained
 
 V, NAN = 11, float("nan")
 IDS = torch.tensor([[3, 1, 4]])

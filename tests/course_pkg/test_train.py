@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from course_pkg import train
-from course_pkg.model_folders import load_model
 from course_pkg.recipes import Recipe
 from course_pkg.training.lock import LOCK_FILE
+from course_pkg.weights.model_folders import load_model
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["gpt", "--corpus", "reference", "--tokenizer", "char", "--steps", "12"]

@@ -20,7 +20,7 @@ ASSETS = ROOT / "book" / "_assets"
 MATHJAX = ROOT / "third_party" / "mathjax"
 REVEAL = ROOT / "third_party" / "reveal"
 SHIPPED = ROOT / "course_pkg" / "checkpoints"
-EXPORTER = ROOT / "course_pkg" / "web_export.py"
+EXPORTER = ROOT / "course_pkg" / "weights" / "web_export.py"
 
 MODELS_OF_ELEMENT = re.compile(r'<lm-[\w-]+ [^>]*data-models="([^"]+)"')
 """What a widget writes about the models that it computes with."""

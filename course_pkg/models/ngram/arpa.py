@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from course_pkg.files import replacing
+from course_pkg.common.files import replacing
 from course_pkg.models.ngram.counts import UNSEEN, IntArray, NGramIndex
 from course_pkg.models.ngram.model import FloatArray, NGram
 

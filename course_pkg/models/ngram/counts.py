@@ -14,7 +14,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.common.checks import documents_of_ids, whole_numbers
 
 IntArray = npt.NDArray[np.int64]
 

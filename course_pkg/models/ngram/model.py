@@ -26,7 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
-from course_pkg.files import replacing
+from course_pkg.common.files import replacing
 from course_pkg.models import IGNORE
 from course_pkg.models.ngram.counts import (
     UNSEEN,

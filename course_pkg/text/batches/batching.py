@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import document_of_ids, documents_of_ids, not_used_up, whole_numbers
+from course_pkg.common.checks import document_of_ids, documents_of_ids, not_used_up, whole_numbers
 from course_pkg.text.batches.token_files import TokenFile
 
 IGNORE = -100

@@ -8,7 +8,7 @@ Chapter: fine-tuning. Radford et al. 2018, figure 1.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.common.checks import documents_of_ids, whole_numbers
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_pkg.checks import lists_of_ids, probabilities, real_number, whole_numbers
+from course_pkg.common.checks import lists_of_ids, probabilities, real_number, whole_numbers
 from course_pkg.text.batches.batching import IGNORE
 from course_pkg.text.batches.formatting import shorten
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.text.batches.batching import Batch, Batches, require_stream
 from course_pkg.text.batches.token_files import TokenFile
 

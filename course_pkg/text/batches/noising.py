@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from course_pkg.checks import (
+from course_pkg.common.checks import (
     document_of_ids,
     lists_of_ids,
     probabilities,

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import lists_of_ids, probabilities, whole_numbers
+from course_pkg.common.checks import lists_of_ids, probabilities, whole_numbers
 from course_pkg.text.batches.batching import (
     IGNORE,
     Batch,

@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_pkg.checks import whole_numbers
-from course_pkg.files import replacing
+from course_pkg.common.checks import whole_numbers
+from course_pkg.common.files import replacing
 
 MAGIC = b"LMTOKENS"
 HEADER = struct.Struct("<8sHHIQI36x")  # magic, version, bytes per id, vocabulary, ids, checksum

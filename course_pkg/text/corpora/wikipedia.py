@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from course_pkg.files import write_atomically
+from course_pkg.common.files import write_atomically
 from course_pkg.text.corpora.sources import SourceUnavailableError, Splits, cache_folder, digest
 
 ARCHIVE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"

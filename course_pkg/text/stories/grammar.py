@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.text.stories.lexicon import GLAD, LEXICON, PRONOUNS, SAD, STORY, recall
 from course_pkg.text.stories.sampling import pick_weighted, seeded
 from course_pkg.text.tokenizers.vocabulary import EOS

@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 
 Item = TypeVar("Item")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, LEXICON, PLURAL
 from course_pkg.text.stories.sampling import pick, pick_weighted, seeded
 

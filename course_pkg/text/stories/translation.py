@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.text.stories.sampling import pick, seeded
 
 # English noun: (Velu stem, gender). Gender is what adjectives agree with.

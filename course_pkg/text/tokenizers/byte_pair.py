@@ -19,7 +19,7 @@ from typing import Any
 
 import regex
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
 from course_pkg.text.tokenizers.vocabulary import (
     EOS,

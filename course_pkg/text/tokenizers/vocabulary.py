@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from course_pkg.checks import whole_numbers
-from course_pkg.files import digest_of, write_atomically
+from course_pkg.common.checks import whole_numbers
+from course_pkg.common.files import digest_of, write_atomically
 
 Built = TypeVar("Built")
 

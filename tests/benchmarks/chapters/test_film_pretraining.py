@@ -8,10 +8,10 @@ import torch
 from benchmarks.chapters import film_pretraining as films
 from benchmarks.chapters.backbones import Reading
 from benchmarks.weights.pretrain import hidden_tokens
-from course_pkg.model_folders import load_model, save_model
-from course_pkg.pretrained import load_pretrained
 from course_pkg.results import benchmark
 from course_pkg.text.corpora.labelled_data import Labelled
+from course_pkg.weights.model_folders import load_model, save_model
+from course_pkg.weights.pretrained import load_pretrained
 
 LABELS = ("bad", "good")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.chapters import preferences
-from course_pkg.model_folders import load_model
+from course_pkg.weights.model_folders import load_model
 
 
 def test_pairs_differ_in_the_verb_or_in_the_pronoun_alone():

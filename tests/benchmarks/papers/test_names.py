@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.papers import names
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.models.ngram import NGram
 from course_pkg.models.ngram.smoothing import AddK
 from course_pkg.text.corpora.sources import read_local

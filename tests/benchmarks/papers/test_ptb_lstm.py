@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from benchmarks.papers import ptb_lstm
 from benchmarks.papers.ptb_lstm import Setting
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.layers.recurrent import initialise_uniform
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.text.corpora import Corpus

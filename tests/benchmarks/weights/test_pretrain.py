@@ -8,10 +8,10 @@ import torch
 
 from benchmarks.weights import pretrain
 from course_pkg import train
-from course_pkg.model_folders import load_model
 from course_pkg.models.ngram import NGram
 from course_pkg.recipes import Recipe
 from course_pkg.text.corpora import load_corpus
+from course_pkg.weights.model_folders import load_model
 
 CHECKPOINTS = pretrain.CHECKPOINTS  # of the package; the fixture below ships elsewhere
 SIZES = {"vocab_size": 300, "d_model": 16, "n_heads": 2, "n_layers": 1}

@@ -14,11 +14,11 @@ from benchmarks.chapters import continuations
 from benchmarks.chapters.continuations import PROMPT
 from benchmarks.weights import pretraining, pretraining_text
 from benchmarks.weights.pretraining import Settings, has_stalled, settings_of
-from course_pkg.model_folders import load_model
 from course_pkg.models.ngram import NGram
 from course_pkg.text.corpora import load_corpus
 from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
 from course_pkg.training.lock import LOCK_FILE
+from course_pkg.weights.model_folders import load_model
 
 TINY = {"vocab_size": 300, "context_length": 12, "d_model": 16, "n_heads": 2, "n_layers": 1}
 TINY |= {"d_ff": 24, "batch_size": 3, "n_warmup": 2, "precision": "float32", "dropout": 0.1}

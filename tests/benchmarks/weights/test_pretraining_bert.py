@@ -10,12 +10,12 @@ from benchmarks.weights import pretrain, pretraining_bert, pretraining_text
 from benchmarks.weights.pretrain import MASK_RATE, hidden_tokens
 from benchmarks.weights.pretraining_bert import Settings, settings_of, text_of
 from course_pkg import train
-from course_pkg.model_folders import load_model
 from course_pkg.models import IGNORE
 from course_pkg.recipes import Recipe
 from course_pkg.text.batches.pretraining import masked_batches
 from course_pkg.text.corpora import load_corpus
 from course_pkg.training.checkpoint import list_checkpoints, load_checkpoint
+from course_pkg.weights.model_folders import load_model
 
 SIZES = {"vocab_size": 300, "d_model": 16, "n_heads": 2, "n_layers": 1}
 SIZES |= {"context_length": 24, "batch_size": 2, "n_steps": 2}

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 import pytest
 
 from benchmarks.weights import published_model
-from course_pkg.published import load_published
 from course_pkg.results import benchmark
+from course_pkg.weights.published import load_published
 
 
 def test_the_record_is_what_the_model_says():

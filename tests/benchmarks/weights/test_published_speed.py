@@ -11,7 +11,7 @@ from benchmarks.weights.published_speed import (
     transformers_writes,
     writes,
 )
-from course_pkg.published import load_published
+from course_pkg.weights.published import load_published
 from tests.course_pkg import tiny_gguf
 
 

@@ -22,7 +22,7 @@ from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.recurrent import RecurrentLM
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.pretrained import gpt2_weights
+from course_pkg.weights.pretrained import gpt2_weights
 
 EOS, V, LONGEST = 2, 3, 4
 

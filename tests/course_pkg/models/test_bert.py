@@ -27,7 +27,7 @@ from course_pkg.models.transformer_config import (
     EMBEDDING_POSITIONS,
     TransformerConfig,
 )
-from course_pkg.pretrained import bert_weights
+from course_pkg.weights.pretrained import bert_weights
 
 B, T, V, H, L, CONTEXT = 2, 7, 11, 3, 2, 9
 D, D_FF = 12, 20

@@ -19,7 +19,7 @@ from course_pkg.models.bert_objectives import (
     span_edges,
 )
 from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.pretrained import bert_weights
+from course_pkg.weights.pretrained import bert_weights
 
 B, T, V, H, L, D, D_FF, CONTEXT = 2, 7, 11, 3, 2, 12, 20, 9
 MASK_ID = V - 1

@@ -37,7 +37,7 @@ from course_pkg.models.transformer_config import (
     NORMS,
     TransformerConfig,
 )
-from course_pkg.pretrained import gpt2_weights
+from course_pkg.weights.pretrained import gpt2_weights
 from tests.course_pkg.layers.schemes import sees_a_bias_of_the_keys, shares_key_heads
 
 B, T, V, H, K, L, CONTEXT = 2, 7, 11, 3, 4, 2, 9

@@ -6,7 +6,6 @@ import math
 import pytest
 import torch
 
-from course_pkg.model_folders import save_model
 from course_pkg.models import IGNORE
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, Recipe, prepare
@@ -14,6 +13,7 @@ from course_pkg.recipes.data import tokenize_corpus
 from course_pkg.text.corpora.running_text import load_corpus
 from course_pkg.text.tokenizers.vocabulary import EOS
 from course_pkg.training.trainer import Trainer
+from course_pkg.weights.model_folders import save_model
 
 
 def recipe(kind, **changes):
@@ -132,9 +132,9 @@ def test_corrupted_tokens_are_refused(tmp_path):
 
 @pytest.mark.parametrize("size", ["medium", "gpt2"])
 def test_larger_sizes_have_the_parameters_that_they_promise(size):
-    from course_pkg.model_folders import build_model
     from course_pkg.recipes.prepared import _structure
     from course_pkg.text.tokenizers import ByteTokenizer
+    from course_pkg.weights.model_folders import build_model
 
     chosen = Recipe.of("gpt", "stories", size)
     structure = _structure(chosen, ByteTokenizer()) | {"vocab_size": chosen.vocab_size}

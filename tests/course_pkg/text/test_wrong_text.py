@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from course_pkg.evaluation.scoring import pseudo_log_probs
 from course_pkg.models.recurrent import RecurrentLM, TruncatedBPTT
-from course_pkg.scoring import pseudo_log_probs
 from course_pkg.text.batches import (
     Batches,
     example_batches,

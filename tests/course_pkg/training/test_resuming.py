@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_pkg.files import CHECKSUMS_FILE
+from course_pkg.common.files import CHECKSUMS_FILE
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.text.batches import example_batches, next_token_rows, window_batches
 from course_pkg.text.batches.batching import fingerprint

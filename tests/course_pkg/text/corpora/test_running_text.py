@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_pkg import files
+from course_pkg.common import files
 from course_pkg.text.corpora import (
     list_corpora,
     load_corpus,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_pkg.evaluation import evaluate, token_log_probs
+from course_pkg.evaluation.likelihood import evaluate, token_log_probs
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.text.stories import lexicon
 from course_pkg.text.stories.grammar import Story, StoryGrammar

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_pkg.files import replacing, write_atomically
+from course_pkg.common.files import replacing, write_atomically
 
 
 def test_the_old_file_stays_when_the_new_one_is_interrupted(tmp_path, monkeypatch):

@@ -20,11 +20,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from course_pkg.model_folders import HISTORY_FILE, TrainedModel, load_model
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import without_weights
 from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.weights.model_folders import HISTORY_FILE, TrainedModel, load_model
 
 SHA256 = {
     "gpt2": "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
@@ -36,7 +36,7 @@ SHA256 = {
 OWN = ("bert-small", "gpt-small")
 """The course's own models."""
 
-SHIPPED = Path(__file__).parent / "checkpoints"
+SHIPPED = Path(__file__).parents[1] / "checkpoints"
 """The folder of the course's own models."""
 
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu": "gelu", "relu": "relu"}

@@ -8,18 +8,18 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.bert import BertConfig, BertForMaskedLM
 
-from course_pkg.evaluation import token_log_probs
-from course_pkg.models.bert import BERT
-from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.models.ngram import NGram
-from course_pkg.models.transformer_config import TransformerConfig
-from course_pkg.pretrained import bert_weights, gpt2_weights
-from course_pkg.scoring import (
+from course_pkg.evaluation.likelihood import token_log_probs
+from course_pkg.evaluation.scoring import (
     answer_log_probs,
     prefers_first,
     pseudo_log_probs,
     pseudo_perplexity,
 )
+from course_pkg.models.bert import BERT
+from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.models.ngram import NGram
+from course_pkg.models.transformer_config import TransformerConfig
+from course_pkg.weights.pretrained import bert_weights, gpt2_weights
 
 V, CONTEXT = 13, 9
 CLS, SEP, MASK = 1, 2, 3

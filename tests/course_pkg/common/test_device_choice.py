@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_pkg import choose_device, train
-from course_pkg.devices import describe_device, rng_state, set_rng_state
+from course_pkg.common.devices import describe_device, rng_state, set_rng_state
 from course_pkg.training.distributed import process_group
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.devices import available_memory, return_freed_memory, usable_device
+from course_pkg.common.devices import available_memory, return_freed_memory, usable_device
 from course_pkg.layers.low_bit import BlockLinear, RowEmbedding, RowLinear, quantise_rows
-from course_pkg.model_folders import TrainedModel
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import without_weights
-from course_pkg.published_files import GGUFModel, StoredArray, gguf_tokenizer, read_gguf
 from course_pkg.text.tokenizers import BytePairTokenizer
+from course_pkg.weights.model_folders import TrainedModel
+from course_pkg.weights.published_files import GGUFModel, StoredArray, gguf_tokenizer, read_gguf
 
 PRECISIONS = {"float32": 4.0, "bfloat16": 2.0, "int8": 1.0, "blocks": 0.75}
 """What weights may be held in, and about how many bytes each then takes.

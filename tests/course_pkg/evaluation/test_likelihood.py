@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_pkg.evaluation import (
+from course_pkg.evaluation.likelihood import (
     Evaluation,
     bits_per_byte,
     bytes_per_token,
@@ -152,7 +152,7 @@ def test_evaluation_takes_the_fast_path_with_equal_result():
 
 
 def test_evaluation_carries_the_state_of_a_recurrent_model(monkeypatch):
-    monkeypatch.setattr("course_pkg.evaluation._PIECE", 3)
+    monkeypatch.setattr("course_pkg.evaluation.likelihood._PIECE", 3)
     model = RecurrentLM(V, 5, 6, generator=torch.Generator().manual_seed(1)).double()
     whole = token_log_probs(model, DOCUMENTS, eos_id=EOS_ID)
     for document, row in zip(DOCUMENTS, whole, strict=True):

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from course_pkg.decoding.beam_search import beam_search, greedy_search
 from course_pkg.decoding.generation import generate
-from course_pkg.evaluation import evaluate
+from course_pkg.evaluation.likelihood import evaluate
+from course_pkg.evaluation.probing import probe
+from course_pkg.evaluation.scoring import pseudo_log_probs
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from course_pkg.layers.blocks import WIRINGS
 from course_pkg.layers.recurrent import Cell, ElmanCell, GRUCell, LSTMCell
@@ -41,8 +43,6 @@ from course_pkg.models.transformer_config import (
     TransformerConfig,
 )
 from course_pkg.models.window import FixedWindowLM
-from course_pkg.probing import probe
-from course_pkg.scoring import pseudo_log_probs
 from course_pkg.text.batches import example_batches, next_token_rows, translation_rows
 from course_pkg.training import trainer
 from course_pkg.training.optim import AdamW, clip_global_norm

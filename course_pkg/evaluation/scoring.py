@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.checks import check_id, documents_of_ids, whole_numbers
-from course_pkg.evaluation import perplexity, token_log_probs
+from course_pkg.common.checks import check_id, documents_of_ids, whole_numbers
+from course_pkg.evaluation.likelihood import perplexity, token_log_probs
 from course_pkg.models import LanguageModel
 from course_pkg.models.bert import BERT
 from course_pkg.models.inference import inference

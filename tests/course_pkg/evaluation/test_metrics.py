@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from course_pkg.metrics import (
+from course_pkg.evaluation.metrics import (
     accuracy,
     alignment_error_rate,
     bleu,

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_pkg.files import replacing
-from course_pkg.model_folders import TrainedModel, load_model
+from course_pkg.common.files import replacing
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.text.tokenizers import BytePairTokenizer
+from course_pkg.weights.model_folders import TrainedModel, load_model
 
 READABLE = {
     "positions": ("learned", "rotary", "none"),

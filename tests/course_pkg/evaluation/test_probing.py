@@ -6,10 +6,7 @@ import torch
 from scipy.optimize import minimize
 from transformers import GPT2Config, GPT2Model
 
-from course_pkg.models.bert import BERT, bert_tiny
-from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.pretrained import gpt2_weights
-from course_pkg.probing import (
+from course_pkg.evaluation.probing import (
     Probed,
     control_labels,
     fit_probe,
@@ -18,6 +15,9 @@ from course_pkg.probing import (
     probe,
     trace_of,
 )
+from course_pkg.models.bert import BERT, bert_tiny
+from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.weights.pretrained import gpt2_weights
 
 N, D, C = 40, 5, 3
 

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import (
+from course_pkg.common.checks import (
     check_id,
     documents_of_ids,
     not_used_up,
@@ -190,7 +190,7 @@ def token_log_probs(
         raise ValueError(
             f"model is {type(model).__name__}, which has no next_log_probs; it must predict each "
             "token from those before it. One that also sees what follows, such as a BERT, sees the "
-            "answer: use course_pkg.scoring.pseudo_perplexity"
+            "answer: use course_pkg.evaluation.scoring.pseudo_perplexity"
         )
     documents_of_ids(documents)
     if len(documents) == 0:

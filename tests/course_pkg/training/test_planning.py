@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from course_pkg.planning import (
+from course_pkg.training.compute import DATA_SHEETS, training_flops
+from course_pkg.training.planning import (
     BESIROGLU,
     HOFFMANN,
     device_hours,
     main,
     training_memory,
 )
-from course_pkg.training.compute import DATA_SHEETS, training_flops
 
 
 @pytest.mark.parametrize("law", [HOFFMANN, BESIROGLU], ids=lambda law: law.source)

@@ -4,8 +4,8 @@ The loss of a trained model falls with its parameters N and its tokens D as
 `L = E + A / N^alpha + B / D^beta`; a run costs C = 6 N D operations. For a given C one N is best: a
 smaller model cannot hold what the tokens teach, a larger one sees too few of them.
 
-    python -m course_pkg.planning --flops 5.76e23
-    python -m course_pkg.planning --gpus 8 --days 1 --gpu A100 --mfu 0.4
+    python -m course_pkg.training.planning --flops 5.76e23
+    python -m course_pkg.training.planning --gpus 8 --days 1 --gpu A100 --mfu 0.4
 
 The laws were fitted to decoders of 44M to 16B parameters on web text; outside they are guesses.
 Hoffmann et al. 2022, section 3.3 and appendix D.3; Besiroglu et al. 2024.
@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course_pkg.checks import whole_numbers
+from course_pkg.common.checks import whole_numbers
 from course_pkg.training.compute import DATA_SHEETS, training_flops
 
 BYTES_PER_PARAM = 16
@@ -134,7 +134,7 @@ def _short(number: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the best run for a budget of operations, or of GPUs and days."""
     parser = argparse.ArgumentParser(
-        prog="python -m course_pkg.planning",
+        prog="python -m course_pkg.training.planning",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

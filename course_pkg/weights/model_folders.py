@@ -22,9 +22,9 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from course_pkg.checks import is_model
-from course_pkg.devices import usable_device
-from course_pkg.files import CHECKSUMS_FILE, check_checksums, write_checksums
+from course_pkg.common.checks import is_model
+from course_pkg.common.devices import usable_device
+from course_pkg.common.files import CHECKSUMS_FILE, check_checksums, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.adaptation import LoRALinear
 from course_pkg.models.bert import BERT

@@ -9,11 +9,11 @@ import torch
 
 from course_pkg import __main__ as commands
 from course_pkg import load_pretrained
-from course_pkg.model_folders import build_model, save_model
 from course_pkg.models.transformer_config import ATTENTION_POSITIONS, EMBEDDING_POSITIONS
-from course_pkg.pretrained import SHIPPED
 from course_pkg.text.tokenizers import BytePairTokenizer, ByteTokenizer
-from course_pkg.web_export import READABLE, export_web
+from course_pkg.weights.model_folders import build_model, save_model
+from course_pkg.weights.pretrained import SHIPPED
+from course_pkg.weights.web_export import READABLE, export_web
 
 TOKENIZER = BytePairTokenizer.train(["slow lower lowest"], vocab_size=262)
 STRUCTURE = {

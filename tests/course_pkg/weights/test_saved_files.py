@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_pkg.files import CHECKSUMS_FILE
-from course_pkg.model_folders import build_model, load_model, save_model
+from course_pkg.common.files import CHECKSUMS_FILE
 from course_pkg.models.ngram import NGram
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.tokenizers import (
@@ -21,6 +20,7 @@ from course_pkg.text.tokenizers import (
     load_tokenizer,
 )
 from course_pkg.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from course_pkg.weights.model_folders import build_model, load_model, save_model
 
 TEXT = ["the cat sat on the mat", "the dog sat on the cat"]
 STRUCTURE = {"vocab_size": 257, "d_embedding": 2, "d_hidden": 2}

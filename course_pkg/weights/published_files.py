@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_pkg.checks import check_id
+from course_pkg.common.checks import check_id
 from course_pkg.layers.low_bit import BYTES_PER_BLOCK, dequantise
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import BytePairTokenizer

@@ -9,10 +9,10 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, pre_tokenizers
 
-from course_pkg import published
-from course_pkg.published import PRECISIONS, build_gpt, load_published, published_path
-from course_pkg.published_files import gguf_tokenizer, read_gguf
 from course_pkg.text.tokenizers import BytePairTokenizer
+from course_pkg.weights import published
+from course_pkg.weights.published import PRECISIONS, build_gpt, load_published, published_path
+from course_pkg.weights.published_files import gguf_tokenizer, read_gguf
 from tests.course_pkg import tiny_gguf
 
 gguf = pytest.importorskip("gguf", reason="reads GGUF files: pip install gguf==0.19.0")

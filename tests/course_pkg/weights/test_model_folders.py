@@ -6,13 +6,13 @@ import os
 import pytest
 import torch
 
-from course_pkg import model_folders
 from course_pkg.layers.attention import DotScore
-from course_pkg.model_folders import KINDS, build_model, load_model, save_model
 from course_pkg.models.adaptation import add_lora, merge_lora
 from course_pkg.models.seq2seq import Seq2Seq
 from course_pkg.models.transformer_config import TransformerConfig
 from course_pkg.text.tokenizers import ByteTokenizer
+from course_pkg.weights import model_folders
+from course_pkg.weights.model_folders import KINDS, build_model, load_model, save_model
 
 V = 257
 TRANSFORMER = {

@@ -7,11 +7,12 @@ from safetensors.torch import load_file, save_file
 from transformers.models.bert import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel
 from transformers.models.gpt2 import GPT2Config, GPT2LMHeadModel, GPT2Model
 
-from course_pkg import pretrained
-from course_pkg.evaluation import bits_per_byte, count_bytes, evaluate
-from course_pkg.model_folders import WEIGHTS_FILE
+from course_pkg.evaluation.likelihood import bits_per_byte, count_bytes, evaluate
 from course_pkg.models.transformer import count_parameters
-from course_pkg.pretrained import (
+from course_pkg.text.stories.grammar import StoryGrammar
+from course_pkg.weights import pretrained
+from course_pkg.weights.model_folders import WEIGHTS_FILE
+from course_pkg.weights.pretrained import (
     SHA256,
     bert_weights,
     gpt2_weights,
@@ -21,7 +22,6 @@ from course_pkg.pretrained import (
     load_pretrained,
     minilm_folder,
 )
-from course_pkg.text.stories.grammar import StoryGrammar
 
 B, T, V, H, D, D_FF, L, CONTEXT = 2, 7, 11, 3, 12, 20, 2, 9
 # The same float32 sums in another order.

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_pkg.checks import documents_of_ids, whole_numbers
+from course_pkg.common.checks import documents_of_ids, whole_numbers
 from course_pkg.layers.blocks import Trace
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT

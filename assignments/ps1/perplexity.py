@@ -15,7 +15,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
-from course_pkg.evaluation import likelihood as evaluation
+from course_pkg.evaluation import likelihood
 
 from .inputs import (
     KEEPS,
@@ -95,7 +95,7 @@ def score_and_keep(implementation, inputs):
 
 def perplexity(log_probs: Sequence[float]) -> float:
     """Evaluate with the package."""
-    return evaluation.perplexity(torch.tensor(np.asarray(log_probs, dtype=np.float64)))
+    return likelihood.perplexity(torch.tensor(np.asarray(log_probs, dtype=np.float64)))
 
 
 # -- parts -----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, nothing_else_changes
-from course_pkg.evaluation import likelihood as evaluation
+from course_pkg.evaluation import likelihood
 from course_pkg.text.tokenizers import ByteTokenizer
 
 from .inputs import (
@@ -142,7 +142,7 @@ class _Whole(ByteTokenizer):
 
 def bytes_per_token(tokenizer: Encoder, texts: Sequence[str]) -> float:
     """Measure with the package."""
-    return evaluation.bytes_per_token(_Whole(tokenizer), texts)
+    return likelihood.bytes_per_token(_Whole(tokenizer), texts)
 
 
 # -- parts -----------------------------------------------------------------------------------------

@@ -1,17 +1,38 @@
 """Make the slides of the lectures from the built book, and print them: `python book/slides.py`.
 
-`make book` makes the decks, too; this prints each as PDF, into `_build/slides/`.
+`make book` makes the decks, too; this prints each as PDF, into `_build/slides/`, and names each
+slide that is too full: a table that has grown in the chapter would be cut off in the lecture.
 """
 
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "book" / "_ext"), str(ROOT / "book")]
 
 from coursebook.slides import DeckError, make_decks  # noqa: E402
 from editions import opened, printed  # noqa: E402
+
+# Of a deck opened to be printed: by how much each slide's parts end below it, or right of it.
+TOO_FULL = """
+return Reveal.getSlides().map((slide, place) => {
+  const edge = slide.getBoundingClientRect();
+  const parts = [...slide.querySelectorAll(":scope > :not(.notes), .lm-shown > *")]
+    .map((part) => part.getBoundingClientRect()).filter((box) => box.width);
+  const over = parts.map((box) => Math.max(box.bottom - edge.bottom, box.right - edge.right));
+  return [place + 1, slide.querySelector("h1, h2").textContent, Math.round(Math.max(0, ...over))];
+}).filter(([, , over]) => over > 2);
+"""
+
+
+def too_full(browser: Any) -> list[str]:
+    """Return a line for each slide of the deck, opened to be printed, that does not show all."""
+    return [
+        f"slide {place}, {title!r}: {pixels} of 720 pixels too much"
+        for place, title, pixels in browser.execute_script(TOO_FULL)
+    ]
 
 
 def main() -> int:
@@ -26,15 +47,18 @@ def main() -> int:
     except DeckError as error:
         print(error, file=sys.stderr)
         return 1
+    problems: list[str] = []
     for deck in decks:
         print(f"slides: {deck}")
         if not args.no_pdf:
             target = site.parent / "slides" / f"{deck.stem}.pdf"
             target.parent.mkdir(exist_ok=True)
             with opened(deck, "?print-pdf") as browser:
+                problems += [f"{deck.stem}.md, {line}" for line in too_full(browser)]
                 target.write_bytes(printed(browser))
             print(f"to print: {target}")
-    return 0
+    print(*problems, sep="\n", file=sys.stderr, end="\n" if problems else "")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Slides show what the chapter's page shows, keep their rules, and work in a browser."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -9,9 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
+sys.path[:0] = [str(ROOT / "book" / "_ext"), str(ROOT / "book")]
 
 from coursebook import slides  # noqa: E402
+
+spec = importlib.util.spec_from_file_location("printing", ROOT / "book" / "slides.py")
+printing = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(printing)
 
 AXE = (ROOT / "third_party" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 DECKS = sorted(slides.SOURCES.glob("*.md"))
@@ -97,6 +102,8 @@ def test_longest_line_of_a_block_chooses_the_size_of_its_type(tmp_path):
     longest = [max(map(len, pre.get_text("").splitlines())) for pre in blocks]
     assert longest == [len("def spin(self,"), len("rows sum to 0.5")]
     assert [pre["style"] for pre in blocks] == [f"--columns: {columns}" for columns in longest]
+    long = made(tmp_path, chapter=CHAPTER.replace("and 0.7", "and 0.7" * 14))
+    assert "style" not in slides.BeautifulSoup(long, "lxml").select("pre")[1].attrs
 
 
 def test_no_line_of_a_title_ends_between_a_letter_and_what_it_counts(tmp_path):
@@ -187,10 +194,8 @@ def test_page_links_to_its_slides_where_it_has_some():
     assert slides.has_deck("self_attention") and not slides.has_deck("no_such_chapter")
 
 
-@pytest.mark.browser
-def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tmp_path, browser):
-    chapter = CHAPTER.replace(' data-models="gpt-small"', "").replace("lm-toy", "lm-quiz")
-    deck = made(tmp_path, DECK.replace("lm-toy", "lm-quiz"), chapter)
+def put_on_a_site(tmp_path: Path, deck: str) -> Path:
+    """Return a deck's page with all that it loads beside it."""
     static = tmp_path / "site" / "_static"
     shutil.copytree(ROOT / "book" / "_assets", static)
     shutil.copytree(slides.ROOT / "third_party" / "reveal", static / "reveal")
@@ -199,6 +204,28 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
     page = tmp_path / "site" / "slides" / "toys.html"
     page.parent.mkdir()
     page.write_text(deck, encoding="utf-8")
+    return page
+
+
+@pytest.mark.browser
+def test_slide_that_does_not_show_all_is_named_before_the_lecture(tmp_path):
+    from editions import opened
+
+    row = "<tr><td>a</td><td>1.5</td></tr>"
+    deck = (
+        DECK.replace("::live lm-toy\n", "").replace("| 1\n", "\n").replace("::code def spin(\n", "")
+    )
+    page = put_on_a_site(tmp_path, made(tmp_path, deck, CHAPTER.replace(row, row * 20)))
+    with opened(page, "?print-pdf") as browser:
+        found = printing.too_full(browser)
+    assert len(found) == 1 and found[0].startswith("slide 2, 'Does it stop?': "), found
+
+
+@pytest.mark.browser
+def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tmp_path, browser):
+    chapter = CHAPTER.replace(' data-models="gpt-small"', "").replace("lm-toy", "lm-quiz")
+    deck = made(tmp_path, DECK.replace("lm-toy", "lm-quiz"), chapter)
+    page = put_on_a_site(tmp_path, deck)
     for theme in ("light", "dark"):
         browser.get_log("performance")
         browser.get(f"{page.as_uri()}?theme={theme}")

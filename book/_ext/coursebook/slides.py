@@ -47,6 +47,8 @@ SOURCES = ROOT / "book" / "slides"
 FOLDER = "slides"
 LONGEST = 40
 """Words on a slide beside its title."""
+WIDEST = 92
+"""Columns of a line that is not broken: letters for more could not be read in a room."""
 QUESTION_EVERY = 4
 WORDS_PER_MINUTE = 130
 """How fast notes can be read aloud and still be followed."""
@@ -289,7 +291,8 @@ class ChapterPage:
 def _block(shown: str, lines: Sequence[str], indent: int = 0) -> str:
     """Return lines as they stand on the page; slides.css sizes the type by the longest."""
     columns = max(len(line) for line in lines) - indent
-    return f'<pre tabindex="0" style="--columns: {columns}">{shown}</pre>'
+    style = f' style="--columns: {columns}"' if columns <= WIDEST else ""
+    return f'<pre tabindex="0"{style}>{shown}</pre>'
 
 
 # ------------------------------------------------------------------ the deck

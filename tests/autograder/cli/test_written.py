@@ -311,3 +311,29 @@ def test_page_saves_at_once_by_keyboard_and_is_accessible(
     browser.find_element(By.NAME, "comment").send_keys("Well said." + Keys.TAB)
     WebDriverWait(browser, 60).until(lambda _: recorded(settings)[2] == "Well said.")
     assert not complaints(browser)
+
+
+@pytest.mark.browser
+def test_page_is_not_left_before_what_was_typed_is_saved(write, served, settings, browser):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    write(ada=HOSTILE, bo="Another answer.")
+    browser.get(served())
+    browser.find_element(By.CSS_SELECTOR, "tbody a").send_keys(Keys.ENTER)
+    WebDriverWait(browser, 60).until(lambda page: page.find_elements(By.TAG_NAME, "form"))
+    leaves = (
+        "const going = new Event('beforeunload', {cancelable: true});"
+        "dispatchEvent(going); return !going.defaultPrevented"
+    )
+    assert browser.execute_script(leaves)
+    # A comment alone cannot be saved yet, so whoever closes the page is asked.
+    browser.find_element(By.NAME, "comment").send_keys("Nearly.")
+    assert not browser.execute_script(leaves)
+    # With points it is saved by the link itself, before the next answer is shown.
+    browser.find_element(By.NAME, "points").send_keys("3")
+    first = browser.current_url
+    browser.find_element(By.CSS_SELECTOR, "a[rel=next]").click()
+    WebDriverWait(browser, 60).until(lambda page: page.current_url != first)
+    assert recorded(settings)[0] == 3 and recorded(settings)[2] == "Nearly."

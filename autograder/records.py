@@ -5,6 +5,7 @@ plain data only, and can be written to disk as they are. What crosses into the s
 in `autograder.inside.messages`. This file imports nothing of ours.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -220,6 +221,27 @@ class Timing:
         return self.seconds_late > 0 or self.mark == "late"
 
 
+@dataclass(frozen=True)
+class Attempts:
+    """Which of a student's notebooks counts, where a course limits their number or delays feedback.
+
+    Attributes:
+        n: how many different ones were graded so far; 0 where none is counted.
+        content: digest of what was graded of the one that counts, the last of them.
+        seen: when the grader saw that one first, by its own clock, ISO 8601 with an offset.
+        n_later: how many other files came after it, which are kept and were not graded.
+        later_sha256: of the last of these.
+        later_why: why it was not graded, in words.
+    """
+
+    n: int = 0
+    content: str = ""
+    seen: str = ""
+    n_later: int = 0
+    later_sha256: str = ""
+    later_why: str = ""
+
+
 class State(StrEnum):
     """How a submission ended; every submission ends in exactly one of these."""
 
@@ -238,7 +260,9 @@ class Grade:
         reasons: what was repaired, ignored or refused, for the instructor and the student.
         isolation: what kept the student's code away from the grader, in words.
         differences: on inputs that stand in the released notebook, never on hidden ones.
+        visible: for each item with a visible test that was run, whether it passes.
         timing: by the course's policy; never part of what decides `verdicts`.
+        attempts: likewise.
     """
 
     student: str
@@ -253,6 +277,8 @@ class Grade:
     cells: tuple[CellResult, ...] = field(default=(), repr=False)
     differences: tuple[Difference, ...] = ()
     timing: Timing = field(default_factory=Timing)
+    visible: Mapping[str, bool] = field(default_factory=dict)
+    attempts: Attempts = field(default_factory=Attempts)
 
     @property
     def points(self) -> float:

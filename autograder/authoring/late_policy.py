@@ -1,4 +1,4 @@
-"""Due dates, late days, penalties, extensions and time to compute, as `course.toml` states them.
+"""Due dates, late days, penalties, extensions, attempts and time, as `course.toml` states them.
 
 A penalty is a share of the set's highest points for each started day or hour, so that it does not
 depend on what has been graded by hand yet, and the gradebook, the exports and the pages agree at
@@ -20,6 +20,7 @@ from autograder.authoring.notebooks import NBGRADER_SETTINGS
 from autograder.records import GraderError
 
 _LEAST_SECONDS = 1
+FEEDBACK = ("visible", "properties", "full")
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
@@ -35,6 +36,10 @@ class Policy:
         extensions: due dates of single students.
         seconds: of CPU time that a submission may take in all.
         late_days: of each student's, for the whole course, on which nothing is taken.
+        attempts: how many different notebooks of each student are graded; 0: as many as come.
+        feedback: what students read until the due date, one of `FEEDBACK`.
+        feedback_delay: after the grader has first seen a notebook, until they read anything.
+        full_feedback_delay: after due date and grace, until they read everything.
         zones: those in which times of submissions are read, the first of them where none is named:
             that of nbgrader's exchange, where its settings name one, and, last, the course's own.
     """
@@ -49,6 +54,15 @@ class Policy:
     seconds: float = 60.0
     zones: tuple[tzinfo, ...] = (UTC,)
     late_days: int = 0
+    attempts: int = 0
+    feedback: str = FEEDBACK[-1]
+    feedback_delay: timedelta = timedelta(0)
+    full_feedback_delay: timedelta = timedelta(0)
+
+    @property
+    def counts_attempts(self) -> bool:
+        """Whether it matters which notebook of a student is the first, and which is another."""
+        return bool(self.attempts or self.feedback_delay)
 
 
 def read_policy(course: Course, name: str) -> Policy:
@@ -92,9 +106,7 @@ class _Reader:
         self._only(self._table(loaded, "assistants", ""), {"rule", *known}, "assistants.")
         self._only(self._table(loaded, "leaderboard", ""), {"sets", "names"}, "leaderboard.")
         self._zone = self._time_zone(loaded.get("time_zone", "UTC"))
-        self._late_days = loaded.get("late_days", 0)
-        if type(self._late_days) is not int or self._late_days < 0:
-            self._refuse("late_days", self._late_days, "it must be a whole number of at least 0")
+        self._late_days = self._whole(loaded, "late_days", "")
         defaults = self._table(loaded, "defaults", "")
         sets = self._table(loaded, "sets", "")
         self._only(sets, set(known), "sets.")
@@ -124,6 +136,10 @@ class _Reader:
         for key, date in (("due", due), *((f"extensions.{s}", d) for s, d in extensions.items())):
             if released is not None and date is not None and date <= released:
                 self._refuse(f"{where}{key}", date.isoformat(), "it must be after the release")
+        feedback = table.get("feedback", Policy.feedback)
+        if feedback not in FEEDBACK:
+            known_words = ", ".join(map(repr, FEEDBACK))
+            self._refuse(f"{where}feedback", feedback, f"it must be one of {known_words}")
         seconds = self._number(table, "seconds", Policy.seconds, 3600.0, where)
         if seconds < _LEAST_SECONDS:
             self._refuse(f"{where}seconds", seconds, f"it must be at least {_LEAST_SECONDS}")
@@ -138,6 +154,10 @@ class _Reader:
             seconds,
             (self._zone,),
             self._late_days,
+            self._whole(table, "attempts", where),
+            feedback,
+            timedelta(hours=self._number(table, "feedback_delay_hours", 0.0, _YEAR, where)),
+            timedelta(hours=self._number(table, "full_feedback_delay_hours", 0.0, _YEAR, where)),
         )
 
     def _refuse(self, key: str, value: object, rule: str) -> NoReturn:
@@ -174,6 +194,12 @@ class _Reader:
             self._refuse(where + key, date, "it must be a year that UTC has, from 1 to 9999, too")
         return found
 
+    def _whole(self, table: dict[str, Any], key: str, where: str) -> int:
+        value = table.get(key, 0)
+        if type(value) is not int or value < 0:
+            self._refuse(where + key, value, "it must be a whole number of at least 0")
+        return int(value)
+
     def _number(
         self, table: dict[str, Any], key: str, default: float, most: float, where: str
     ) -> float:
@@ -185,5 +211,7 @@ class _Reader:
         return float(value)
 
 
+_YEAR = 366 * 24.0
 _RULES = {"grace_minutes", "penalty_percent", "penalty_per", "cap_percent", "seconds"}
+_RULES |= {"attempts", "feedback", "feedback_delay_hours", "full_feedback_delay_hours"}
 _DATES = {"due", "released", "extensions"}

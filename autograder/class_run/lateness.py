@@ -29,11 +29,7 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
     """
     due = policy.extensions.get(found.student, policy.due)
     submitted, note = _believed(found, policy, now)
-    late, mark = timedelta(0), ""
-    if due is not None and submitted is not None:
-        # In UTC: two times of one zone would be subtracted as clocks show them.
-        late = submitted.astimezone(UTC) - due.astimezone(UTC)
-        late = late if late > max(policy.grace, timedelta(0)) else timedelta(0)
+    mark = ""
     if due is not None and submitted is None and not note and not found.time_note:
         mark = _mark(found, policy)
     if due is not None and submitted is None and found.path is not None and not mark:
@@ -42,12 +38,27 @@ def timing_of(found: Collected, policy: Policy, points: float, now: datetime) ->
     timing = Timing(
         submitted=submitted.isoformat() if submitted is not None else "",
         source=_source(found, submitted) or ("the platform's own mark" if mark else ""),
-        due=due.isoformat() if due is not None else "",
-        extended=found.student in policy.extensions,
-        seconds_late=late.total_seconds(),
         note=note,
-        marked_late=bool(found.marked_late and not late and not mark),
         mark=mark,
+    )
+    timing = against_due_date(timing, found.student, policy, points)
+    is_marked = found.marked_late and not timing.seconds_late and not mark
+    return replace(timing, marked_late=bool(is_marked))
+
+
+def against_due_date(timing: Timing, student: str, policy: Policy, points: float) -> Timing:
+    """Return how late a time that is known is, and what that costs, by the policy of today."""
+    due, late = policy.extensions.get(student, policy.due), timedelta(0)
+    if due is not None and timing.submitted:
+        # In UTC: two times of one zone would be subtracted as clocks show them.
+        submitted = datetime.fromisoformat(timing.submitted)
+        late = submitted.astimezone(UTC) - due.astimezone(UTC)
+        late = late if late > max(policy.grace, timedelta(0)) else timedelta(0)
+    timing = replace(
+        timing,
+        due=due.isoformat() if due is not None else "",
+        extended=student in policy.extensions,
+        seconds_late=late.total_seconds(),
     )
     return replace(timing, penalty=penalty_for(lateness(timing, policy), policy, points))
 

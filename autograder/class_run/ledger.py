@@ -45,7 +45,9 @@ class Ledger:
         if arrival.held:
             self.grades.append(grade)
             return grade
-        grade = self._late_days.apply(replace(grade, timing=arrival.timing))
+        digest, attempts = arrival.task.submission.sha256, arrival.attempts
+        grade = replace(grade, timing=arrival.timing, attempts=attempts, sha256=digest)
+        grade = self._late_days.apply(grade)
         self._recount(grade, arrival.earlier)
         before = arrival.earlier.penalties if arrival.earlier is not None else ()
         penalties = tuple(sorted({*before, grade.timing.penalty} - {0.0}))

@@ -21,6 +21,7 @@ from autograder.reports.instructor_pages import HandGrades
 from autograder.store.gradebook import Gradebook
 from autograder.store.hand_given import HandGiven
 from autograder.store.journal import Journal
+from autograder.store.sections import read_sections
 
 
 def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
@@ -113,22 +114,40 @@ def write_outputs(
     # Apart from the students' pages, whose folder may be published as it is.
     page = settings.out / "dashboard" / released.name / "index.html"
     changes = Journal(settings.out, released.name).changes()
-    dashboard, grades = _class_page(released.outline, grades, by_hand, len(changes))
+    sections, notes = _sections(settings.out)
+    about = (len(changes), sections, notes)
+    dashboard, grades = _class_page(released.outline, grades, by_hand, about)
     write_atomically(page, as_utf8(dashboard))
     history = instructor_pages.changes_page(released.outline, changes)
     write_atomically(page.with_name("changes.html"), as_utf8(history))
     return Outputs(released.outline, grades, by_hand, page, known)
 
 
-def _class_page(
-    outline: Outline, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int
-) -> tuple[str, list[Grade]]:
-    """Return the instructor's page and its grades; one that would break it says only that."""
+def _sections(out: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the section of each student, and what is wrong with the file that says it."""
     try:
-        return instructor_pages.class_page(outline, grades, by_hand, n_changes), list(grades)
+        members = read_sections(out) or ()
+    except GraderError as error:
+        return {}, (str(error),)
+    return {one.student: one.section for one in members}, ()
+
+
+def _class_page(
+    outline: Outline,
+    grades: Sequence[Grade],
+    by_hand: HandGrades,
+    about: tuple[int, Mapping[str, str], Sequence[str]],
+) -> tuple[str, list[Grade]]:
+    """Return the instructor's page and its grades; one that would break it says only that.
+
+    Args:
+        about: what `class_page` takes about the class.
+    """
+    try:
+        return instructor_pages.class_page(outline, grades, by_hand, *about), list(grades)
     except Exception:
         shown = [_shown_alone(outline, grade, by_hand) for grade in grades]
-    return instructor_pages.class_page(outline, shown, by_hand, n_changes), shown
+    return instructor_pages.class_page(outline, shown, by_hand, *about), shown
 
 
 def _shown_alone(outline: Outline, grade: Grade, by_hand: HandGrades) -> Grade:

@@ -14,6 +14,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 import contextlib
 import time
 from collections.abc import Container, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.release import ReleasedSet
@@ -32,6 +33,7 @@ from autograder.class_run.result import ClassResult, Watcher, listed, missing, n
 from autograder.class_run.run import grade_received
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError
+from autograder.reports.limited import said_of_class
 from autograder.store.class_folder import claim_class
 from autograder.store.journal import Journal
 
@@ -93,6 +95,7 @@ def grade_class(
             *missing(outputs.known, received),
             *recounted,
             *replaced(theirs, ledger.grades),
+            *said_of_class(released.name, released.policy, outputs.grades, datetime.now(UTC)),
         ),
     )
 

@@ -3,21 +3,31 @@
 import hashlib
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.authoring.release import ReleasedSet
+from autograder.class_run.attempts import attempt
 from autograder.class_run.containment import describe, is_everybodys
 from autograder.class_run.late_days import LateDays
-from autograder.class_run.lateness import timing_of
+from autograder.class_run.lateness import against_due_date, timing_of
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Task
 from autograder.grading.judge import submission_seed
 from autograder.intake.collection import Collected, Delivery, collect, read_notebook
 from autograder.intake.given_times import read_given_times, with_time
 from autograder.intake.repair import repair
-from autograder.records import Grade, Origin, State, Submission, SubmissionRefused, Timing
+from autograder.records import (
+    Attempts,
+    Grade,
+    GraderError,
+    Origin,
+    State,
+    Submission,
+    SubmissionRefused,
+    Timing,
+)
 from autograder.reports.html import when
 from autograder.store.grade_changes import PART
 from autograder.store.gradebook import Gradebook
@@ -28,7 +38,11 @@ from autograder.store.journal import Journal, Record
 
 @dataclass(frozen=True)
 class Received:
-    """One submission, what its grade will be made from, and what an earlier run made of it."""
+    """One submission, what its grade will be made from, and what an earlier run made of it.
+
+    Attributes:
+        later: another file that came after it, to be kept and not graded.
+    """
 
     task: Task
     timing: Timing
@@ -36,6 +50,8 @@ class Received:
     earlier: Record | None
     origin: Origin
     held: bool = False
+    attempts: Attempts = field(default_factory=Attempts)
+    later: bytes = field(default=b"", repr=False)
 
     @property
     def earlier_grade(self) -> Grade:
@@ -72,6 +88,9 @@ def receive(
         if arrival.task.submission.sha256:
             journal.keep(arrival.task.submission.notebook)
             arrival = replace(arrival, task=arrival.task.without_bytes())
+        if arrival.later:
+            journal.keep(arrival.later)
+            arrival = replace(arrival, later=b"")
         if not arrival.held or arrival.earlier is not None:
             received.append(arrival)
     return received
@@ -102,37 +121,122 @@ def look_at(
     now = datetime.now(UTC)
     for found in delivery:
         is_held = found.path is not None and found.path in held
-        data, refusal = b"", "it is still being copied" if is_held else ""
-        if not is_held:
-            try:
-                data = read_notebook(found)
-            except SubmissionRefused as error:
-                refusal = str(error)
-            except Exception as error:
-                if is_everybodys(error):
-                    raise
-                refusal = f"its file could not be read: {describe(error)}"
-        digest = hashlib.sha256(data).hexdigest() if not refusal else ""
-        seed = submission_seed(journal.salt(), found.student, released.name)
-        reasons = found.reasons if found.path is not None else ()
-        key = json.dumps([found.student, digest, refusal, reasons, seed, decides])
+        data, refusal = (b"", "it is still being copied") if is_held else _read(found)
+        earlier = journal.read(found.student)
+        counts = _Counts(data, refusal, found.reasons if found.path is not None else ())
+        if released.policy.counts_attempts and not is_held:
+            counts = _counted(counts, earlier, released, journal, now)
+        digest, seed = counts.digest, submission_seed(journal.salt(), found.student, released.name)
+        made_from = (counts.content, counts.refusal, counts.reasons)
+        key = json.dumps([found.student, *made_from, seed, decides])
         task = Task(
-            Submission(found.student, released.name, data, digest),
+            Submission(found.student, released.name, counts.data, digest),
             hashlib.sha256(key.encode()).hexdigest(),
             seed,
-            reasons,
-            refusal,
+            counts.reasons,
+            counts.refusal,
         )
-        own = {"submission": digest or refusal, "questions": str(seed)}
-        earlier = journal.read(found.student)
-        try:
-            if settings.times is None:
-                found = _with_recorded_time(found, earlier, digest)
-            timing = timing_of(found, released.policy, released.outline.points, now)
-        except Exception as error:
-            why = f"when it was handed in could not be worked out: {describe(error)}"
-            timing = Timing(note=f"{why}; no points were taken off")
-        yield Received(task, timing, {**own, **decides, **parts}, earlier, _origin(found), is_held)
+        own = {"submission": digest or counts.refusal, "questions": str(seed)}
+        arrival = Received(
+            task,
+            Timing(),
+            {**own, **decides, **parts},
+            earlier,
+            found.origin,
+            is_held,
+            counts.attempts,
+            counts.later,
+        )
+        if earlier is not None and counts.stands:
+            yield _as_timed_before(arrival, earlier, released)
+        else:
+            yield _timed(arrival, found, settings, released, now)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What is graded of one student: the file that came, or an earlier one that stands."""
+
+    data: bytes
+    refusal: str
+    reasons: tuple[str, ...]
+    attempts: Attempts = field(default_factory=Attempts)
+    stands: bool = False
+    later: bytes = b""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest() if not self.refusal else ""
+
+    @property
+    def content(self) -> str:
+        return self.attempts.content or self.digest
+
+
+def _read(found: Collected) -> tuple[bytes, str]:
+    """Return a file's bytes, or why they cannot be read."""
+    try:
+        return read_notebook(found), ""
+    except SubmissionRefused as error:
+        return b"", str(error)
+    except Exception as error:
+        if is_everybodys(error):
+            raise
+        return b"", f"its file could not be read: {describe(error)}"
+
+
+def _counted(
+    came: _Counts,
+    earlier: Record | None,
+    released: ReleasedSet,
+    journal: Journal,
+    now: datetime,
+) -> _Counts:
+    """Return what is graded where the course counts attempts.
+
+    What was noticed while a file was collected is left out: other names beside the same notebook
+    would have it graded again.
+    """
+    try:
+        attempts, why = attempt(came.data, came.refusal, earlier, released, now)
+    except Exception as error:
+        known = earlier.grade.attempts if earlier is not None else Attempts()
+        why = f"its attempts could not be counted: {describe(error)}"
+        return replace(came, data=b"", refusal=why, reasons=(), attempts=known)
+    if not why or earlier is None:
+        return replace(came, reasons=(), attempts=attempts)
+    try:
+        data = journal.submission(earlier.grade.student, earlier.grade.sha256).notebook
+    except GraderError as error:
+        return replace(came, data=b"", refusal=str(error), reasons=(), attempts=attempts)
+    return _Counts(data, "", (), attempts, stands=True, later=came.data)
+
+
+def _timed(
+    arrival: Received,
+    found: Collected,
+    settings: Settings,
+    released: ReleasedSet,
+    now: datetime,
+) -> Received:
+    """Say when a submission came."""
+    try:
+        if settings.times is None:
+            found = _with_recorded_time(found, arrival.earlier, arrival.task.submission.sha256)
+        timing = timing_of(found, released.policy, released.outline.points, now)
+    except Exception as error:
+        why = f"when it was handed in could not be worked out: {describe(error)}"
+        timing = Timing(note=f"{why}; no points were taken off")
+    return replace(arrival, timing=timing, origin=_origin(found))
+
+
+def _as_timed_before(arrival: Received, earlier: Record, released: ReleasedSet) -> Received:
+    """Say when a notebook came that stands though another file came after it."""
+    student, points = earlier.grade.student, released.outline.points
+    timing = against_due_date(earlier.grade.timing, student, released.policy, points)
+    time, source = earlier.origin.time, earlier.origin.time_source
+    origin = replace(arrival.origin, time=time, time_source=source)
+    return replace(arrival, timing=timing, origin=origin)
 
 
 def with_given_times(delivery: Delivery, released: ReleasedSet, settings: Settings) -> Delivery:
@@ -272,7 +376,9 @@ def plan(
         student = task.submission.student
         timing = _with_late_days(arrival, refusal, late_days)
         if arrival.takes_over(settings.resume):
-            planned.append(Planned(student, "take over", "nothing has changed", timing))
+            why = arrival.attempts.later_why
+            why = f"what came later is not graded: {why}" if why else "nothing has changed"
+            planned.append(Planned(student, "take over", why, timing))
         elif refusal:
             planned.append(Planned(student, "refuse", refusal, timing))
         else:

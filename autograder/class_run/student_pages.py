@@ -19,6 +19,7 @@ from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, HandGrade, Origin, State
 from autograder.reports import student_feedback
 from autograder.reports.instructor_pages import HandGrades
+from autograder.reports.limited import shown_now
 from autograder.store.formgrader_notebook import formgrader_notebook
 from autograder.store.hand_given import Given, HandGiven, answers, answers_seen, digests
 from autograder.store.journal import Journal
@@ -88,7 +89,9 @@ class StudentPages:
         if repaired is not None:
             shown = formgrader_notebook(copy.deepcopy(repaired.notebook), grade)
             given = self._looked_at(grade.student, given, autograded / f"{name}.ipynb", shown)
-        html = student_feedback.student_page(self._released.outline, grade, repaired, given)
+        outline, policy = self._released.outline, self._released.policy
+        level = shown_now(policy, grade, datetime.now(UTC))
+        html = student_feedback.student_page(outline, grade, repaired, given, shown=level)
         folder = course.output("feedback", self._out) / place
         write_if_new(folder / f"{name}.html", as_utf8(html))
         self._write_beside(folder, grade)

@@ -19,13 +19,12 @@ from autograder.authoring.release import ReleasedSet
 from autograder.authoring.rubrics import Criterion, criteria_of
 from autograder.class_run.settings import Settings
 from autograder.class_run.student_pages import as_graded
-from autograder.files import read_table
 from autograder.records import GraderError, HandGrade, State
 from autograder.store.gradebook import Gradebook
 from autograder.store.hand_given import Given, HandGiven, answers_seen, digests
 from autograder.store.journal import Journal
+from autograder.store.sections import SECTIONS, read_sections
 
-SECTIONS = "sections.csv"
 _MOST_IMAGES, _MOST_BYTES = 4, 4 << 20
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -223,23 +222,20 @@ def _sections(settings: Settings, choice: Choice) -> dict[str, str] | None:
     Raises:
         GraderError: if the file cannot be read, or has nobody for this choice.
     """
-    path = settings.out / SECTIONS
-    if not path.exists():
+    path, members = settings.out / SECTIONS, read_sections(settings.out)
+    if members is None:
         if choice.section:
             raise GraderError(f"there is no {path}, with the columns student and section")
         return None
-    table = read_table(path)
-    student, section = table.index("student"), table.index("section")
-    grader = table.find("grader")
-    is_named = grader is not None and any(row[grader] == choice.grader for row in table.rows)
+    is_named = any(one.grader and one.grader == choice.grader for one in members)
     found = {
-        row[student]: row[section]
-        for row in table.rows
-        if (row[section] == choice.section if choice.section else True)
-        if choice.section or not is_named or grader is None or row[grader] == choice.grader
+        one.student: one.section
+        for one in members
+        if one.section == choice.section or not choice.section
+        if choice.section or not is_named or one.grader == choice.grader
     }
     if choice.section and not found:
-        known = ", ".join(sorted({row[section] for row in table.rows}))
+        known = ", ".join(sorted({one.section for one in members}))
         raise GraderError(f"{path} has no section {choice.section!r}; it has: {known}")
     return found if choice.section or is_named else None
 

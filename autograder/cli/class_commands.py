@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def grade(
     time).
     Writes gradebook, feedback pages, the class page and formgrader's notebooks below OUT.
 
-    Due dates, late penalties, extensions and late days stand in the course's course.toml. Where a
+    Due dates, late penalties, extensions, late days, how many attempts there are and what students
+    read of them before the due date stand in the course's course.toml. Where a
     grade differs from the one recorded before, it says whose and why. With --json, an assignment of
     several notebooks is a list of them, and --watch prints one line for each round.
     """
@@ -250,6 +252,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
     from autograder.cli import output
     from autograder.intake.collection import collect
     from autograder.intake.watch import Patience, rounds
+    from autograder.reports.limited import next_moment
     from autograder.store.input_digests import input_digests
 
     if not submissions.is_dir():
@@ -258,6 +261,7 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
         )
     note([f"watching {submissions}; Ctrl-C ends it, and nothing is lost"])
     codes, loaded = {0}, input_digests(released)
+    moment: datetime | None = None  # when students may read more than their pages say
     try:
         look = lambda: collect(  # noqa: E731
             submissions,
@@ -265,12 +269,14 @@ def _watch(released: Any, submissions: Path, settings: Any, as_json: bool) -> in
             settings.layout,
             others_files=released.course.others_files(released.name),
         )
-        for held in rounds(look, Patience(), time.monotonic, time.sleep):
+        is_due = lambda: moment is not None and datetime.now(UTC) >= moment  # noqa: E731
+        for held in rounds(look, Patience(), time.monotonic, time.sleep, is_due):
             today = replace(released)  # with nothing made yet: due dates may have changed
             if input_digests(today) != loaded:  # checks are loaded once in a process
                 raise GraderError("the set or its checks have changed: start --watch again")
             code, result = _grade_once(today, submissions, settings, as_json, held)
             codes.add(code)
+            moment = next_moment(today.policy, result.grades, datetime.now(UTC))
             if as_json:
                 click.echo(json.dumps(output.plain_result(result)))
             else:

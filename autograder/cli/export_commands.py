@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -89,6 +92,7 @@ def export(
 ) -> None:
     """Print grades as CSV: nbgrader's columns, or those that a learning platform takes.
 
+    Whoever may not read points yet, by what course.toml says of feedback, is left out and named.
     Late penalties and points given by hand are in them, as in formgrader; late days stand in
     the format csv and in Moodle's comments. Cells that a spreadsheet would take for formulas get an
     apostrophe. With --json, the same columns and rows come in one document, with the notes.
@@ -113,7 +117,8 @@ def export(
             book.final_scores(name, outline.belongs), Journal(out, sets[0].name)
         )
     scores = with_marks(scores, [HandGiven(out, one.name) for one in sets])
-    graded = [score for score in scores if score.is_graded]
+    kept_back = dict(_kept_back(sets, out))
+    graded = [score for score in scores if score.is_graded and score.student not in kept_back]
     ungraded = [score for score in scores if not score.is_graded]
     request = ExportRequest(outline, graded, table, column, identifier, comments, ungraded)
     made = write_export(_FORMATS[form], request)
@@ -121,6 +126,7 @@ def export(
         *made.notes,
         *notes_on_earlier(scores),
         *(f"{one.student} has no grade: nothing could be read" for one in ungraded),
+        *(f"{student} is left out: {why}" for student, why in kept_back.items()),
     )
     if as_json:
         columns, *rows = csv.reader(io.StringIO(made.text, newline=""))
@@ -130,6 +136,22 @@ def export(
         click.echo(made.text, nl=False)
         note(notes)
     sys.exit(FINDINGS if notes else 0)
+
+
+def _kept_back(sets: Sequence[Any], out: Path) -> Iterator[tuple[str, str]]:
+    """Name the students who may not read their points yet, each with the reason."""
+    from autograder.reports.html import when
+    from autograder.reports.limited import shown_now
+    from autograder.store.journal import Journal
+
+    for released in sets:
+        journal = Journal(out, released.name)
+        records = [journal.read(student) for student in journal.students()]
+        for grade in (record.grade for record in records if record is not None):
+            shown = shown_now(released.policy, grade, datetime.now(UTC))
+            if not shown.has_points:
+                until = f" before {when(shown.until.isoformat())}" if shown.until else ""
+                yield grade.student, f"course.toml shows no points to students{until}"
 
 
 @click.command(epilog="\b\nExample:\n  autograder gradescope ps1 --visibility after_published")

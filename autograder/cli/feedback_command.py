@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def feedback(
     from autograder.class_run.settings import Settings
     from autograder.class_run.student_pages import as_graded
     from autograder.files import read_table
+    from autograder.reports.limited import shown_now
     from autograder.store.gradebook import Gradebook
     from autograder.store.hand_given import HandGiven
     from autograder.store.journal import Journal
@@ -99,7 +101,8 @@ def feedback(
             continue
         repaired = partial(as_graded, released, record.grade, out)
         given, score = by_hand.get(student, {}), scores.get(student)
-        found.append(Feedback(record.grade, record.origin, page, repaired, given, score))
+        shown = shown_now(released.policy, record.grade, datetime.now(UTC))
+        found.append(Feedback(record.grade, record.origin, page, repaired, given, score, shown))
     packed = pack(way, released.outline, found, out / "given_back", table)
     packed = replace(packed, notes=(*missing, *packed.notes))
     path = packed.path.resolve()

@@ -19,7 +19,13 @@ from autograder.grading.judge import ItemJudge
 from autograder.grading.locked_judge import LockedJudge
 from autograder.grading.own_process import OwnProcess
 from autograder.grading.private_paths import private_packages, reference_packages, repository
-from autograder.grading.visible_tests import differences, raised, visible_requests, visible_tests
+from autograder.grading.visible_tests import (
+    differences,
+    passed,
+    raised,
+    visible_requests,
+    visible_tests,
+)
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import (
@@ -163,14 +169,13 @@ class Grader:
             state = State.TAMPERED
         if any(verdict.fault for verdict in verdicts):
             state = State.GRADER_FAULT
-        lost = {verdict.item for verdict in verdicts if verdict.points < verdict.max_points}
-        found = differences(run.observations, shown)
         return replace(
             _ungraded(task, state, reasons),
             verdicts=verdicts,
             isolation=self._sandbox.isolation,
             cells=run.cells,
-            differences=tuple(one for one in found if one.item in lost),
+            differences=differences(run.observations, shown),
+            visible=passed(run.observations, shown),
         )
 
     def judge(

@@ -31,7 +31,10 @@ _MOST_CHARACTERS = 300
 
 _PROBE = '''
 def first_difference(implementation, inputs):
-    """Run a visible test up to its first claim about two values that does not hold."""
+    """Run a visible test up to its first claim that does not hold; say whether there is one.
+
+    Of a claim about two values, say also what it claims and both of them.
+    """
     import ast
 
     def sides(test):
@@ -71,13 +74,13 @@ def first_difference(implementation, inputs):
             exec(code, namespace)
         except AssertionError:
             if pair is None:
-                return None
+                return False
             found, right = (
                 plain(eval(compile(ast.Expression(side), "<side>", "eval"), namespace))
                 for side in pair
             )
             return ast.unparse(pair[0]), found, right
-    return None
+    return True
 '''
 
 
@@ -120,6 +123,16 @@ def raised(observations: Iterable[Observation], asked: Iterable[ProbeRequest]) -
         for seen in observations
         if seen.item == VISIBLE and isinstance(seen.value, Failure)
     }
+
+
+def passed(observations: Iterable[Observation], asked: Iterable[ProbeRequest]) -> dict[str, bool]:
+    """Return for each item whose visible test was run whether it passes.
+
+    Args:
+        asked: what `visible_requests` returned.
+    """
+    items = _items(asked)
+    return {items[seen.case]: seen.value is True for seen in observations if seen.item == VISIBLE}
 
 
 def _items(asked: Iterable[ProbeRequest]) -> dict[int, str]:

@@ -6,6 +6,7 @@ other code is the student's and runs in the student's order, so an answer that w
 or moved to a new cell still counts. Whatever is repaired or ignored leaves a reason in words.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,13 @@ class RepairedNotebook:
     blank: frozenset[str]
     reasons: tuple[str, ...]
     notebook: NotebookNode
+
+    @property
+    def content(self) -> str:
+        """Digest of all that is graded, by the machine or by people; outputs are no part of it."""
+        shown = [[cell.cell_type, cell.source] for cell in self.notebook.cells]
+        text = json.dumps([self.cells, sorted(self.answers.items()), shown])
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 # -------------------------------------------------------------- from bytes to cells

@@ -46,14 +46,16 @@ def rounds(
     patience: Patience,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
+    is_due: Callable[[], bool] = lambda: False,
 ) -> Iterator[Held]:
-    """Yield whenever there is something to grade: the files that are not to be read yet.
+    """Yield whenever there is something to do: the files that are not to be read yet.
 
     The caller grades the rest before it asks for the next round. Goes on until it is interrupted.
 
     Args:
         look: finds what is there; raises GraderError where there is nothing (yet).
         clock: monotonic seconds.
+        is_due: whether there is something to do though nothing has arrived.
     """
     seen: dict[Path, tuple[_Stamp, float]] = {}
     graded: dict[Path, _Stamp] = {}
@@ -67,7 +69,7 @@ def rounds(
                 seen[one.path] = stamp, clock() + _wait(one, patience)
             if clock() >= seen[one.path][1]:
                 arrived[one.path] = stamp
-        if any(graded.get(path) != stamp for path, stamp in arrived.items()):
+        if any(graded.get(path) != stamp for path, stamp in arrived.items()) or is_due():
             # Taken down before grading: what changes while it is graded is graded again.
             graded = arrived
             yield Held(arrived)

@@ -29,6 +29,7 @@ from autograder.lms.export import points_text, total_text
 from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore, Grade, GraderError, HandGrade, Origin
 from autograder.reports.feedback_notebook import feedback_notebook
+from autograder.reports.limited import ALL, Shown
 from autograder.store.journal import file_name
 from autograder.untrusted import as_line
 
@@ -50,6 +51,7 @@ class Feedback:
         repaired: makes the notebook as it was graded; None where there was none to read.
         by_hand: what people gave for each cell.
         score: what the gradebook has; None if the student is not in it.
+        shown: how much of the grade may be read.
     """
 
     grade: Grade
@@ -58,6 +60,7 @@ class Feedback:
     repaired: Callable[[], RepairedNotebook | None]
     by_hand: Mapping[str, HandGrade]
     score: FinalScore | None
+    shown: Shown = ALL
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def _canvas(outline: Outline, one: Feedback) -> tuple[str, bytes] | _LeftOut:
         problem = f"{name} is no notebook, and Canvas would show the feedback under that name"
     if problem:
         return _LeftOut(problem)
-    made = feedback_notebook(outline, one.grade, one.repaired(), one.by_hand)
+    made = feedback_notebook(outline, one.grade, one.repaired(), one.by_hand, one.shown)
     return name, as_text(made).encode()
 
 
@@ -206,7 +209,8 @@ def _for_mail(
                 raise  # nobody's can be written
             notes.append(f"{student} is left out: {as_line(describe(error))}")
             continue
-        points = points_text(score.points) if one.score and score.is_graded else ""
+        has_points = one.score and score.is_graded and one.shown.has_points
+        points = points_text(score.points) if has_points else ""
         most = points_text(outline.points)
         more = (one.grade.timing.late_days, left[student]) if has_late_days else ()
         said = total_text(score) if points else ""

@@ -21,7 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.authoring.course import Course
+from autograder.authoring.course import SETTINGS, Course
+from autograder.authoring.release import ReleasedSet
 from autograder.files import write_atomically
 from autograder.records import GraderError
 from autograder.store.journal import Journal
@@ -98,19 +99,26 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
     """Write `gradescope/<set>/autograder.zip` below `out` and return its path.
 
     The secret from which each student's questions are drawn goes with it, so that a student is
-    asked the same again after the package was renewed.
+    asked the same again after the package was renewed. So do the number of attempts and what
+    students read of them before the due date, as course.toml has them.
 
     Args:
         visibility: when students see what an item earned, in Gradescope's words.
 
     Raises:
-        GraderError: if there is no such set, its checks do not load, or something else than such a
-            package stands in its place.
+        GraderError: if there is no such set, its checks do not load, something else than such a
+            package stands in its place, or students would see what course.toml holds back.
     """
     if visibility not in VISIBILITIES:
         known = ", ".join(VISIBILITIES)
         raise GraderError(f"visibility is {visibility!r}; it must be one of {known}")
     course.problem_set(name)
+    policy = ReleasedSet(course, name).policy
+    if visibility == "visible" and (policy.feedback != "full" or policy.feedback_delay):
+        raise GraderError(
+            f"visibility is 'visible', which shows everything at once, and {SETTINGS} limits what "
+            f"students read of {name} before the due date: leave --visibility out"
+        )
     path = out / "gradescope" / name / "autograder.zip"
     if path.exists() and not _is_package(path):
         raise GraderError(f"{path} is no package for Gradescope: name another folder with --out")
@@ -122,6 +130,9 @@ def write_package(course: Course, name: str, out: Path, visibility: str = VISIBI
         "problem_set": name,
         "salt": journal.salt(),
         "visibility": visibility,
+        "attempts": policy.attempts,
+        # Gradescope shows at once or on its own dates: what is to be delayed waits for these.
+        "feedback": "nothing" if policy.feedback_delay else policy.feedback,
     }
     texts = {
         "setup.sh": _SETUP,

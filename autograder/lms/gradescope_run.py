@@ -10,12 +10,14 @@ failed to execute", and none is given a silent zero. What only the instructor ma
 stdout, which Gradescope keeps from students.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import sys
 import time
 import traceback
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +109,14 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
     # Imported here, so that a container in which something is missing still gets its results.json.
     from autograder.authoring.course import Course
     from autograder.authoring.release import ReleasedSet
-    from autograder.grading.grader import Confinement, Grader, Task, refused
+    from autograder.grading.grader import Confinement, Graded, Grader, Task, refused
     from autograder.grading.judge import submission_seed
-    from autograder.records import SandboxUnavailable, Submission, SubmissionRefused
+    from autograder.records import SandboxUnavailable, State, Submission, SubmissionRefused
 
     name = settings["problem_set"]
     released = ReleasedSet(Course(root / "source" / settings["course"]), name)
-    student = _student(root / "submission_metadata.json")
+    metadata = _metadata(root / "submission_metadata.json")
+    student = _student(metadata)
     found, data, refusal = None, b"", ""
     try:
         found, data = _notebook(root / "submission", student, name)
@@ -122,29 +125,88 @@ def _graded(root: Path, settings: dict[str, Any]) -> dict[str, Any]:
     seed = submission_seed(settings["salt"], student, name)
     digest = hashlib.sha256(data).hexdigest() if not refusal else ""
     reasons = found.reasons if found is not None else ()
+    attempt: dict[str, Any] = {}
+    if settings.get("attempts"):
+        attempt, stands = _attempt(data, refusal, metadata, released, settings["attempts"])
+        if stands:
+            return stands
     task = Task(Submission(student, name, data, digest), "", seed, reasons, refusal)
     try:
         if refusal:
-            grade = refused(task, released.problem_set, refusal)
+            graded = Graded(refused(task, released.problem_set, refusal))
         else:
             with Grader(released, Confinement()) as grader:
-                grade = grader.grade(task).grade
+                graded = grader.grade(task)
     except SandboxUnavailable as error:
         _say(_NO_SANDBOX.format(error=error, name=name))
         return _fault()
-    return _results(grade, released.outline, settings["visibility"])
+    results = _results(graded, released.outline, settings)
+    if graded.grade.verdicts and graded.grade.state is not State.REFUSED:
+        results["extra_data"] |= attempt
+    return results
 
 
-def _student(metadata: Path) -> str:
+def _metadata(path: Path) -> dict[str, Any]:
+    """Return what Gradescope says about a submission; nothing where it says nothing."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _student(metadata: dict[str, Any]) -> str:
     """Name who handed in: everybody's address in a group; "student" where Gradescope tells none."""
     from autograder.intake.layouts import student_name
 
     try:
-        users = json.loads(metadata.read_text())["users"]
-        addresses = sorted(str(user["email"]).casefold() for user in users)
+        addresses = sorted(str(user["email"]).casefold() for user in metadata["users"])
         return student_name("+".join(addresses)) if addresses else "student"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return "student"
+
+
+def _attempt(
+    data: bytes, refusal: str, metadata: dict[str, Any], released: Any, most: int
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return which attempt this is, and the results of the earlier one where that stands.
+
+    The rules are those of `class_run.attempts`. Gradescope hands on what earlier submissions got,
+    so nothing is kept here.
+    """
+    from autograder.intake.repair import repair
+    from autograder.records import SubmissionRefused
+
+    before = _last_counted(metadata)
+    known: dict[str, Any] = {"attempt": 0, "content": ""}
+    known = before["extra_data"] if before is not None else known
+    n, content, why = known["attempt"], "", refusal
+    if not why:
+        try:
+            content = repair(data, released).content
+        except SubmissionRefused as error:
+            why = str(error)
+    if not why and content != known["content"] and n >= most:
+        why = f"all {most} attempts were used" if most > 1 else "the one attempt was used"
+    if before is None or not (why or content == known["content"]):
+        return {"attempt": n + 1, "content": content}, None
+    note = f"This file is kept and was not graded: {why}. " if why else ""
+    note += f"What stands here is about your attempt {n} of {most}."
+    kept = ("score", "output_format", "stdout_visibility", "extra_data", "tests", "visibility")
+    return {}, {key: before[key] for key in kept if key in before} | {"output": note}
+
+
+def _last_counted(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the results of the last submission before this one that counted as an attempt."""
+    found = []
+    previous = metadata.get("previous_submissions")
+    for one in previous if isinstance(previous, list) else ():
+        with contextlib.suppress(KeyError, TypeError):
+            about = one["results"]["extra_data"]
+            is_other = one["submission_time"] != metadata["created_at"]
+            if type(about["attempt"]) is int and type(about["content"]) is str and is_other:
+                found.append(one["results"])
+    return max(found, key=lambda results: results["extra_data"]["attempt"], default=None)
 
 
 def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
@@ -157,11 +219,14 @@ def _notebook(folder: Path, student: str, name: str) -> tuple[Any, bytes]:
     return found, read_notebook(found)
 
 
-def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
+def _results(graded: Any, outline: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """Put a grade into the form of results.json."""
     from autograder.records import State
+    from autograder.reports.limited import Level, Shown
+    from autograder.reports.student_feedback import seen_by_student
     from autograder.store.formgrader_notebook import describe_verdict
 
+    grade = graded.grade
     if grade.state is State.GRADER_FAULT and not grade.verdicts:
         _say("\n".join(grade.reasons))
         return _fault()
@@ -176,18 +241,41 @@ def _results(grade: Any, outline: Any, visibility: str) -> dict[str, Any]:
                 "status": "passed" if verdict.points == verdict.max_points else "failed",
                 "output": describe_verdict(verdict),
                 "output_format": "text",
-                "visibility": visibility,
+                "visibility": settings["visibility"],
             }
         )
         for note in filter(None, [verdict.fault, *(part.staff_note for part in verdict.parts)]):
             _say(f"\n{verdict.item}:\n{note}")
     by_hand = sum(item.points for item in outline.items if item.by_hand)
-    lines = [f"Noticed: {reason}" for reason in grade.reasons]
+    shown = Shown(Level(settings.get("feedback", "full")))
+    seen = seen_by_student(outline, grade, graded.repaired, {}, shown)
+    if shown.level in (Level.VISIBLE, Level.PROPERTIES) and grade.state is not State.REFUSED:
+        tests += _shown_at_once(seen["rows"])
+    lines = [f"Noticed: {reason}" for reason in seen["grade"].reasons]
     if by_hand:
         lines.append(f"A person will grade the answers worth the other {by_hand:g} points.")
-    return _document(grade.points, "\n".join(lines), tests, grade.state.value) | {
-        "visibility": "visible"
-    }
+    state = seen["grade"].state.value
+    return _document(grade.points, "\n".join(lines), tests, state) | {"visibility": "visible"}
+
+
+def _shown_at_once(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what students read of each item before the due date, without points."""
+    for row in rows:
+        lines = [f"{'+' if part['passed'] else '-'} {part['says']}" for part in row["parts"]]
+        if not lines and row["passes"] is not None:
+            lines = [f"The visible test {'passes' if row['passes'] else 'does not pass'}."]
+        if row["difference"]:
+            about = row["difference"]
+            lines += [about["asked"], f"yours: {about['found']}", f"expected: {about['expected']}"]
+        if row["blank"]:
+            lines = ["You left this one blank."]
+        if lines:
+            yield {
+                "name": f"{row['item'].title}, before the due date",
+                "output": "\n".join(lines),
+                "output_format": "text",
+                "visibility": "visible",
+            }
 
 
 def _fault() -> dict[str, Any]:

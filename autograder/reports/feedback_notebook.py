@@ -15,6 +15,7 @@ from autograder.authoring.outline import Outline
 from autograder.intake.repair import RepairedNotebook
 from autograder.records import Grade, HandGrade, State
 from autograder.reports.html import duration, late_days, number, still_open, when
+from autograder.reports.limited import ALL, Shown
 from autograder.reports.student_feedback import seen_by_student
 from autograder.untrusted import as_line, as_markdown
 
@@ -24,14 +25,16 @@ def feedback_notebook(
     grade: Grade,
     repaired: RepairedNotebook | None,
     by_hand: Mapping[str, HandGrade],
+    shown: Shown = ALL,
 ) -> NotebookNode:
     """Return a student's feedback as a notebook that runs nothing.
 
     Args:
         repaired: the student's notebook as it was graded; None where there was none to read.
         by_hand: what people gave for each cell.
+        shown: how much of the grade may be read.
     """
-    seen = seen_by_student(outline, grade, repaired, by_hand)
+    seen = seen_by_student(outline, grade, repaired, by_hand, shown)
     cells = [_text("overview", "\n\n".join(_overview(seen)))]
     for row in seen["rows"] if grade.state is not State.REFUSED else ():
         name = row["item"].name
@@ -63,14 +66,15 @@ def _overview(seen: Mapping[str, Any]) -> Iterator[str]:
     yield f"# {seen['outline'].title}: feedback for {as_markdown(as_line(grade.student))}"
     if grade.state is State.REFUSED:
         yield "**Your notebook could not be graded.** No points have been given yet."
-    else:
+    elif seen["shown"].has_points:
         still = still_open(seen["open_points"])
         yield f"**{number(seen['points'])}** of {number(seen['known'])} points{still}."
+    yield from seen["shown"].says
     if timing.is_late:
         late = f"{duration(timing.seconds_late)} late" if timing.seconds_late else "late"
         spent = f"{late_days(timing.late_days)} spent, " if timing.late_days else ""
         taken = f": {spent}{number(timing.penalty)} points taken off"
-        taken = "" if grade.state is State.REFUSED else taken
+        taken = taken if grade.state is not State.REFUSED and seen["shown"].has_points else ""
         yield f"Due {when(timing.due)}; it came {late}{taken}."
     if timing.late_days_left is not None:
         yield f"After this set you have {late_days(timing.late_days_left)} left."
@@ -99,6 +103,8 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
         met = "met" if part["passed"] else "not met"
         mark = "\u2713" if part["passed"] else "\u2717"
         yield f"- {mark} {as_markdown(as_line(part['says']))} ({met}{worth})"
+    if row["passes"] is not None and points is None:
+        yield f"The visible test {'passes' if row['passes'] else 'does not pass'}."
     if row["difference"]:
         found = row["difference"]
         yield "In the visible test, this should be something else:"

@@ -8,11 +8,12 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from autograder.authoring.checks import ProblemSet
 from autograder.authoring.outline import Item, Outline
-from autograder.records import Grade, HandGrade, State, Timing
+from autograder.records import Attempts, Grade, HandGrade, State, Timing
 from autograder.reports.html import render, still_open
 from autograder.store.grade_changes import Change, ItemChange, describe_item_change
 
@@ -21,13 +22,20 @@ HandGrades = Mapping[str, Mapping[str, HandGrade]]
 
 
 def class_page(
-    outline: Outline, grades: Sequence[Grade], by_hand: HandGrades, n_changes: int = 0
+    outline: Outline,
+    grades: Sequence[Grade],
+    by_hand: HandGrades,
+    n_changes: int = 0,
+    sections: Mapping[str, str] = MappingProxyType({}),
+    notes: Sequence[str] = (),
 ) -> str:
     """Return a set's dashboard.
 
     Args:
         by_hand: for each student, what people gave for each cell.
         n_changes: how many changed grades the page of changes lists; without any it is not linked.
+        sections: by student, where the class has any.
+        notes: what is to be said of the class as a whole.
     """
     graded = [grade for grade in grades if grade.verdicts and grade.state is not State.REFUSED]
     totals = {grade.student: total(grade, by_hand) for grade in grades}
@@ -45,8 +53,11 @@ def class_page(
                 most[grade.student],
                 of_earlier(outline, by_hand.get(grade.student, {})),
             )
+            | {"section": sections.get(grade.student, "")}
             for grade in grades
         ],
+        sections=list(_by_section(graded, totals, sections)),
+        notes=notes,
         states=[(state, sum(grade.state is state for grade in grades)) for state in State],
         n_late=sum(grade.timing.is_late for grade in grades),
         n_changes=n_changes,
@@ -155,7 +166,12 @@ def _student_row(
         "problems": bool(
             noticed or timing.note or timing.marked_late or grade.state is not State.GRADED
         ),
-        "noticed": [*noticed, *grade.reasons, *_said_of_time(timing)],
+        "noticed": [
+            *noticed,
+            *grade.reasons,
+            *_said_of_time(timing),
+            *_said_of_attempts(grade.attempts),
+        ],
     }
 
 
@@ -168,6 +184,27 @@ def _said_of_time(timing: Timing) -> Iterator[str]:
         yield timing.note
     if timing.marked_late or timing.mark == "late":
         yield "the learning platform marks it as late"
+
+
+def _by_section(
+    graded: Sequence[Grade], totals: Mapping[str, float], sections: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    found: dict[str, list[float]] = {name: [] for name in sorted(set(sections.values()))}
+    for grade in graded:
+        if grade.student in sections:
+            found[sections[grade.student]].append(totals[grade.student])
+    for name, values in found.items():
+        pair = (statistics.mean(values), statistics.median(values)) if values else (None, None)
+        yield {"name": name, "n": len(values), "mean": pair[0], "median": pair[1]}
+
+
+def _said_of_attempts(attempts: Attempts) -> Iterator[str]:
+    if attempts.n > 1:
+        yield f"attempt {attempts.n}"
+    if attempts.n_later:
+        n = attempts.n_later
+        files = "1 later file is" if n == 1 else f"{n} later files are"
+        yield f"{files} kept and not graded: {attempts.later_why}"
 
 
 def _n_waiting(outline: Outline, by_hand: HandGrades) -> int:

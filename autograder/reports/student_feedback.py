@@ -13,6 +13,7 @@ from autograder.authoring.outline import Item, Outline
 from autograder.intake.repair import RepairedNotebook
 from autograder.records import Difference, Grade, HandGrade, State, Verdict
 from autograder.reports.html import number, render
+from autograder.reports.limited import ALL, Shown, limited
 
 _SHOWN_CHARACTERS = 20_000
 _COMMENT_ON_EARLIER = "This was said of what you had handed in before:"
@@ -24,6 +25,7 @@ def student_page(
     repaired: RepairedNotebook | None,
     by_hand: Mapping[str, HandGrade],
     is_own: bool = False,
+    shown: Shown = ALL,
 ) -> str:
     """Return a student's feedback: one HTML file that needs no other.
 
@@ -31,8 +33,9 @@ def student_page(
         repaired: the student's notebook as it was graded; None where there was none to read.
         by_hand: what people gave for each cell.
         is_own: students have graded themselves; the page says that this is no official grade.
+        shown: how much of the grade may be read.
     """
-    seen = seen_by_student(outline, grade, repaired, by_hand)
+    seen = seen_by_student(outline, grade, repaired, by_hand, shown)
     return render("student.html", **seen, is_own=is_own)
 
 
@@ -41,17 +44,21 @@ def seen_by_student(
     grade: Grade,
     repaired: RepairedNotebook | None,
     by_hand: Mapping[str, HandGrade],
+    shown: Shown = ALL,
 ) -> dict[str, Any]:
     """Return all that a student may see of a grade, whatever it is shown on: the allow-list.
 
     Args:
-        repaired: as for `student_page`, and `by_hand`.
+        repaired: as for `student_page`, and the rest.
     """
+    grade = limited(grade, shown, repaired)
     verdicts = {verdict.item: verdict for verdict in grade.verdicts}
-    shown = {found.item: _shown(found) for found in grade.differences}
+    full = {one.item for one in grade.verdicts if one.points >= one.max_points}
+    # A picture beside full points would puzzle; without points, it says nothing of them.
+    found = {one.item: _shown(one) for one in grade.differences if one.item not in full}
     rows = [
         _student_row(item, verdicts.get(item.name), repaired, by_hand.get(item.name))
-        | {"difference": shown.get(item.name)}
+        | {"difference": found.get(item.name), "passes": grade.visible.get(item.name)}
         for item in outline.items
     ]
     known = [row for row in rows if row["points"] is not None]
@@ -65,6 +72,7 @@ def seen_by_student(
         "known": sum(row["item"].points for row in known),
         "open_points": sum(row["item"].points for row in rows if row["points"] is None),
         "failures": _failures(grade, repaired),
+        "shown": shown,
         "State": State,
     }
 

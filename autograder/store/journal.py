@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from autograder.files import write_atomically, write_if_new
 from autograder.records import (
+    Attempts,
     CellResult,
     Difference,
     Grade,
@@ -213,6 +214,7 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "cells": tuple(CellResult(**cell) for cell in plain["cells"]),
             "differences": tuple(map(_difference_from_plain, plain["differences"])),
             "timing": Timing(**plain["timing"]),
+            "attempts": Attempts(**plain.get("attempts", {})),  # older ones have none
         }
     )
 

@@ -30,10 +30,12 @@ if (form) {
   const show = () => {
     const words = form.elements.words.value.trim().toLowerCase();
     const state = form.elements.state.value;
+    const section = form.elements.section?.value;
     let n = 0;
     for (const row of rows) {
       const fits = row.textContent.toLowerCase().includes(words) &&
-        (!state || row.dataset.is.split("|").includes(state));
+        (!state || row.dataset.is.split("|").includes(state)) &&
+        (!section || row.dataset.section === section);
       row.hidden = !fits;
       n += fits;
     }

@@ -277,7 +277,7 @@ def test_submissions_are_graded_again_when_their_time_has_changed(
         ("[sets.toy]\ndue = 2026-03-05", r"sets\.toy\.due is .*2026, 3, 5.*a day and a time"),
         ("[sets.toy]\ndue = 0001-01-01 00:00:00+14:00", r"toy\.due is .* from 1 to 9999, too"),
         ("[sets.toy]\ndue = 'soon'", r"sets\.toy\.due is 'soon'"),
-        ("[sets.toy]\ndew = 1", r"sets\.toy\.dew is 1; known here: cap_percent, due"),
+        ("[sets.toy]\ndew = 1", r"sets\.toy\.dew is 1; known here: attempts, cap_percent, due"),
         ("[defaults]\ndue = 2026-03-05 23:00:00", "defaults.due is"),
         ("[defaults]\ngrace_minutes = -5", r"defaults\.grace_minutes is -5; .* at least 0"),
         ("[defaults]\npenalty_percent = 101", "penalty_percent is 101; .* at most 100"),

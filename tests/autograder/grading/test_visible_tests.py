@@ -7,7 +7,13 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading.grader import Confinement, Grader
-from autograder.grading.visible_tests import VISIBLE, differences, visible_requests, visible_tests
+from autograder.grading.visible_tests import (
+    VISIBLE,
+    differences,
+    passed,
+    visible_requests,
+    visible_tests,
+)
 from autograder.inside.messages import Failure
 from autograder.inside.probe import probe_or_failure
 from autograder.inside.process_limits import Limits
@@ -59,6 +65,28 @@ def test_first_claim_that_does_not_hold_is_found(test, asked, found, expected):
 def test_there_may_be_nothing_to_show(test):
     requests = visible_requests({"item": test}, {"item": "f"}, ["item"])
     assert [d for r in requests for d in _ask(r.inputs["test"], lambda x: x * 2)] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "is_met"),
+    [
+        ("assert f(3) == 6", True),
+        ("assert f(3) == 7", False),
+        ("assert f(3) > 7", False),  # a claim of which nothing can be shown
+        ("f(1)[0]", False),  # breaks
+    ],
+)
+def test_a_test_passes_or_does_not(test, is_met):
+    (request,) = visible_requests({"item": test}, {"item": "f"}, ["item"])
+    value = probe_or_failure(request, {"f": lambda x: x * 2})
+    assert passed([Observation(request.item, request.part, 0, value)], [request]) == {
+        "item": is_met
+    }
+
+
+@pytest.mark.parametrize("value", [None, 1, "True", (True,), Failure("timeout", "no answer")])
+def test_what_has_another_form_does_not_pass(value):
+    assert passed([Observation(VISIBLE, VISIBLE, 0, value)], ASKED) == {"item": False}
 
 
 def test_matrices_are_shown_as_text_and_large_ones_cut_short():
@@ -129,12 +157,11 @@ def test_right_answers_show_nothing_and_blank_ones_are_not_asked(
     assert asked == [["toy_double"]]
 
 
-def test_difference_is_not_shown_where_no_points_are_lost(
-    toys, grade, without_sandbox, monkeypatch
-):
-    found = Difference("toy_mean", "mean([1])", "2", "1")
-    monkeypatch.setattr("autograder.grading.grader.differences", lambda *asked: (found,))
-    assert grade(double=toys.double, mean=toys.mean).differences == ()
+def test_each_visible_test_is_said_to_pass_or_not(toys, grade, without_sandbox):
+    assert grade(double=toys.square, mean=toys.mean).visible == {
+        "toy_double": False,
+        "toy_mean": True,
+    }
 
 
 def test_visible_tests_are_asked_in_one_process_before_anything_hidden(

@@ -40,7 +40,7 @@ _SCHEMA = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["name", "score", "max_score", "output", "visibility"],
+                "required": ["name", "output", "visibility"],
                 "additionalProperties": False,
                 "properties": {
                     "score": {"type": "number", "minimum": 0},
@@ -55,6 +55,7 @@ _SCHEMA = {
                     "visibility": _VISIBILITY,
                     "extra_data": {"type": "object"},
                 },
+                "dependentRequired": {"score": ["max_score"], "max_score": ["score", "status"]},
             },
         },
     },
@@ -364,6 +365,76 @@ def test_gradescope_says_why_a_submission_cannot_be_graded(
     assert reason in results["output"]
     assert [test["max_score"] for test in results["tests"]] == [60, 30]
     assert results["extra_data"] == {"state": "refused"}
+
+
+@pytest.fixture
+def limited(container, hand_in_there, without_sandbox, toys, course):
+    """Hand in one notebook after the other under some rules; Gradescope hands on what was before.
+
+    What is returned is what students see before the due date, and the whole.
+    """
+    previous = []
+
+    def run(rules, data=None, minute=0, **answers):
+        path = container / "source" / "grader.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | rules))
+        time = f"2026-07-01T14:{minute:02}:00-07:00"
+        about = _METADATA | {"previous_submissions": previous, "created_at": time}
+        (container / "submission_metadata.json").write_text(json.dumps(about))
+        results = hand_in_there({"toy.ipynb": data or _notebook(toys, course, **answers)})
+        previous.append({"submission_time": time, "score": results["score"], "results": results})
+        seen = [test for test in results["tests"] if test["visibility"] == "visible"]
+        return json.dumps([results["output"], seen]), results
+
+    return run
+
+
+_RULES = {"visibility": "after_due_date", "attempts": 2}
+
+
+def test_gradescope_shows_before_the_due_date_what_the_course_allows(limited, toys):
+    hidden = ("Every number is doubled", "empty list", "20", "squares", "not its square", "score")
+    for level in ("nothing", "visible"):
+        seen, results = limited(_RULES | {"feedback": level, "attempts": 0}, double=toys.square)
+        assert not [mark for mark in hidden if mark in seen]
+        assert ("visible test does not pass" in seen) == (level == "visible")
+        assert results["score"] == 20 and "not its square" in json.dumps(results)
+    seen, _ = limited(_RULES | {"feedback": "properties", "attempts": 0}, double=toys.square)
+    assert "- Every number is doubled.\\n+ An empty list stays empty." in seen
+    assert "not its square" not in seen
+
+
+def test_gradescope_grades_as_many_attempts_as_there_are(limited, toys, monkeypatch):
+    asked = []
+    judge = grader.Grader.judge
+    monkeypatch.setattr(grader.Grader, "judge", lambda self, *a: asked.append(1) or judge(self, *a))
+    rules = _RULES | {"feedback": "properties"}
+    assert limited(rules, b"{", 0)[1]["extra_data"] == {"state": "refused"}
+    assert limited(rules, None, 1, double=toys.square)[1]["score"] == 20
+    assert limited(rules, None, 2, double=toys.square)[1]["score"] == 20  # the same: no attempt
+    assert limited(rules, None, 3, double=toys.double)[1]["extra_data"]["attempt"] == 2
+    for minute, data in ((4, None), (5, b"{")):
+        seen, results = limited(rules, data, minute, mean=toys.mean)
+        assert "This file is kept and was not graded" in seen
+        assert "about your attempt 2 of 2" in seen
+        assert results["score"] == 60 and results["tests"][0]["score"] == 60
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("previous", [None, 1, [1], [{}], [{"results": None}], [{"results": {}}]])
+def test_gradescope_counts_nothing_that_has_another_form(previous):
+    assert gradescope_run._last_counted({"previous_submissions": previous}) is None
+
+
+def test_package_says_what_students_read_and_refuses_to_show_more(toys, tmp_path):
+    course = toys.make_course(tmp_path / "course")
+    settings = course.folder / "course.toml"
+    settings.write_text('[sets.toy]\nattempts = 3\nfeedback = "visible"\n')
+    with zipfile.ZipFile(write_package(course, "toy", tmp_path / "out")) as archive:
+        given = json.loads(archive.read("grader.json"))
+    assert (given["attempts"], given["feedback"]) == (3, "visible")
+    with pytest.raises(GraderError, match="limits what students read of toy"):
+        write_package(course, "toy", tmp_path / "out", "visible")
 
 
 def test_gradescope_without_a_sandbox_refuses_with_instructions(gradescope, toys, course, tmp_path):

@@ -38,6 +38,9 @@ GRADE = Grade("ada", "toy", State.GRADED, "ab" * 32, 7, (DOUBLE, MEAN), isolatio
 LATE = Timing("2026-03-04T12:00:00+00:00", "a list", "2026-03-02T12:00:00+00:00", False, 2e5, 20.0)
 
 
+SECTIONS = {"ada": "tuesday", "bo": HOSTILE, "dee": "tuesday"}  # Cy is in none
+
+
 @pytest.fixture
 def released(toy_course):
     return ReleasedSet(toy_course, "toy")
@@ -65,6 +68,17 @@ def test_class_page_counts_ranks_and_lists(outline, read_page):
     assert "1 answers wait" not in words and "1 answer waits for a person" in words
     assert "squares 2 students 1. Double" in words
     assert "the file is empty" in words
+
+
+def test_class_page_shows_sections_where_there_are_any(outline, read_page):
+    others = [dataclasses.replace(GRADE, student=name) for name in ("bo", "cy")]
+    parsed = read_page(class_page(outline, [GRADE, *others], {}, sections=SECTIONS))
+    assert parsed.words.count(HOSTILE) == 3  # among sections, in the filter, beside Bo
+    assert "tuesday 1 50 50" in parsed.words
+    assert ("data-section", HOSTILE) in parsed.attributes
+    assert ("data-section", "") in parsed.attributes  # Cy's
+    assert parsed.tags.count("script") == 1 and "img" not in parsed.tags
+    assert "Section" not in read_page(class_page(outline, [GRADE], {})).words
 
 
 def test_class_page_of_nobody_is_still_a_page(outline, read_page):
@@ -165,7 +179,7 @@ def opened(browser, look, outline, released, toys, toy_course, tmp_path):
     grades = [late, better, refused]
     pages = {
         "student": student_page(outline, late, repaired, {}),
-        "class": class_page(outline, grades, {}),
+        "class": class_page(outline, grades, {}, sections=SECTIONS),
         "overview": overview_page([(outline, grades, {})]),
     }
 
@@ -199,7 +213,7 @@ def test_students_can_be_sorted_and_filtered_with_the_keyboard(opened):
         rows = page.find_elements("css selector", "#students tbody tr")
         return [row.text.split()[0] for row in rows if row.is_displayed()]
 
-    button = page.find_elements("css selector", "#students th button")[1]
+    button = page.find_elements("css selector", "#students th button")[2]
     button.send_keys(Keys.ENTER)
     assert shown() == ["cy", "ada", "bo"]
     button.send_keys(Keys.SPACE)
@@ -212,6 +226,12 @@ def test_students_can_be_sorted_and_filtered_with_the_keyboard(opened):
     page.find_element("name", "words").clear()
     page.find_element("name", "words").send_keys(Keys.TAB, "late")
     assert shown() == ["ada"]
+    page.find_element("name", "state").send_keys(Keys.HOME)
+    section = page.find_element("name", "section")
+    section.send_keys("tuesday")
+    assert shown() == ["ada"]
+    section.send_keys(Keys.UP)
+    assert shown() == ["bo"]
 
 
 # ------------------------------------------------------------------ on the command line
@@ -242,6 +262,18 @@ def test_dashboard_is_made_again_after_grading_by_hand(run, tmp_path, monkeypatc
     assert "98.5 of 100" in result.page.read_text()
     student = tmp_path / "out" / "feedback" / "ada" / "toy" / "toy.html"
     assert "98.5" in student.read_text()
+
+
+def test_dashboard_takes_sections_from_their_file_and_names_a_damaged_one(run, tmp_path, read_page):
+    invoke, result = run
+    sections = tmp_path / "out" / "sections.csv"
+    for text, said in (
+        ("student,section\nada,tuesday\nbo,friday\n", "friday 1 20 20 tuesday 1 90 90"),
+        ("who,section\nada,tuesday\n", "sections.csv has no column"),
+    ):
+        sections.write_text(text)
+        invoke("dashboard", "toy")
+        assert said in read_page(result.page.read_text()).words
 
 
 def test_dashboard_of_all_sets_leads_to_each(run, tmp_path, read_page):

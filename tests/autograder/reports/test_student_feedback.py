@@ -84,6 +84,14 @@ def test_student_page_shows_nothing_hidden(outline, repaired):
         assert hidden not in page, hidden
 
 
+def test_difference_is_shown_only_where_points_are_lost(outline, repaired):
+    found = [Difference(name, f"asked {name}", "1", "2") for name in ("toy_double", "toy_mean")]
+    grade = dataclasses.replace(GRADE, differences=tuple(found))
+    page = student_page(outline, grade, repaired, {})
+    assert "asked toy_double" in page
+    assert "asked toy_mean" not in page
+
+
 def test_student_page_shows_points_and_comment_of_a_person(outline, repaired, read_page):
     given_by_hand = {"toy_essay": HandGrade(7.5, "Well <b>said</b>"), "toy_double": HandGrade(45)}
     words = read_page(student_page(outline, GRADE, repaired, given_by_hand)).words

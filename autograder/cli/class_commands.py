@@ -13,10 +13,7 @@ from typing import Any
 
 import click
 
-from autograder.authoring.course import (
-    find_course,
-    nbgrader_course_in,
-)
+from autograder.authoring.course import find_course, nbgrader_course_in
 from autograder.cli.options import (
     FINDINGS,
     container_option,

@@ -8,7 +8,7 @@ from course_pkg.models import IGNORE
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.loss import nats_per_target
 from course_pkg.training.objectives import cross_entropy
-from tests.course_pkg.test_devices import CASES
+from tests.course_pkg.common.test_devices import CASES
 
 B, T, V = 2, 5, 7
 

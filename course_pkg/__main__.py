@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from course_pkg import chat, doctor
-from course_pkg.weights.web_export import export_web
+from course_pkg.weights.published import PUBLISHED
+from course_pkg.weights.web_export import export_web, place_published
 
 
 def main() -> int:
@@ -18,16 +19,19 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="say whether this machine can run the course")
     chat.add_commands(commands)
-    export = commands.add_parser("export-web", help="write a trained model as a script for a page")
-    export.add_argument("folder", type=Path, help="a folder with a trained GPT or BERT")
-    export.add_argument("--out", type=Path, required=True, help="where the script goes")
+    export = commands.add_parser("export-web", help="put a trained model where a page finds it")
+    export.add_argument(
+        "folder", type=Path, help=f"with a trained GPT or BERT, or the name {', '.join(PUBLISHED)}"
+    )
+    export.add_argument("--out", type=Path, required=True, help="folder that the page reads")
     args = parser.parse_args()
     if args.command == "doctor":
         return doctor.main()
     try:
         if args.command != "export-web":
             return int(args.run(args))
-        path = export_web(args.folder, args.out)
+        is_published = str(args.folder) in PUBLISHED and not args.folder.exists()
+        path = (place_published if is_published else export_web)(args.folder, args.out)
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

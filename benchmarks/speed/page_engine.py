@@ -28,7 +28,7 @@ NAME, PROMPT = "gpt-small", "One day, the king"
 N_ROUNDS = 7
 AIM = 50.0
 DONE = (
-    "const done = arguments[0], figure = document.querySelector('lm-gpt');"
+    "const [element, done] = arguments, figure = document.querySelector(element);"
     "const look = () => figure.state === 'idle' ? done() : setTimeout(look, 20); look();"
 )
 
@@ -39,14 +39,14 @@ def cpu_seconds(driver: Any) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in chromium)
 
 
-def one_round(driver: Any) -> dict[str, float]:
+def one_round(driver: Any, element: str = "lm-gpt") -> dict[str, float]:
     """Let the figure write once, and return what it showed and what it cost."""
-    button = driver.find_element("css selector", "lm-gpt .lm-ask button")
+    button = driver.find_element("css selector", f"{element} .lm-ask button")
     cpu, started = cpu_seconds(driver), time.perf_counter()
     driver.execute_script("arguments[0].click()", button)
-    driver.execute_async_script(DONE)
+    driver.execute_async_script(DONE, element)
     seconds, cpu = time.perf_counter() - started, cpu_seconds(driver) - cpu
-    shown = driver.find_element("css selector", "lm-gpt .lm-speed").text
+    shown = driver.find_element("css selector", f"{element} .lm-speed").text
     n_tokens, speed = map(float, re.findall(r"[\d.]+", shown))
     return {"tokens": n_tokens, "per_second": speed, "seconds": seconds, "cpu_seconds": cpu}
 

@@ -39,6 +39,7 @@
       /** Replay the merges: always the one that was learned first, wherever it fits. */
       encodeWord(word) {
         let ids = Array.from(utf8.encode(word), (byte) => this.ids.get(String.fromCharCode(byte)));
+        ids = ids.filter((id) => id !== undefined); // a published vocabulary may lack a byte
         for (;;) {
           let first = Infinity;
           for (let i = 1; i < ids.length; i += 1) {
@@ -309,15 +310,18 @@
       const probs = new Float64Array(logits).map((x) => x / (temperature || 1));
       if (temperature === 0) top_k = 1;
       if (top_k < probs.length) {
-        const kth = probs.slice().sort()[probs.length - top_k];
+        const kth = probs[mostProbable(probs, top_k)[top_k - 1]];
         probs.forEach((x, i) => { if (x < kth) probs[i] = -Infinity; });
       }
       softmax(probs);
       if (top_p < 1) {
-        const ordered = probs.slice().sort().reverse();
-        let before = 0, n_kept = 0;
-        while (before < top_p && n_kept < ordered.length) before += ordered[n_kept++];
-        probs.forEach((p, i) => { probs[i] = p < ordered[n_kept - 1] ? 0 : p / before; });
+        let ordered = [], before = 0, n_kept = 0;
+        while (before < top_p && n_kept < probs.length) {
+          if (n_kept === ordered.length) ordered = mostProbable(probs, Math.min(probs.length, 8 * n_kept + 32));
+          before += probs[ordered[n_kept++]];
+        }
+        const least = probs[ordered[n_kept - 1]];
+        probs.forEach((p, i) => { probs[i] = p < least ? 0 : p / before; });
       }
       if (min_p > 0) {
         const least = min_p * probs.reduce((a, b) => Math.max(a, b));
@@ -327,9 +331,10 @@
       return probs;
     }
 
-    /** The n most probable tokens, the likeliest first; n is small, so no need to sort them all. */
+    /** The n most probable tokens, the likeliest first; of equal ones the first. */
     function mostProbable(probs, n) {
-      const best = [];
+      if (n > 1000) return Array.from(probs, (_, id) => id).sort((a, b) => probs[b] - probs[a]).slice(0, n);
+      const best = []; // a few are found without sorting all
       for (let id = 0; id < probs.length; id += 1) {
         if (best.length === n && !(probs[id] > probs[best[n - 1]])) continue;
         let place = best.length === n ? n - 1 : best.length;
@@ -370,18 +375,14 @@
 
   const { Tokenizer, distribution, mostProbable, draw } = engine();
 
-  /** A model in its worker. */
-  class Model {
-    constructor(header) {
-      Object.assign(this, { name: header.name, kind: header.kind, context_length: header.config.context_length });
-      this.n_layers = header.config.n_layers;
-      this.n_heads = header.config.n_heads;
-      this.tokenizer = new Tokenizer(header.tokenizer);
+  /** What computes in a worker, given as the source of its script. */
+  class WorkerModel {
+    constructor(source) {
       this.waiting = new Map(); // number of a question -> who waits for its answer
       this.n_asked = 0;
-      const source = URL.createObjectURL(new Blob([`(${serve})(self, (${engine})());`], { type: "text/javascript" }));
-      this.worker = new Worker(source);
-      this.worker.onmessage = ({ data: { number, answer, error } }) => {
+      this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+      this.worker.onmessage = ({ data: { number, answer, error, progress } }) => {
+        if (progress) return this.onprogress(progress);
         const { resolve, reject } = this.waiting.get(number);
         this.waiting.delete(number);
         if (error === undefined) resolve(answer);
@@ -392,13 +393,25 @@
       };
     }
 
-    /** Call a method of the Transformer in the worker. */
+    /** Call a method of the model in the worker. */
     ask(method, ...given) {
       return new Promise((resolve, reject) => {
         this.n_asked += 1;
         this.waiting.set(this.n_asked, { resolve, reject });
         this.worker.postMessage({ number: this.n_asked, method, given });
       });
+    }
+  }
+
+  /** A model that ships. */
+  class Model extends WorkerModel {
+    constructor(header) {
+      super(`(${serve})(self, (${engine})());`);
+      Object.assign(this, { name: header.name, kind: header.kind, context_length: header.config.context_length });
+      this.n_layers = header.config.n_layers;
+      this.n_heads = header.config.n_heads;
+      this.tokenizer = new Tokenizer(header.tokenizer);
+      this.first = this.ends = [this.tokenizer.special["<eos>"]]; // as in training, a text begins behind the end of another
     }
   }
 
@@ -454,6 +467,11 @@
     return models.get(name);
   }
 
+  /** Give a model that a figure has opened to all figures of the page. */
+  function adopt(model) {
+    models.set(model.name, Promise.resolve(model));
+  }
+
   /** A figure that computes with models; its data say how many megabytes each of them is. */
   class ModelElement extends lm.Element {
     /** The model, fetched when the first figure of the page asks for it. */
@@ -476,5 +494,5 @@
     }
   }
 
-  Object.assign(lm, { engine, ModelElement, model, weights, readText, distribution, mostProbable, draw });
+  Object.assign(lm, { MODELS, engine, ModelElement, WorkerModel, adopt, model, weights, readText, distribution, mostProbable, draw });
 })();

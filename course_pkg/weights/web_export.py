@@ -3,13 +3,15 @@
 A page opened from the file system may load scripts and nothing else, so the weights travel in one.
 The file is UTF-16, and each character of its one long string is a weight: the sixteen bits of a
 float16, just as they are in memory. So it is as small as the weights, and nothing is lost that the
-shipped folders have. The engine that reads it is book/_assets/lm-engine.js.
+shipped folders have. The engine that reads it is book/_assets/lm-engine.js. The file of a published
+model stays as it is, and is only put where a page of the same site may fetch it.
 
 Chapters: self-attention, models that come with the course.
 """
 
 import codecs
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.text.tokenizers import BytePairTokenizer
 from course_pkg.weights.model_folders import TrainedModel, load_model
+from course_pkg.weights.published import published_path
 
 READABLE = {
     "positions": ("learned", "rotary", "none"),
@@ -66,6 +69,21 @@ def export_web(folder: Path, out: Path) -> Path:
         file.write(_string_literal(bits))
         file.write(");\n".encode("utf-16-le"))
     return out / f"{name}.js"
+
+
+def place_published(name: Path | str, out: Path) -> Path:
+    """Copy the file of an installed published model into a folder and return its path there.
+
+    Raises:
+        ModuleNotFoundError: if it is not installed, with what installs it.
+    """
+    source = published_path(str(name))
+    target = out / source.name
+    out.mkdir(parents=True, exist_ok=True)
+    if not target.exists() or target.stat().st_size != source.stat().st_size:
+        with replacing(target) as scratch:
+            shutil.copyfile(source, scratch)
+    return target
 
 
 def _claim(script: Path) -> None:

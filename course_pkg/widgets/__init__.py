@@ -17,6 +17,7 @@ from course_pkg.widgets.guess_letter import guess_letter
 from course_pkg.widgets.head_trainer import head_trainer
 from course_pkg.widgets.masking import masking_rule
 from course_pkg.widgets.ngram_sampler import ngram_sampler
+from course_pkg.widgets.published import published_completer
 from course_pkg.widgets.random_attention import random_attention
 from course_pkg.widgets.restorer import vowel_restorer
 from course_pkg.widgets.rotation import rotation_explorer

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ import yaml
 
 from autograder.authoring.course import find_course
 from autograder.authoring.late_policy import read_policy
+from book import build
 from course_pkg.results import Result
 
 ROOT = Path(__file__).parents[2]
@@ -323,6 +325,38 @@ def test_weights_are_written_for_the_elements_that_ask_and_only_when_they_change
     assets.EXPORTER.touch()
     assets.load_elements(app, "page", "page.html", {"body": body}, None)
     assert script.stat().st_mtime_ns > written
+
+
+def test_figure_of_a_published_model_gets_its_scripts_once_and_the_file_where_it_is_installed(
+    extension, monkeypatch, tmp_path
+):
+    assets, loaded, asked = extension("assets"), [], []
+    app = SimpleNamespace(
+        outdir=tmp_path, add_js_file=lambda name, loading_method: loaded.append(name)
+    )
+    monkeypatch.setattr(assets, "write_weights", lambda name, folder: asked.append(name))
+    monkeypatch.setattr(assets, "place_published", lambda name, out: asked.append(out / name))
+    both = "gpt-small smollm2-135m"
+    body = f'<lm-gpt data-models="gpt-small"></lm-gpt><lm-published data-models="{both}">'
+    assets.load_elements(app, "page", "page.html", {"body": body}, None)
+    assert loaded == [
+        "lm-engine.js", "lm-gpt.js", "lm-kernel.js", "lm-gguf.js", "lm-published.js"
+    ]  # fmt: skip
+    folder = tmp_path / "_static" / "models"
+    assert asked == ["gpt-small", folder / "smollm2-135m"]
+    monkeypatch.undo()
+    assets.place_published("no-such-model", folder)  # not there: the book is built all the same
+    assert not folder.exists()
+
+
+def test_zip_for_offline_reading_leaves_out_what_others_trained(tmp_path):
+    models = tmp_path / "html" / "_static" / "models"
+    models.mkdir(parents=True)
+    for path in (tmp_path / "html" / "index.html", models / "ours.js", models / "theirs.gguf"):
+        path.write_text("x")
+    with zipfile.ZipFile(build.pack(tmp_path)) as archive:
+        files = {name for name in archive.namelist() if not name.endswith("/")}
+    assert files == {"html/index.html", "html/_static/models/ours.js"}
 
 
 WEB = {

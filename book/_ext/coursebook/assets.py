@@ -2,14 +2,16 @@
 
 Jupyter Book puts each .js and .css below `book/_static` on every page. Ours therefore live in
 `book/_assets` and `third_party`, and are loaded here: the base on every page, an interactive
-element's script only where the element stands. Where an element computes with a model that ships,
-the engine is loaded too, and the model's weights are written for it to fetch.
+element's script only where the element stands. Where an element computes with a model, the engine
+is loaded too, and the model's weights are written for it to fetch: of a model that others trained,
+only where they are installed, and the reader may open the file from elsewhere.
 """
 
 import re
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,9 @@ MATHJAX = ROOT / "third_party" / "mathjax"
 REVEAL = ROOT / "third_party" / "reveal"
 SHIPPED = ROOT / "course_pkg" / "checkpoints"
 EXPORTER = ROOT / "course_pkg" / "weights" / "web_export.py"
+
+NEEDS = {"lm-published": ("lm-kernel.js", "lm-gguf.js", "lm-gpt.js")}
+"""Further scripts of an element, before its own."""
 
 MODELS_OF_ELEMENT = re.compile(r'<lm-[\w-]+ [^>]*data-models="([^"]+)"')
 """What a widget writes about the models that it computes with."""
@@ -44,11 +49,16 @@ def load_elements(
     models = {name for names in MODELS_OF_ELEMENT.findall(body) for name in names.split()}
     if models:
         app.add_js_file("lm-engine.js", loading_method="defer")
+    folder = Path(app.outdir) / "_static" / "models"
     for name in sorted(models):
-        write_weights(name, Path(app.outdir) / "_static" / "models")
-    for script in sorted(ASSETS.glob("lm-*.js")):
-        if f"<{script.stem}" in body:
-            app.add_js_file(script.name, loading_method="defer")
+        if (SHIPPED / name).is_dir():
+            write_weights(name, folder)
+        else:
+            place_published(name, folder)
+    elements = [script.stem for script in ASSETS.glob("lm-*.js") if f"<{script.stem}" in body]
+    scripts = [(*NEEDS.get(element, ()), f"{element}.js") for element in sorted(elements)]
+    for script in dict.fromkeys(chain.from_iterable(scripts)):  # each once
+        app.add_js_file(script, loading_method="defer")
 
 
 def write_weights(name: str, folder: Path) -> None:
@@ -61,6 +71,12 @@ def write_weights(name: str, folder: Path) -> None:
         subprocess.run(
             [*command, "--out", str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
         )
+
+
+def place_published(name: str, folder: Path) -> None:
+    """Put a published model's file beside the pages, if `make published` has brought it."""
+    command = [sys.executable, "-m", "course_pkg", "export-web", name, "--out", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
 
 
 def setup(app: Sphinx) -> None:

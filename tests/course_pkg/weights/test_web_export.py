@@ -11,6 +11,7 @@ from course_pkg import __main__ as commands
 from course_pkg import load_pretrained
 from course_pkg.models.transformer_config import ATTENTION_POSITIONS, EMBEDDING_POSITIONS
 from course_pkg.text.tokenizers import BytePairTokenizer, ByteTokenizer
+from course_pkg.weights import web_export
 from course_pkg.weights.model_folders import build_model, save_model
 from course_pkg.weights.pretrained import SHIPPED
 from course_pkg.weights.web_export import READABLE, export_web
@@ -126,3 +127,24 @@ def test_command_writes_the_script_or_says_why_not(tmp_path, monkeypatch, capsys
     argv[2] = str(tmp_path)
     assert commands.main() == 1
     assert "does not hold a trained model: it has no config.json" in capsys.readouterr().err
+
+
+def test_command_puts_the_file_of_a_published_model_into_a_folder(tmp_path, monkeypatch, capsys):
+    def absent(name):
+        raise ModuleNotFoundError(f"{name} is not installed (make published)")
+
+    (tmp_path / "m.gguf").write_bytes(b"GGUF of a model")
+    out = tmp_path / "site" / "models"
+    monkeypatch.setattr(
+        sys, "argv", ["course_pkg", "export-web", "smollm2-135m", "--out", str(out)]
+    )
+    monkeypatch.setattr(web_export, "published_path", absent)
+    assert commands.main() == 1
+    assert "smollm2-135m is not installed (make published)" in capsys.readouterr().err
+    monkeypatch.setattr(web_export, "published_path", lambda name: tmp_path / "m.gguf")
+    for _ in range(2):
+        assert commands.main() == 0
+        assert (out / "m.gguf").read_bytes() == b"GGUF of a model"
+    (out / "m.gguf").write_bytes(b"half")
+    assert commands.main() == 0
+    assert (out / "m.gguf").read_bytes() == b"GGUF of a model"

@@ -134,7 +134,7 @@
         lm.adopt(model);
         this.choose({});
         const chat = model.system === null ? " It brings no chat template that this page knows." : "";
-        this.tell(`${this.data.published.title} is ready: ${model.megabytes.toFixed(0)} MB of memory hold its weights and the keys and values of ${model.context_length} tokens.${chat}`);
+        this.tell(`${this.data.published.title} is ready: ${model.megabytes.toFixed(0)} MB of memory hold its weights and the keys and values of ${model.context_length.toLocaleString("en")} tokens.${chat}`);
       }
 
       press() {

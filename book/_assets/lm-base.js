@@ -121,8 +121,12 @@
     return `${digits} × 10${[...String(Number(power))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
   }
 
-  /** A symbol that can be seen: ␣ for a space, ⏎ for a line break. */
-  const showWhitespace = (symbol) => symbol.replaceAll(" ", "␣").replaceAll("\n", "⏎");
+  /** A symbol that can be seen: ␣ for a space, ⏎ for a line break, \xNN for another control character. */
+  const showWhitespace = (symbol) =>
+    symbol
+      .replaceAll(" ", "␣")
+      .replaceAll("\n", "⏎")
+      .replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
   /** Whatever scrolls sideways must be reachable without a mouse; nothing else needs a tab stop. */
   const scrollers = new ResizeObserver((entries) => {

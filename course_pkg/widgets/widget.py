@@ -7,6 +7,7 @@ the table is what shows; where there is no HTML, a sentence.
 
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,5 +51,11 @@ class Widget:
 
 
 def show_whitespace(symbol: str) -> str:
-    """Return a symbol that can be seen: a space as ␣, a line break as ⏎."""
-    return symbol.replace(" ", "␣").replace("\n", "⏎")
+    r"""Return a symbol that can be seen: a space as ␣, a line break as ⏎, other controls as \xNN.
+
+    Example:
+        >>> show_whitespace(" a\n\t")
+        '␣a⏎\\x09'
+    """
+    shown = symbol.replace(" ", "␣").replace("\n", "⏎")
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: f"\\x{ord(match[0]):02x}", shown)

@@ -353,10 +353,16 @@ def test_figure_chats_within_the_context_and_shows_its_heads(figure, model_file)
         "return document.querySelector('lm-published').status.textContent"
     )
     assert figure.violations() == []
-    figure.type("a" * 300)  # with what was said before it does not fit into the context
+    # A message that alone just fits into what an answer leaves of the context, and one more.
+    read = read_gguf(model_file)
+    empty = [{"role": "user", "content": ""}]
+    ids = conversation_ids(
+        read.fields["tokenizer.chat_template"], gguf_tokenizer(read.fields), empty
+    )
+    figure.type("b" * (412 - len(ids)))
     figure.press(".lm-ask button")
-    figure.wait(f"{IDLE} && f.note.textContent.includes('oldest messages no longer fit')")
-    figure.type("a" * 420)
+    figure.wait(f"{IDLE} && f.note.textContent.includes('4 oldest messages no longer fit')")
+    figure.type("b" * (413 - len(ids)))
     figure.press(".lm-ask button")
     figure.wait("f.status.textContent.includes('longer than the 412 tokens')")
 

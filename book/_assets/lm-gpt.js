@@ -13,6 +13,7 @@
   };
 
   class Completer extends lm.ModelElement {
+    static n_tokens = N_TOKENS;
     verb = "Continue";
 
     build() {

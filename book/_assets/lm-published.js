@@ -7,7 +7,6 @@
   const KNOBS = { [CHATS]: { temperature: 0.2, top_p: 0.9 } }; // as in the terminal
   const MOST_SHOWN = 64; // tokens whose attention is shown
   const PIECE = 32; // tokens of a long text that are read between two looks at the button
-  const ROOM_TO_ANSWER = 100; // as many tokens as lm-gpt draws at once
 
   customElements.define(
     "lm-published",
@@ -149,7 +148,7 @@
       /** In a chat: the conversation by the model's template, without its oldest part if it is too long. */
       given(model, prompt) {
         if (this.mode !== CHATS) return super.given(model, prompt);
-        const room = model.context_length - ROOM_TO_ANSWER, is_open = this.messages.at(-1)?.role === "user";
+        const room = model.context_length - lm.Completer.n_tokens, is_open = this.messages.at(-1)?.role === "user";
         const said = [...this.messages.slice(0, is_open ? -1 : undefined), { role: "user", content: prompt.trim() }];
         for (let n_left_out = 0; n_left_out < said.length; n_left_out += 2) { // a question goes with its answer
           const ids = model.conversation(said.slice(n_left_out));

@@ -182,7 +182,7 @@ def bars(
     for y, amount in zip(heights, amounts, strict=True):
         axes.annotate(
             number.format(amount), (max(amount, 0), y), (5, 0), textcoords="offset points",
-            va="center", fontsize=9.5,
+            va="center",
         )  # fmt: skip
     _mark_floor(axes, floor)
     axes.set_yticks(heights, list(values))
@@ -201,7 +201,7 @@ def _mark_floor(axes: Axes, floor: tuple[str, float] | None) -> None:
         axes.axvline(level, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
         axes.annotate(
             name, (level, 1), (0, 3), xycoords=("data", "axes fraction"),
-            textcoords="offset points", fontsize=9.5, ha="center",
+            textcoords="offset points", ha="center",
         )  # fmt: skip
 
 
@@ -328,15 +328,13 @@ def _rungs(
         colour = SERIES[chapters.index(row.chapter) % len(SERIES)]
         inside = "none" if row.source == RECORDED else colour
         axes.plot(x, y, marker="o", markersize=6.5, color=colour, markerfacecolor=inside)
-        axes.annotate(
-            form.format(x), (x, y), (7, 0), textcoords="offset points", va="center", fontsize=9
-        )
+        axes.annotate(form.format(x), (x, y), (7, 0), textcoords="offset points", va="center")
     axes.margins(x=0.16)
     # Where the first steps are much the largest, a logarithmic axis leaves room for the last ones.
     if max(heights) > 4 * min(heights):
         axes.set_xscale("log")
         _plain_log_ticks(axes.xaxis)
-    axes.set_yticks(range(len(rows)), [row.model for row in rows], fontsize=9)
+    axes.set_yticks(range(len(rows)), [row.model for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # the same distance between models in all ladders
     axes.tick_params(axis="y", length=0)
 

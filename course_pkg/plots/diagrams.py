@@ -23,7 +23,7 @@ from course_pkg.plots.pictures import INK, MUTED, SERIES, STYLE, WIDTH, Numbers
 
 Point = tuple[float, float]
 
-FONT = 9.5
+FONT = 10
 """Points; smaller type cannot be read where a phone shrinks the drawing."""
 
 
@@ -199,13 +199,13 @@ class Diagram:
             )  # fmt: skip
             if numbers:
                 text = f"{table[i, j]:.2g}".replace("0.", ".")
-                self.text(left + (j + 0.5) * cell, top - (i + 0.5) * cell, text, size=7.5)
+                self.text(left + (j + 0.5) * cell, top - (i + 0.5) * cell, text)
         for i, name in enumerate(rows):
-            self.text(left - 0.06, top - (i + 0.5) * cell, name, align="right", size=8.5)
+            self.text(left - 0.06, top - (i + 0.5) * cell, name, align="right")
         upright = max((len(name) for name in columns), default=0) * 0.075 > cell
         for j, name in enumerate(columns):
             self._axes.text(
-                left + (j + 0.5) * cell, top + 0.05, name, fontsize=8.5, va="bottom",
+                left + (j + 0.5) * cell, top + 0.05, name, fontsize=FONT, va="bottom",
                 ha="center", rotation=90 if upright else 0,
             )  # fmt: skip
         if title:
@@ -270,7 +270,7 @@ class Diagram:
             length = max(float(np.hypot(dx, dy)), 1e-9)
             side = bend * length / 2 + 0.13
             at = ((begin[0] + finish[0]) / 2, (begin[1] + finish[1]) / 2)
-            self.text(at[0] - dy / length * side, at[1] + dx / length * side, label, size=8.5)
+            self.text(at[0] - dy / length * side, at[1] + dx / length * side, label)
 
     def path(
         self, points: Sequence[Point], *, series: int | None = None, dashed: bool = False

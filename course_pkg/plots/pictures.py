@@ -32,10 +32,13 @@ INK = "#000000"
 """Becomes the colour of the surrounding text."""
 
 WIDTH, HEIGHT = 5.4, 3.2
-"""Inches at which type of 10.5 points is legible on a phone."""
+"""Inches at which type of 10 points is legible on a phone: 390 pixels across are just as wide."""
+
+PHONE, LEAST_LABEL = 390, 10.0
+"""Pixels: the width of a phone, and a label on it. Where a figure needs more room, it scrolls."""
 
 STYLE: dict[Any, Any] = {
-    "font.size": 10.5,
+    "font.size": 10,
     "axes.titlesize": 10.5,
     "axes.labelsize": 10.5,
     "axes.spines.top": False,
@@ -49,8 +52,8 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.7,
     "lines.linewidth": 2.0,
     "lines.markersize": 5.0,
-    "xtick.labelsize": 9.5,
-    "ytick.labelsize": 9.5,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "figure.constrained_layout.use": True,
@@ -70,7 +73,7 @@ class Picture:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {
-            "text/html": f'<div class="lm-figure">{self.svg}</div>',
+            "text/html": _framed(self.svg),
             "image/png": base64.b64encode(self.png).decode(),
             "text/plain": self.alt,
         }
@@ -96,7 +99,8 @@ def show(figure: Figure, *, alt: str) -> Picture:
     style = {**STYLE, "figure.constrained_layout.use": False, "svg.hashsalt": alt}
     with mpl.rc_context(style):
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(svg, format="svg", bbox_inches="tight", metadata=nothing)
+        # A margin would make the drawing, and with it all type, smaller on a phone.
+        figure.savefig(svg, format="svg", bbox_inches="tight", pad_inches=0.01, metadata=nothing)
         figure.savefig(png, format="png", bbox_inches="tight", dpi=144, facecolor="white")
     return Picture(_inline_svg(svg.getvalue(), alt), png.getvalue(), alt)
 
@@ -116,13 +120,31 @@ def _inline_svg(svg: str, alt: str) -> str:
         svg = svg.replace(colour, f"var(--lm-series-{number}, {colour})")
     # The file leaves black out, since it is the default; here the text's colour is the default.
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])  # type: ignore[index]
+    least = round(width * LEAST_LABEL / _smallest_label(svg))
     root = (
         f'<svg role="img" fill="currentColor" aria-label="{html.escape(alt)}" '
-        f'style="width: 100%; max-width: {1.4 * width:.0f}px; height: auto" '
+        f'style="width: 100%; min-width: {least}px; max-width: {1.4 * width:.0f}px; height: auto" '
     )
     opening, rest = svg.split(">", 1)
     opening = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", opening)
     return re.sub(r">\s+<", "><", root + opening.removeprefix("<svg ") + ">" + rest.strip())
+
+
+def _smallest_label(svg: str) -> float:
+    """Return the size of the smallest label, in the drawing's units; exponents and indices aside.
+
+    A figure without labels may shrink to a third of its width.
+    """
+    labels = re.findall(r"<text.*?</text>", svg, flags=re.DOTALL)
+    sizes = [max(map(float, re.findall(r"font-size: ([\d.]+)px", label))) for label in labels]
+    return min(sizes, default=3 * LEAST_LABEL)
+
+
+def _framed(svg: str) -> str:
+    """Wrap a drawing in what scrolls; a drawing wider than a phone can be scrolled by keys, too."""
+    (least,) = re.findall(r"min-width: (\d+)px", svg)
+    focusable = ' tabindex="0"' if int(least) > PHONE else ""
+    return f'<div class="lm-figure"{focusable}>{svg}</div>'
 
 
 def new_figure(width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Axes]:

@@ -47,7 +47,7 @@ def heatmap(
         numbers = table.size <= 80
     for i, j in np.ndindex(table.shape if numbers else (0, 0)):
         text = f"{table[i, j]:.2f}".lstrip("0") if table[i, j] < 1 else f"{table[i, j]:.2g}"
-        axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8.5)
+        axes.text(j + 0.5, i + 0.5, text, ha="center", va="center")
     for row, column in framed:
         axes.add_patch(
             Rectangle((column, row), 1, 1, fill=False, edgecolor=SERIES[1], linewidth=1.6)
@@ -91,7 +91,7 @@ def attention_heads(weights: Numbers, tokens: Sequence[str], *, layer: int) -> F
     n_columns = min(2, len(heads))
     n_rows = -(-len(heads) // n_columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, (0.5 + 0.15 * len(tokens)) * n_rows), layout="constrained")
+        figure = Figure(figsize=(WIDTH, (0.5 + 0.17 * len(tokens)) * n_rows), layout="constrained")
         panels = figure.subplots(n_rows, n_columns, squeeze=False)
     for number, axes in enumerate(panels.flat):
         if number >= len(heads):
@@ -102,7 +102,7 @@ def attention_heads(weights: Numbers, tokens: Sequence[str], *, layer: int) -> F
         axes.set_xticks([])
         places = np.arange(len(tokens)) + 0.5
         named = number % n_columns == 0
-        axes.set_yticks(places[: len(places) * named], tokens[: len(tokens) * named], fontsize=9)
+        axes.set_yticks(places[: len(places) * named], tokens[: len(tokens) * named])
     return figure
 
 

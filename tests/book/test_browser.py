@@ -81,6 +81,24 @@ def too_wide(browser) -> list[str]:
     return [f"{excess} pixels too wide"] if excess > 0 else []
 
 
+def small_labels(browser) -> list[str]:
+    """Labels of drawings, live ones included, that this screen shows smaller than ten pixels.
+
+    A label is as large as its largest part: exponents and indices are smaller.
+    """
+    return browser.execute_script(
+        "const hasWords = (node) => [...node.childNodes].some((part) => part.nodeType === 3);"
+        "const size = (text) => Math.max(...[text, ...text.children].filter(hasWords)"
+        "  .map((part) => parseFloat(getComputedStyle(part).fontSize)));"
+        "return [...document.querySelectorAll('main svg text')]"
+        ".filter((text) => text.textContent && text.checkVisibility()"
+        "  && !text.closest('mjx-container'))"
+        ".map((text) => [text.textContent, size(text) * text.getScreenCTM().a])"
+        ".filter(([, pixels]) => pixels < 9.95)"
+        ".map(([label, pixels]) => `label ${label} has ${pixels.toFixed(1)} pixels`)"
+    )
+
+
 def inspect(browser, page: Path, width: int) -> list[str]:
     """Whatever is wrong with a page that is opened on a screen of this width.
 
@@ -88,7 +106,7 @@ def inspect(browser, page: Path, width: int) -> list[str]:
     again.
     """
     look(browser, page, "light", width)
-    found = violations(browser) + too_wide(browser)
+    found = violations(browser) + too_wide(browser) + small_labels(browser)
     show_in(browser, "dark")
     try:  # the page hears of it when it is drawn next
         WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")
@@ -103,7 +121,8 @@ def inspect_resized(browser, width: int) -> list[str]:
     resize(browser, width)
     is_resized = f"return window.innerWidth === {width}"
     WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(is_resized))
-    return violations(browser, *WIDTH_RULES) + too_wide(browser) + complaints(browser)
+    found = violations(browser, *WIDTH_RULES) + too_wide(browser) + small_labels(browser)
+    return found + complaints(browser)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

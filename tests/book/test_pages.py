@@ -84,6 +84,24 @@ def test_images_and_figures_are_described(parsed):
     assert not missing
 
 
+def test_labels_of_all_figures_have_ten_pixels_on_a_phone(parsed):
+    """What a figure may not fall short of is its least width; what is wider than a phone scrolls.
+
+    An exponent or an index is a part of its label and smaller than it.
+    """
+    small = []
+    for page, soup in parsed.items():
+        for svg in soup.select(".lm-figure svg"):
+            (least,) = re.findall(r"min-width: (\d+)px", svg["style"])
+            width = float(svg.get("viewbox", svg.get("viewBox")).split()[2])
+            for label in svg.select("text"):
+                sizes = re.findall(r"font-size: ([\d.]+)px", str(label))
+                pixels = max(map(float, sizes)) * int(least) / width
+                if pixels < 9.95:  # the least width is a whole number
+                    small.append(f"{page.name}: {label.get_text()!r} has {pixels:.1f} px")
+    assert not small
+
+
 def test_ids_are_unique_on_a_page(parsed):
     for page, soup in parsed.items():
         ids = [tag["id"] for tag in soup.select("main [id]")]

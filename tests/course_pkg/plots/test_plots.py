@@ -81,6 +81,38 @@ def test_picture_offers_html_png_and_words(picture):
     assert picture.png.startswith(b"\x89PNG")
 
 
+def labels_on_a_phone(picture: plots.Picture) -> list[float]:
+    """Pixels of each label where a phone is narrower than any figure; exponents, indices aside."""
+    (least,) = re.findall(r"min-width: (\d+)px", picture.svg)
+    (width,) = re.findall(r'viewBox="0 0 ([\d.]+) ', picture.svg)
+    labels = re.findall(r"<text.*?</text>", picture.svg)
+    sizes = [max(map(float, re.findall(r"font-size: ([\d.]+)px", label))) for label in labels]
+    return [size * float(least) / float(width) for size in sizes]
+
+
+def test_labels_have_ten_pixels_on_a_phone(picture):
+    assert min(labels_on_a_phone(picture)) > 9.95  # the least width is a whole number of pixels
+
+
+def test_figures_of_the_usual_width_fit_a_phone(picture):
+    assert int(re.findall(r"min-width: (\d+)px", picture.svg)[0]) <= 390
+    assert "tabindex" not in picture._repr_mimebundle_()["text/html"]
+
+
+def test_figure_with_small_type_scrolls_also_by_keys():
+    figure, axes = plots.new_figure()
+    axes.text(0.5, 0.5, "small", fontsize=7)
+    picture = plots.show(figure, alt="x")
+    assert min(labels_on_a_phone(picture)) > 9.95
+    assert '<div class="lm-figure" tabindex="0">' in picture._repr_mimebundle_()["text/html"]
+
+
+def test_figure_without_labels_may_be_small():
+    figure = plots.Diagram(5.4, 1.0)
+    figure.box(1.0, 0.5)
+    assert "min-width: 130px" in plots.show(figure.figure, alt="x").svg
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_picture_is_the_same_at_every_build(name):
     first, second = (plots.show(FIGURES[name](), alt="the same") for _ in range(2))

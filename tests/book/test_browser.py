@@ -93,7 +93,7 @@ def small_labels(browser) -> list[str]:
         "return [...document.querySelectorAll('main svg text')]"
         ".filter((text) => text.textContent && text.checkVisibility()"
         "  && !text.closest('mjx-container'))"
-        ".map((text) => [text.textContent, size(text) * text.getScreenCTM().a])"
+        ".map((text) => [text.textContent, size(text) * text.ownerSVGElement.getScreenCTM().a])"
         ".filter(([, pixels]) => pixels < 9.95)"
         ".map(([label, pixels]) => `label ${label} has ${pixels.toFixed(1)} pixels`)"
     )

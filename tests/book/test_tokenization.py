@@ -1,5 +1,6 @@
 """The byte-pair stepper: its data and table here, its behaviour in a browser."""
 
+import gzip
 import json
 import math
 import re
@@ -180,3 +181,9 @@ def test_stepper_is_accessible_and_silent(page):
         "axe.run('lm-bpe-stepper').then((result) => done(result.violations.map((v) => v.id)));"
     )
     assert found == []
+
+
+def test_gpt2_has_the_tokens_that_the_page_names(shared_data):
+    with gzip.open(shared_data / "gpt2_bpe" / "encoder.json.gz", "rt", encoding="utf-8") as file:
+        ids = json.load(file)
+    assert len(ids) == 50_257 and ids["ĠSolidGoldMagikarp"] == 43_453

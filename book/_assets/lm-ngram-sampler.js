@@ -166,8 +166,8 @@
     "lm-ngram-sampler",
     class extends lm.Element {
       build() {
-        const { texts, prompt, orders, order, methods } = this.data;
-        Object.assign(this, { texts, order, method: methods[0], unit: "words", presses: 0, models: {} });
+        const { texts, prompt, orders, order, methods, unit } = this.data;
+        Object.assign(this, { texts, order, method: methods[0], unit, presses: 0, models: {} });
         this.field = h("input", { type: "text", value: prompt, maxlength: 80, spellcheck: "false", autocomplete: "off", change: () => this.sample() });
         this.own = h("textarea", { rows: 4, maxlength: 300000, spellcheck: "false", change: () => this.count() });
         this.written = h("span", { class: "lm-tokens", keydown: (event) => this.step(event, event.currentTarget.children, this.selected, (i) => this.select(i)) });

@@ -13,7 +13,7 @@ from course_pkg.models.ngram import MLE, AddK, ModifiedKneserNey, NGram, Smoothi
 from course_pkg.text.tokenizers.words_characters_bytes import WordTokenizer
 from course_pkg.widgets.widget import Widget
 
-ORDERS = (1, 2, 3, 4, 5, 6)
+ORDERS, UNITS = (1, 2, 3, 4, 5, 6), ("words", "letters")
 METHODS: dict[str, Smoothing] = {
     "modified Kneser–Ney": ModifiedKneserNey(),
     "add-one": AddK(1),
@@ -24,7 +24,9 @@ METHODS: dict[str, Smoothing] = {
 N_TOKENS = 24
 
 
-def ngram_sampler(texts: Sequence[str], *, prompt: str, order: int = 3, alt: str) -> Widget:
+def ngram_sampler(
+    texts: Sequence[str], *, prompt: str, order: int = 3, unit: str = "words", alt: str
+) -> Widget:
     """Let the reader sample from n-gram models of some texts and see each token's distribution.
 
     The texts travel with the page. Its script counts their words or letters, smooths as the reader
@@ -34,14 +36,17 @@ def ngram_sampler(texts: Sequence[str], *, prompt: str, order: int = 3, alt: str
         texts: what is counted, one document each.
         prompt: what stands in the field at first; its words must occur in the texts.
         order: how many tokens an n-gram has at first, one of `ORDERS`.
+        unit: what is a token at first, one of `UNITS`. The table is of words.
 
     Raises:
-        ValueError: no text, another order, or a word in the prompt that the texts lack.
+        ValueError: no text, another order or unit, or a word in the prompt that the texts lack.
     """
     if not any(text.strip() for text in texts):
         raise ValueError("texts is empty; give at least one word to count")
     if order not in ORDERS:
         raise ValueError(f"order is {order}; it must be one of {ORDERS}")
+    if unit not in UNITS:
+        raise ValueError(f"unit is {unit!r}; it must be one of {UNITS}")
     words = WordTokenizer.train(texts, unk=None)
     ids = [words.eos_id, *words.encode(prompt)]
     documents = [words.encode(text) for text in texts]
@@ -53,7 +58,7 @@ def ngram_sampler(texts: Sequence[str], *, prompt: str, order: int = 3, alt: str
     return Widget(
         "lm-ngram-sampler",
         {"texts": list(texts), "prompt": prompt, "orders": list(ORDERS), "order": order,
-         "methods": list(METHODS)},
+         "methods": list(METHODS), "unit": unit},
         alt,
         ("order", "smoothing", "a sample"),
         rows,

@@ -80,6 +80,11 @@ def test_ngram_sampler_ships_its_texts_and_a_sample_of_each_order_and_method():
     assert all(row[2].startswith("a cat") for row in widget.rows)
 
 
+def test_ngram_sampler_opens_with_the_tokens_asked_for():
+    assert payload(sampler())["unit"] == "words"
+    assert payload(sampler(unit="letters"))["unit"] == "letters"
+
+
 def test_ngram_sampler_stops_where_relative_frequencies_know_nothing():
     rows = {row[:2]: row[2] for row in sampler(prompt="mat cat").rows}
     assert rows["3", "none"] == "mat cat"  # never seen together
@@ -91,6 +96,7 @@ def test_ngram_sampler_stops_where_relative_frequencies_know_nothing():
     [
         ({"texts": [" "]}, "texts is empty"),
         ({"order": 9}, "order is 9; it must be one of"),
+        ({"unit": "lines"}, "unit is 'lines'; it must be one of"),
         ({"prompt": "a dog"}, "dog"),
     ],
 )

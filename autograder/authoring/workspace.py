@@ -11,6 +11,7 @@ this needs.
 """
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import json
@@ -139,7 +140,8 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
     except ValueError as error:
         beside = keep_beside(file, data)
         write_atomically(file, _as_bytes(marked))
-        return Update(name, path, beside, problem=f"the file was no notebook ({error})")
+        problem = f"the file was no notebook ({error}){_checkpoint_of(file)}"
+        return Update(name, path, beside, problem=problem)
     if mine["metadata"].get(_MARK) == mark[_MARK]:
         return Update(name, path)
     merged = merge(mine, released)
@@ -153,6 +155,15 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
     write_atomically(file, newer)
     counts = merged.n_answers, merged.n_own, merged.renewed
     return Update(name, path, kept, *counts, is_newer=True)
+
+
+def _checkpoint_of(file: Path) -> str:
+    """Say where Jupyter has the notebook as it was last saved by hand, if answers stand there."""
+    checkpoint = file.parent / ".ipynb_checkpoints" / f"{file.stem}-checkpoint{file.suffix}"
+    with contextlib.suppress(OSError):
+        if has_work(checkpoint.read_bytes()):
+            return f", but Jupyter's copy of when it was last saved holds answers: {checkpoint}"
+    return ""
 
 
 def take_over(name: str, found: Path, work: Path) -> str:

@@ -206,6 +206,19 @@ def test_no_notebook_is_kept_aside_and_never_written_over(toy, tmp_path):
     assert _sources(_read(tmp_path)) == _sources(toy.old)
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_who_lost_a_notebook_is_led_to_the_copy_that_jupyter_has(toy, tmp_path, is_answered):
+    path = _write(tmp_path, toy.old)
+    if is_answered:
+        _edited(tmp_path, toy_double_answer="answer")
+    checkpoint = path.parent / ".ipynb_checkpoints" / "toy-checkpoint.ipynb"
+    checkpoint.parent.mkdir()
+    shutil.copy(path, checkpoint)
+    path.write_bytes(b"")  # the disk was full when it was saved
+    line = bring("toy", toy.old, tmp_path).line
+    assert (str(checkpoint) in line) is is_answered
+
+
 def test_a_link_to_a_notebook_elsewhere_stays_a_link(toy, tmp_path):
     bring("toy", toy.old, tmp_path / "cloud")
     _edited(tmp_path / "cloud", toy_mean_answer="mine")

@@ -232,6 +232,7 @@ class Attempts:
         n_later: how many other files came after it, which are kept and were not graded.
         later_sha256: of the last of these.
         later_why: why it was not graded, in words.
+        noticed: what was noticed while the files were collected, the last time.
     """
 
     n: int = 0
@@ -240,6 +241,7 @@ class Attempts:
     n_later: int = 0
     later_sha256: str = ""
     later_why: str = ""
+    noticed: tuple[str, ...] = ()
 
 
 class State(StrEnum):

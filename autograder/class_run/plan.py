@@ -194,8 +194,8 @@ def _counted(
 ) -> _Counts:
     """Return what is graded where the course counts attempts.
 
-    What was noticed while a file was collected is left out: other names beside the same notebook
-    would have it graded again.
+    What was noticed while a file was collected is said beside the grade and is no part of it: other
+    names beside the same notebook would have it graded again.
     """
     try:
         attempts, why = attempt(came.data, came.refusal, earlier, released, now)
@@ -203,6 +203,7 @@ def _counted(
         known = earlier.grade.attempts if earlier is not None else Attempts()
         why = f"its attempts could not be counted: {describe(error)}"
         return replace(came, data=b"", refusal=why, reasons=(), attempts=known)
+    attempts = replace(attempts, noticed=came.reasons)
     if not why or earlier is None:
         return replace(came, reasons=(), attempts=attempts)
     try:

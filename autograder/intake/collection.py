@@ -22,7 +22,9 @@ from autograder.untrusted import as_line
 MAX_NOTEBOOK_BYTES = 16 << 20
 MAX_CONTAINERS = 200_000
 _MAX_BYTES_WITH_OUTPUTS = 64 << 20
-_CLEAR = 'in Jupyter choose "Restart Kernel and Clear Outputs of All Cells", save, hand it in again'
+_SHRINK = (
+    "look for a cell that holds data or a pasted picture, take that out, save, and hand it in again"
+)
 AGAIN = (
     "open it in Jupyter; if you see your answers there, save it and hand it in again, and if not, "
     'look for an earlier state of it ("Revert Notebook to Checkpoint" in the menu File)'
@@ -160,7 +162,7 @@ def read_notebook(found: Collected) -> bytes:
     if len(smaller) > MAX_NOTEBOOK_BYTES:
         raise SubmissionRefused(
             f"{found.delivered.name} has {len(data)} bytes; at most {MAX_NOTEBOOK_BYTES} are read, "
-            f"outputs not counted: {_CLEAR}"
+            f"outputs not counted: {_SHRINK}"
         )
     return smaller
 

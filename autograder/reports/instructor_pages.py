@@ -94,7 +94,10 @@ def overview_page(
 ) -> str:
     """Return the table of all students and all sets, which leads to each set's dashboard."""
     points = {
-        outline.name: {grade.student: total(grade, by_hand) for grade in grades}
+        outline.name: {
+            grade.student: total(grade, by_hand) if judged(grade, outline, by_hand) else None
+            for grade in grades
+        }
         for outline, grades, by_hand in classes
     }
     left: dict[str, int] = {}  # after the set that is due last
@@ -139,8 +142,12 @@ def of_earlier(outline: Outline, given: Mapping[str, HandGrade]) -> Iterator[str
 
 
 def judged(grade: Grade, outline: Outline, by_hand: HandGrades) -> float:
-    """The most points that are possible in what has been judged so far, by checks and people."""
-    most = {verdict.item: verdict.max_points for verdict in grade.verdicts}
+    """The most points that are possible in what has been judged so far, by checks and people.
+
+    0 where nothing could be read: that is no grade of 0 points.
+    """
+    verdicts = grade.verdicts if grade.state is not State.REFUSED else ()
+    most = {verdict.item: verdict.max_points for verdict in verdicts}
     given = by_hand.get(grade.student, {})
     for item in outline.items:
         if given.get(item.name, HandGrade(None)).counts(None) is not None:
@@ -164,7 +171,11 @@ def _student_row(
         "known": known,
         "is_late": timing.is_late,
         "problems": bool(
-            noticed or timing.note or timing.marked_late or grade.state is not State.GRADED
+            noticed
+            or grade.attempts.noticed
+            or timing.note
+            or timing.marked_late
+            or grade.state is not State.GRADED
         ),
         "noticed": [
             *noticed,
@@ -199,6 +210,7 @@ def _by_section(
 
 
 def _said_of_attempts(attempts: Attempts) -> Iterator[str]:
+    yield from attempts.noticed
     if attempts.n > 1:
         yield f"attempt {attempts.n}"
     if attempts.n_later:

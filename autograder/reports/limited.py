@@ -94,6 +94,7 @@ def _ready(seen: str, policy: Policy) -> datetime | None:
 def _said(
     policy: Policy, attempts: Attempts, level: Level, until: datetime | None
 ) -> Iterator[str]:
+    yield from (f"Noticed: {reason}." for reason in attempts.noticed)
     if policy.attempts and attempts.n:
         n, most = attempts.n, max(policy.attempts, attempts.n)
         yield f"This was attempt {n} of {most}; of these the last counts."

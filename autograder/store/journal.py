@@ -214,9 +214,13 @@ def grade_from_plain(plain: dict[str, Any]) -> Grade:
             "cells": tuple(CellResult(**cell) for cell in plain["cells"]),
             "differences": tuple(map(_difference_from_plain, plain["differences"])),
             "timing": Timing(**plain["timing"]),
-            "attempts": Attempts(**plain.get("attempts", {})),  # older ones have none
+            "attempts": _attempts_from_plain(plain.get("attempts", {})),  # older ones have none
         }
     )
+
+
+def _attempts_from_plain(plain: dict[str, Any]) -> Attempts:
+    return Attempts(**plain | {"noticed": tuple(plain.get("noticed", ()))})
 
 
 def _origin_from_plain(plain: dict[str, Any]) -> Origin:

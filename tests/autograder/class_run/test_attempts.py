@@ -133,7 +133,9 @@ def test_number_is_evaded_by_no_name_time_output_or_copy(course, toys, monkeypat
     course.hand_in(name="toy (1).ipynb", double=toys.double)
     for moment in (PAST, AHEAD - timedelta(1), AHEAD + timedelta(99)):
         course.hand_in(name="toy-Copy1.ipynb", double=toys.square, time=moment)
-        course.grade()
+        result = course.grade()
+        noticed = "3 notebooks (toy (1).ipynb, toy-Copy1.ipynb, toy.ipynb); toy.ipynb was graded"
+        assert noticed in course.page() and noticed in result.page.read_text()
     assert (len(asked), course.recorded().points, course.recorded().attempts.n) == (1, 20, 1)
     (course.place / "ada/toy/toy.ipynb").unlink()  # now it is a copy that is chosen
     course.grade()

@@ -140,7 +140,7 @@ def test_notebook_that_its_outputs_make_too_large_is_read_without_them(tmp_path,
     (cell,) = json.loads(read_notebook(ada))["cells"]
     assert (cell["source"], cell["outputs"]) == ("def f(): pass", [])
     with pytest.raises(
-        SubmissionRefused, match=r"at most 2000 are read, outputs not .* Clear Outp"
+        SubmissionRefused, match=r"at most 2000 are read, outputs not .* take that out"
     ):
         read_notebook(bo)
 

@@ -81,6 +81,17 @@ def test_class_page_shows_sections_where_there_are_any(outline, read_page):
     assert "Section" not in read_page(class_page(outline, [GRADE], {})).words
 
 
+def test_nothing_read_is_not_0_points_on_any_page(outline, read_page):
+    none = tuple(dataclasses.replace(one, points=0.0, parts=()) for one in (DOUBLE, MEAN))
+    refused = Grade("cy", "toy", State.REFUSED, "", 7, none, reasons=("the file is empty",))
+    for given, said, summed in (
+        ({}, "cy open refused", "cy none 0"),
+        ({"cy": {"toy_essay": HandGrade(8.0)}}, "cy 8 of 10 refused", "cy 8 8"),
+    ):
+        assert said in read_page(class_page(outline, [refused], given)).words
+        assert summed in read_page(overview_page([(outline, [refused], given)])).words
+
+
 def test_class_page_of_nobody_is_still_a_page(outline, read_page):
     assert "0 received" in read_page(class_page(outline, [], {})).words
 

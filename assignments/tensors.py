@@ -20,7 +20,7 @@ from autograder.authoring.checks import (
     Part,
     nothing_else_changes,
 )
-from autograder.authoring.compare import agree
+from autograder.authoring.compare import ORDINALS, agree
 
 from .contracts import LAYOUTS, Contract
 
@@ -213,6 +213,34 @@ def judge_by(**tolerance: float) -> Judge:
     return judge
 
 
+def by_argument(judge: Judge) -> Judge:
+    """Return a judge of what `differentiate` gives that says which argument's gradient is wrong."""
+
+    def judge_each(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+        wrong = judge(observed, expected, inputs)
+        arguments = [n for n, one in enumerate(inputs["arguments"]) for _ in _leaves(one)]
+        if wrong is None or type(observed) is not list or len(observed) != len(arguments):
+            return wrong
+        for ours, theirs, number in zip(observed, expected, arguments, strict=True):
+            if judge([ours], [theirs], inputs) is not None:
+                is_none = isinstance(ours, Tensor) and not ours.any()
+                rest = "gets no gradient" if is_none else "gets another gradient"
+                return f"the {ORDINALS[number]} argument {rest}"
+        return wrong
+
+    return judge_each
+
+
+def _leaves(argument: Any) -> list[Tensor]:
+    """List the tensors of an argument that `differentiate` asks a gradient of."""
+    if isinstance(argument, dict):
+        argument = tuple(argument.values())
+    if isinstance(argument, tuple):
+        return [leaf for part in argument for leaf in _leaves(part)]
+    is_leaf = isinstance(argument, Tensor) and argument.is_floating_point()
+    return [argument] if is_leaf else []
+
+
 near = judge_by(**SINGLE)
 
 
@@ -226,6 +254,7 @@ def near_part(
     helpers: tuple[Any, ...] = (),
 ) -> Part:
     """Make a part that forgives rounding."""
+    judge = by_argument(judge) if probe is differentiate else judge
     return Part(name, requirement, inputs, probe, judge=judge, weight=weight, helpers=helpers)
 
 
@@ -311,4 +340,4 @@ def keeps(
         weight=weight,
         helpers=helpers,
     )
-    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged, helpers, SAYS)
+    return dtype, nothing_else_changes(KEEPS, draw, probes[1], unchanged, helpers, says=SAYS)

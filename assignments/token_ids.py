@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import ARGUMENTS, Case, Inputs, Part, nothing_else_changes
+from autograder.authoring.checks import ARGUMENTS, Case, Inputs, Judge, Part, nothing_else_changes
 from autograder.authoring.compare import agree
 
 Generator = np.random.Generator
@@ -137,9 +137,16 @@ def judge_dtypes(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     return f"the results are {observed} where {expected} are expected"
 
 
-def part(name: str, requirement: str, inputs: Draw, weight: float, probe: Any = call) -> Part:
+def part(
+    name: str,
+    requirement: str,
+    inputs: Draw,
+    weight: float,
+    probe: Any = call,
+    judge: Judge | None = None,
+) -> Part:
     """Make a part on values."""
-    return Part(name, requirement, inputs, probe, weight=weight)
+    return Part(name, requirement, inputs, probe, judge=judge or agree(), weight=weight)
 
 
 def dtype_part(inputs: Draw) -> Part:

@@ -111,7 +111,7 @@ class PartVerdict:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A typical mistake that explains every wrong answer of an item."""
+    """A typical mistake that explains every wrong answer of an item, alone or beside another."""
 
     name: str
     hint: str
@@ -119,7 +119,12 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one graded item."""
+    """The judgement of one graded item.
+
+    Attributes:
+        second: the other mistake, where it takes two to explain the answer.
+        kept: whether the points are what the mistakes leave, which is more than the parts earn.
+    """
 
     item: str
     points: float
@@ -127,6 +132,13 @@ class Verdict:
     parts: tuple[PartVerdict, ...]
     misconception: Misconception | None = None
     fault: str = ""
+    second: Misconception | None = None
+    kept: bool = False
+
+    @property
+    def misconceptions(self) -> tuple[Misconception, ...]:
+        """The mistakes that explain the answer: none, one, or two at once."""
+        return tuple(one for one in (self.misconception, self.second) if one is not None)
 
 
 @dataclass(frozen=True)
@@ -173,14 +185,18 @@ class Difference:
     """The first claim of an item's visible test that an answer does not meet.
 
     Attributes:
-        asked: the expression of the test whose value is another than claimed.
-        found: what the student's code makes of it; several numbers, or one text.
+        asked: the expression of the test whose value is another than claimed; empty where the test
+            stops with an error.
+        found: what the student's code makes of it; several numbers, or one text. Empty, as
+            `expected` is, where the claim does not compare two values.
+        says: the message of the test, or of the error.
     """
 
     item: str
     asked: str
     found: str | tuple[float, ...]
     expected: str | tuple[float, ...]
+    says: str = ""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,12 @@ PARTS = (
         judge=sums_to_one,
         weight=3,
     ),
-    nothing_else_changes(LOOKS_UP, draw_add_k_unseen, estimate_and_keep),
+    nothing_else_changes(
+        LOOKS_UP,
+        draw_add_k_unseen,
+        estimate_and_keep,
+        says=("the call changes the counts", "the call changes its settings"),
+    ),
 )
 
 
@@ -108,17 +113,20 @@ MISTAKES = mistakes(
         replace={"k * vocab_size": "vocab_size"},
         hint="With k = 1 you are right. With another k the probabilities no longer sum to 1. If V "
         "tokens get k each, how much is that in all?",
+        keeps=0.5,
     ),
     mistake(
         "The denominator gets k instead of k times V.",
         replace={"k * vocab_size": "k"},
         hint="One token gets k above the line. But all V tokens get it, and the total must grow "
         "by all of them.",
+        keeps=0.3,
     ),
     mistake(
         "One is added, whatever k is.",
         replace={"followers[token] + k": "followers[token] + 1", "k * vocab_size)": "vocab_size)"},
         hint="You add 1, as Laplace did. The contract has an argument k, and it may be a fraction.",
+        keeps=0.5,
     ),
     mistake(
         "A history that was never seen gives everything probability 0.",
@@ -148,6 +156,7 @@ MISTAKES = mistakes(
         "The k is added below the line, but not above it.",
         replace={"(followers[token] + k)": "followers[token]"},
         hint="You add k below the line, but to no count above it. Look at the numerator.",
+        keeps=0.3,
     ),
     add_in_place,
     mistake(

@@ -91,7 +91,9 @@ PARTS = (
         cut,
         weight=3,
     ),
-    nothing_else_changes(KEEPS, draw_histories, cut_and_keep),
+    nothing_else_changes(
+        KEEPS, draw_histories, cut_and_keep, says=("the call changes its tokens",)
+    ),
 )
 
 
@@ -140,6 +142,7 @@ MISTAKES = mistakes(
         replace={"order - 1": "order"},
         hint="The order counts the target too. So a history has one token less than the order "
         "says.",
+        keeps=0.5,
     ),
     mistake(
         "A slice from minus zero takes everything.",
@@ -160,6 +163,7 @@ MISTAKES = mistakes(
         },
         hint="You stop at the wall, as you should, but the eos itself belongs to the history. It "
         "tells the model that a document has just begun.",
+        keeps=0.5,
     ),
     see_from_first_eos,
     see_the_beginning,
@@ -182,6 +186,7 @@ MISTAKES = mistakes(
         replace={"tuple(history)": "history"},
         hint="The tokens are right, but this is a list. The counts are a dictionary, and its keys "
         "are tuples.",
+        keeps=0.5,
     ),
 )
 

@@ -146,6 +146,7 @@ PARTS = (
         "The old counts stay as they are, even when the new ones change later.",
         draw_all_continuations,
         continue_and_change,
+        says=("the old counts change, with the call or with the new ones",),
     ),
 )
 
@@ -167,6 +168,7 @@ def right_answer(counts, order):
 @mistake(
     hint="You count what comes after. Continuation counts ask what comes before: the first token "
     "of the history is the one to be counted away.",
+    keeps=0.3,
 )
 def continue_forwards(counts, order):
     """The tokens after are counted instead of the tokens before."""
@@ -214,12 +216,14 @@ MISTAKES = mistakes(
         },
         hint="You drop the first token of every history, of those at the start of a document too. "
         "There the eos is all they have. Look at their length first.",
+        keeps=0.5,
     ),
     mistake(
         "The last token of a history is dropped instead of the first.",
         replace={"history[1:]": "history[:-1]"},
         hint="You drop the last token of the history. That is the one nearest to the target. The "
         "token before the n-gram is the first one.",
+        keeps=0.3,
     ),
     mistake(
         "The history is forgotten: only order 1 comes out.",

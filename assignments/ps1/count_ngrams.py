@@ -235,7 +235,12 @@ PARTS = (
         form,
         weight=0.5,
     ),
-    nothing_else_changes(KEEPS, draw_all_documents, count_twice),
+    nothing_else_changes(
+        KEEPS,
+        draw_all_documents,
+        count_twice,
+        says=("a second call changes the first result", "the call changes the documents"),
+    ),
     Part(
         "cost",
         "The work grows in proportion to the length of the text.",
@@ -317,12 +322,14 @@ MISTAKES = mistakes(
         replace={"[eos, *document, eos]": "[*document, eos]"},
         hint="You count the inside of each document well. But the first token has a history too: "
         "the eos before it. Look at what you put before the tokens of a document.",
+        keeps=0.3,
     ),
     mistake(
         "The end of a document is not counted as a target.",
         replace={"[eos, *document, eos]": "[eos, *document]"},
         hint="A model must also learn when to stop. Look at what you put after the last token of "
         "a document, and whether your loop reaches it.",
+        keeps=0.3,
     ),
     mistake(
         "The start of a document is padded with several eos.",
@@ -333,6 +340,7 @@ MISTAKES = mistakes(
         },
         hint="Many textbooks pad with several start symbols. In this course one eos is enough, "
         "and the first histories are simply shorter. Look at the list you begin with.",
+        keeps=0.5,
     ),
     count_across_documents,
     mistake(
@@ -340,6 +348,7 @@ MISTAKES = mistakes(
         replace={"t - order + 1": "t - order"},
         hint="An n-gram of order 3 is two tokens of history and one target. Count the tokens in "
         "your history at order 2: should there be two?",
+        keeps=0.5,
     ),
     mistake(
         "Targets with a shorter history are skipped.",
@@ -355,6 +364,7 @@ MISTAKES = mistakes(
         replace={"range(1, len(padded))": "range(len(padded))"},
         hint="Nobody has to guess the eos at the start: it is given. Look at the first position "
         "that your loop treats as a target.",
+        keeps=0.5,
     ),
     mistake(
         "The counts start afresh with every document.",

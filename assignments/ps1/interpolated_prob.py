@@ -78,7 +78,12 @@ PARTS = (
         judge=sums_to_one,
         weight=3,
     ),
-    nothing_else_changes(LOOKS_UP, draw_interpolated_unseen, estimate_and_keep),
+    nothing_else_changes(
+        LOOKS_UP,
+        draw_interpolated_unseen,
+        estimate_and_keep,
+        says=("the call changes the counts", "the call changes its settings"),
+    ),
 )
 
 
@@ -114,12 +119,14 @@ MISTAKES = mistakes(
         },
         hint="The first weight belongs to the uniform, the last to the highest order. You seem to "
         "read them the other way round.",
+        keeps=0.5,
     ),
     mistake(
         "The uniform distribution is left out.",
         replace={"weights[0] / vocab_size, weights[0]": "0.0, 0.0"},
         hint="The list of weights is one longer than the list of counts. Whose is weights[0]? "
         "Without it, words that were never seen are impossible.",
+        keeps=0.3,
     ),
     mistake(
         "Every order is asked with the whole history.",
@@ -141,6 +148,7 @@ MISTAKES = mistakes(
         replace={"history[len(history) - length :]": "history[-length:]"},
         hint="You are caught by a slice: history[-0:] is the whole history. So order 1 is not "
         "asked. The hint of the task shows a way.",
+        keeps=0.5,
     ),
     mistake(
         "Only the longest history that was seen is asked.",

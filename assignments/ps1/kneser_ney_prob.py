@@ -84,7 +84,12 @@ PARTS = (
         judge=sums_to_one,
         weight=3,
     ),
-    nothing_else_changes(LOOKS_UP, draw_kneser_ney_unseen, estimate_and_keep),
+    nothing_else_changes(
+        LOOKS_UP,
+        draw_kneser_ney_unseen,
+        estimate_and_keep,
+        says=("the call changes the counts", "the call changes its settings"),
+    ),
 )
 
 
@@ -137,24 +142,28 @@ MISTAKES = mistakes(
         },
         hint="A token that was never seen has nothing to give up. Your formula takes the discount "
         "off it too, and may even go below 0. Look at the max in the formula.",
+        keeps=0.5,
     ),
     mistake(
         "The freed share counts all followers instead of the different ones.",
         replace={"len(followers)": "sum(followers.values())"},
         hint="The discount is taken once from each different follower. So what is freed depends "
         "on how many different ones there are, compared with all.",
+        keeps=0.5,
     ),
     mistake(
         "The freed share forgets the discount.",
         replace={"discounts[length] * len(followers)": "len(followers)"},
         hint="Each of the different followers gives up D, not 1. Compare your second term with "
         "the formula.",
+        keeps=0.5,
     ),
     mistake(
         "The freed share is spread evenly, not like the shorter history.",
         replace={"freed * prob": "freed / vocab_size"},
         hint="You spread what was freed evenly over the vocabulary. It should follow the shorter "
         "history, and only order 1 falls back on the uniform.",
+        keeps=0.3,
     ),
     discount_for_nothing,
     mistake(
@@ -174,12 +183,14 @@ MISTAKES = mistakes(
         },
         hint="Your order 1 is a plain relative frequency. It is discounted like the others, and "
         "what that frees goes to the uniform. Otherwise new words are impossible.",
+        keeps=0.3,
     ),
     mistake(
         "The uniform is spread over the words seen, not over the vocabulary.",
         replace={"1 / vocab_size": "1 / len(counts_by_order[0][()])"},
         hint="The uniform gives each of the V tokens the same, those never seen too. Look at the "
         "number you divide by at the very bottom.",
+        keeps=0.5,
     ),
     mistake(
         "After a history that was never seen, everything has probability 0.",
@@ -201,12 +212,14 @@ MISTAKES = mistakes(
         },
         hint="There is one discount for each order, in the same order as the counts. You use the "
         "same one everywhere.",
+        keeps=0.3,
     ),
     mistake(
         "The history is shortened at the wrong end.",
         replace={"history[len(history) - length :]": "history[:length]"},
         hint="The shorter history h' is h without its first token. You seem to drop the last one, "
         "which is the nearest to the target.",
+        keeps=0.5,
     ),
     additive,
     mistake(

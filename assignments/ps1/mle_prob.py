@@ -61,7 +61,12 @@ PARTS = (
         estimate,
         weight=3,
     ),
-    nothing_else_changes(LOOKS_UP, draw_mle_unseen, estimate_and_keep),
+    nothing_else_changes(
+        LOOKS_UP,
+        draw_mle_unseen,
+        estimate_and_keep,
+        says=("the call changes the counts", "the call changes its settings"),
+    ),
 )
 
 
@@ -107,6 +112,7 @@ MISTAKES = mistakes(
         "The division drops everything after the decimal point.",
         replace={"followers[token] / total": "float(followers[token] // total)"},
         hint="Your probabilities are all 0 or 1. Look at the operator: one slash or two?",
+        keeps=0.5,
     ),
     mistake(
         "Only the last token of the history is looked up.",

@@ -121,7 +121,7 @@ PARTS = (
         draw_infinite,
         score,
     ),
-    nothing_else_changes(KEEPS, draw_all, score_and_keep),
+    nothing_else_changes(KEEPS, draw_all, score_and_keep, says=("the call changes its argument",)),
 )
 
 
@@ -141,12 +141,14 @@ MISTAKES = mistakes(
         replace={"sum(log_probs) / len(log_probs)": "sum(log_probs)"},
         hint="A longer text should not look worse only because it is longer. Look at what you do "
         "with the sum before the exponential.",
+        keeps=0.3,
     ),
     mistake(
         "Nats are treated as if they were bits.",
         replace={"math.exp(-mean)": "2**-mean"},
         hint="The logarithms are natural ones, so only the exponential with the same base undoes "
         "them. Two raised to a power belongs to base-2 logarithms.",
+        keeps=0.5,
     ),
     mistake(
         "The probabilities are multiplied, and a long product is 0.",
@@ -176,12 +178,14 @@ MISTAKES = mistakes(
         replace={"-mean": "mean"},
         hint="Your perplexity is below 1. A model cannot hesitate among less than one token. Look "
         "for a sign.",
+        keeps=0.5,
     ),
     mistake(
         "The cross-entropy is returned, without the exponential.",
         replace={"math.exp(-mean)": "-mean"},
         hint="This is the cross-entropy in nats, one step before the goal. Which function turns "
         "nats back into a number of choices?",
+        keeps=0.5,
     ),
     mistake(
         "The inverse probabilities are averaged, not their logarithms.",
@@ -201,6 +205,7 @@ MISTAKES = mistakes(
         "The sum is divided by one target too few.",
         replace={"/ len(log_probs)": "/ max(1, len(log_probs) - 1)"},
         hint="Check the number by which you divide. Every entry of log_probs is one target.",
+        keeps=0.5,
     ),
     mistake(
         "The arguments are treated as probabilities.",

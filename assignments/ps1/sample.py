@@ -140,6 +140,7 @@ PARTS = (
         "The answer depends on the arguments only; no random generator is asked.",
         draw_all_lines,
         draw_alone,
+        says=("the call changes the distribution",),
     ),
 )
 
@@ -219,6 +220,7 @@ MISTAKES = mistakes(
         },
         hint="You find the right piece, but return its number. The caller wants its owner, the "
         "token.",
+        keeps=0.5,
     ),
     mistake(
         "Nothing is returned where rounding leaves the sum below u.",
@@ -238,6 +240,7 @@ MISTAKES = mistakes(
         replace={"probs.items()": "reversed(probs.items())", "[-1]": "[0]"},
         hint="You lay the pieces on the line from the other end. The first token of the "
         "dictionary begins at 0.",
+        keeps=0.5,
     ),
 )
 

@@ -172,6 +172,7 @@ PARTS = (
         "The texts, and the ids that the tokenizer returns, stay as they were.",
         draw_all,
         measure_and_keep,
+        says=("the call changes the texts", "the ids that the tokenizer has returned are changed"),
     ),
 )
 
@@ -190,6 +191,7 @@ def right_answer(tokenizer, texts):
 @mistake(
     hint="You divide for each text and take the mean. Then a text of three words weighs as much "
     "as a book. Sum up first, and divide once.",
+    keeps=0.3,
 )
 def mean_of_texts(tokenizer, texts):
     """The texts' own values are averaged, so that a short text counts as much as a long one."""
@@ -229,6 +231,7 @@ MISTAKES = mistakes(
         },
         hint="Your fraction stands upside down: bytes per token means that you divide the bytes "
         "by the tokens.",
+        keeps=0.5,
     ),
     mean_of_texts,
     mistake(
@@ -236,6 +239,7 @@ MISTAKES = mistakes(
         replace={"/ n_tokens": "// n_tokens"},
         hint="Your values have no digits after the decimal point. Look at the division: // drops "
         "the rest.",
+        keeps=0.5,
     ),
     mistake(
         "Texts without a token divide by zero.",
@@ -267,6 +271,7 @@ MISTAKES = mistakes(
         replace={"text.encode()": 'text.replace(" ", "").encode()'},
         hint="You leave the spaces out of the bytes. They are part of the text, and the tokens "
         "have to cover them too.",
+        keeps=0.5,
     ),
     mistake(
         "The caller's texts are emptied.",

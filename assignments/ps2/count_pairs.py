@@ -102,6 +102,11 @@ PARTS = (
         "The arguments stay as they were, and a second call leaves the first answer alone.",
         draw_all,
         count_twice,
+        says=(
+            "a second call changes the first result",
+            "the call changes the words",
+            "the call changes the counts",
+        ),
     ),
 )
 
@@ -139,6 +144,7 @@ def count_without_overlaps(words, counts):
 @mistake(
     hint="In your answer a pair reaches from one word into the next. The words stand in a table, "
     "not in a text. Begin afresh with every word.",
+    keeps=0.5,
 )
 def count_across_words(words, counts):
     """The last id of a word and the first of the next count as neighbours."""
@@ -159,6 +165,7 @@ MISTAKES = mistakes(
         replace={"+= n": "+= 1"},
         hint="You find the right pairs, but a word that occurs five times gives each of its pairs "
         "five times. Look at what you do with the list counts.",
+        keeps=0.3,
     ),
     mistake(
         "A pair counts once in a word, even if the word has it twice.",
@@ -185,6 +192,7 @@ MISTAKES = mistakes(
         replace={"pairwise(ids)": "pairwise(ids[:-1])"},
         hint="A word of two ids has one pair, and yours has none. Look at the place where your "
         "loop over a word ends.",
+        keeps=0.5,
     ),
     mistake(
         "A later word overwrites the count of an earlier one.",
@@ -194,6 +202,7 @@ MISTAKES = mistakes(
         },
         hint="If two words share a pair, your answer keeps only the last count. Add to what is "
         "there already, and do not replace it.",
+        keeps=0.3,
     ),
     mistake(
         "Any two ids of a word are counted, neighbours or not.",

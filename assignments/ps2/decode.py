@@ -170,6 +170,7 @@ PARTS = (
         "The ids and the vocabulary stay as they were.",
         draw_all,
         decode_and_keep,
+        says=("the call changes the ids", "the call changes the vocabulary"),
     ),
 )
 
@@ -228,6 +229,7 @@ MISTAKES = mistakes(
         replace={'data.decode("utf-8", errors="replace")': "data"},
         hint="The bytes are right, but you return them as they are. The caller wants a str: "
         "decode them at the end.",
+        keeps=0.5,
     ),
     mistake(
         "The names of special tokens are written into the text.",

@@ -190,6 +190,7 @@ PARTS = (
         "The vocabulary and the merges stay as they were.",
         draw_all,
         encode_texts_and_keep,
+        says=("the call changes the vocabulary", "the call changes the merges"),
     ),
 )
 
@@ -282,6 +283,7 @@ MISTAKES = mistakes(
         replace={"pattern, text)": 'pattern, " " + text)'},
         hint="You put a space before the text. Some tokenizers do, but then the text does not "
         "come back as it was. Leave it as it is.",
+        keeps=0.5,
     ),
     mistake(
         "Capital letters become small ones.",

@@ -196,6 +196,7 @@ PARTS = (
         "The vocabulary and the merges stay as they were.",
         draw_all,
         encode_words_and_keep,
+        says=("the call changes the vocabulary", "the call changes the merges"),
     ),
 )
 
@@ -306,6 +307,7 @@ MISTAKES = mistakes(
         },
         hint="You give a merge its place in the list of merges as id. But ids count from the "
         "start of the vocabulary, where the 256 bytes stand.",
+        keeps=0.5,
     ),
     mistake(
         "Bytes that are in no merge are lost.",
@@ -316,6 +318,7 @@ MISTAKES = mistakes(
         },
         hint="Some bytes of the word are missing from your ids. A byte that no merge has touched "
         "is a token too.",
+        keeps=0.3,
     ),
     mistake(
         "The word is cut into characters, not into bytes.",

@@ -223,6 +223,7 @@ PARTS = (
         "The words stay as they were, and a second call leaves the first answer alone.",
         draw_all,
         learn_twice,
+        says=("a second call changes the first result", "the call changes the words"),
     ),
 )
 
@@ -304,18 +305,21 @@ MISTAKES = mistakes(
         replace={"count_pairs(spelled, counts)": "count_pairs(spelled, [1] * len(spelled))"},
         hint="You seem to count each word once. A word that occurs six times gives each of its "
         "pairs six times. Look at what you do with the values of the dict.",
+        keeps=0.3,
     ),
     mistake(
         "The 256 bytes are not counted among the tokens.",
         replace={"len(tokens) < n_tokens": "len(merges) < n_tokens"},
         hint="You learn n_tokens merges. But the 256 bytes are tokens as well, and n_tokens "
         "includes them. Which length do you compare with it?",
+        keeps=0.5,
     ),
     mistake(
         "One merge too many is learned.",
         replace={"len(tokens) < n_tokens": "len(tokens) <= n_tokens"},
         hint="You learn one merge more than there is room for. Look at the condition of your loop "
         "when the vocabulary is just full.",
+        keeps=0.5,
     ),
     count_once,
     mistake(
@@ -326,6 +330,7 @@ MISTAKES = mistakes(
         },
         hint="The right pairs, but you return their ids. A merge is written down as two bytes "
         "objects: look up the two tokens.",
+        keeps=0.5,
     ),
     mistake(
         "The words are joined to one text, and merges cross their borders.",

@@ -125,6 +125,7 @@ PARTS = (
         "The list that was given stays as it was, even when the result changes later.",
         draw_all,
         merge_and_change,
+        says=("the ids change, with the call or with its result",),
     ),
 )
 
@@ -232,12 +233,14 @@ MISTAKES = mistakes(
         replace={"place += 2": "place += 1"},
         hint="Two ids become one, but in your result the second of the two is still there. After "
         "a merge you must move on by two places.",
+        keeps=0.5,
     ),
     mistake(
         "The last id is lost if it is in no pair.",
         replace={"while place < len(ids):": "while place < len(ids) - 1:"},
         hint="If the last id is in no pair, your result lacks it. Your loop ends one place too "
         "early for ids that have no right neighbour.",
+        keeps=0.5,
     ),
     mistake(
         "At the last id a right neighbour is looked up that does not exist.",

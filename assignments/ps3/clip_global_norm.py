@@ -223,6 +223,7 @@ PARTS = (
         "The list holds the same tensors as before; nothing else changes.",
         draw_missing_gradients,
         clip_and_keep,
+        says=("the list holds other tensors than before",),
     ),
 )
 
@@ -276,6 +277,7 @@ MISTAKES = mistakes(
         replace={"math.sqrt(sum(squares))": "sum(squares)"},
         hint="Your norm has no square root. So it is far too large for long gradients, and too "
         "small for short ones.",
+        keeps=0.5,
     ),
     mistake(
         "The norms of the tensors are added up.",

@@ -156,6 +156,7 @@ MISTAKES = mistakes(
         "The losses are summed up, not averaged.",
         replace={" / max(len(targets), 1)": ""},
         hint="You return the sum. The loss is a mean, or it would grow with the size of the batch.",
+        keeps=0.5,
     ),
     mistake(
         "Every row counts, also those to be ignored.",
@@ -180,6 +181,7 @@ MISTAKES = mistakes(
         replace={"max(len(targets), 1)": "max(len(targets), 1) / math.log(2)"},
         hint="Your loss is in bits: it is larger by the factor 1 / ln 2. The contract asks for "
         "nats, so use the natural logarithm alone.",
+        keeps=0.5,
     ),
     softmax_over_rows,
     mistake(
@@ -191,6 +193,7 @@ MISTAKES = mistakes(
         },
         hint="You return the mean log-probability itself, which is negative. The loss is minus "
         "that: training makes it small.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is detached from its graph, so that nothing can be learned from it.",

@@ -110,6 +110,7 @@ MISTAKES = mistakes(
         replace={" / max(len(rows), 1)": ""},
         hint="This is the gradient of the sum. The loss is a mean, so its gradient is smaller: "
         "divide by the number of rows that count.",
+        keeps=0.5,
     ),
     mistake(
         "The sum is divided by the number of all rows.",
@@ -122,12 +123,14 @@ MISTAKES = mistakes(
         replace={"return gradient /": "return -gradient /"},
         hint="Your signs are reversed. If a score grows that is not the target's, the loss grows "
         "too: its gradient is positive.",
+        keeps=0.5,
     ),
     mistake(
         "The target is not subtracted.",
         replace={"gradient[rows, targets[rows]] -= 1": ""},
         hint="Your gradient is the probability alone. At the target 1 has to be subtracted: its "
         "score should rise, and so its gradient is negative.",
+        keeps=0.3,
     ),
     mistake(
         "Only the target's own logit has a gradient.",

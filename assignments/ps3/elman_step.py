@@ -96,23 +96,27 @@ MISTAKES = mistakes(
         replace={"torch.tanh(total)": "total"},
         hint="Your state has no tanh. Without it the state can grow at every step, and all steps "
         "together are one linear map.",
+        keeps=0.3,
     ),
     mistake(
         "A sigmoid is used instead of the tanh.",
         replace={"torch.tanh": "torch.sigmoid"},
         hint="You squash with a sigmoid. The states of this network lie between -1 and 1: use "
         "tanh.",
+        keeps=0.5,
     ),
     mistake(
         "The bias of the state is missing.",
         replace={" + bias_hh": ""},
         hint="You leave out bias_hh. With torch's weights there are two biases, and both are "
         "learned: add both.",
+        keeps=0.5,
     ),
     mistake(
         "The bias of the inputs is counted twice, and that of the state not at all.",
         replace={"+ bias_hh": "+ bias_ih"},
         hint="You add bias_ih twice, and bias_hh not at all. They are two different vectors.",
+        keeps=0.5,
     ),
     mistake(
         "The weights of the state are not transposed.",
@@ -120,6 +124,7 @@ MISTAKES = mistakes(
         hint="You multiply the state by weight_hh as it is. Both weights have one row for each "
         "number of the new state, so both must be transposed. As weight_hh is square, nothing "
         "complains.",
+        keeps=0.5,
     ),
     mistake(
         "The inputs are left out.",
@@ -159,6 +164,7 @@ MISTAKES = mistakes(
         },
         hint="You add the biases after the tanh. They belong to the sum inside: they decide where "
         "the tanh is steep.",
+        keeps=0.5,
     ),
     library_cell,
     mistake(

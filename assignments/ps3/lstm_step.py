@@ -123,24 +123,28 @@ MISTAKES = mistakes(
         hint="Your first block is the forget gate, and the second the input gate. In torch's "
         "order the input gate comes first. Everything would run, with weights from elsewhere "
         "misread.",
+        keeps=0.5,
     ),
     mistake(
         "Candidate and output gate are swapped.",
         replace={"into, forget, candidate, out": "into, forget, out, candidate"},
         hint="Your third block is the output gate, and the last the candidate. In torch's order "
         "the candidate comes before the output gate.",
+        keeps=0.5,
     ),
     mistake(
         "The candidate is a sigmoid instead of a tanh.",
         replace={"torch.tanh(candidate)": "torch.sigmoid(candidate)"},
         hint="Your candidate is a sigmoid. So the memory can only be raised, never lowered: the "
         "candidate is a tanh, between -1 and 1.",
+        keeps=0.5,
     ),
     mistake(
         "The memory is shown without a tanh.",
         replace={"torch.tanh(memory)": "memory"},
         hint="Your hidden state shows the memory as it is. The memory may grow beyond all bounds, "
         "so it goes through a tanh before the output gate.",
+        keeps=0.5,
     ),
     mistake(
         "The hidden state shows the memory from before the step.",
@@ -150,6 +154,7 @@ MISTAKES = mistakes(
         },
         hint="Your memory is right, but the hidden state shows the memory from before the step. "
         "Use the new one.",
+        keeps=0.5,
     ),
     mistake(
         "Memory and hidden state are returned in the wrong order.",
@@ -165,6 +170,7 @@ MISTAKES = mistakes(
         replace={"hidden, memory = state": "memory, hidden = state"},
         hint="You unpack the state as memory, hidden state. It is the other way round: the hidden "
         "state comes first.",
+        keeps=0.5,
     ),
     mistake(
         "The old memory is lost: the candidate replaces it.",
@@ -193,12 +199,14 @@ MISTAKES = mistakes(
         },
         hint="Your gates are numbers of any size. A gate says which share is let through: it "
         "needs a sigmoid, which is between 0 and 1.",
+        keeps=0.3,
     ),
     mistake(
         "The bias of the hidden state is missing.",
         replace={" + bias_hh": ""},
         hint="You leave out bias_hh. With torch's weights there are two biases, and both are "
         "learned: add both.",
+        keeps=0.5,
     ),
     mistake(
         "The memory that is carried on has gone through the output gate.",
@@ -217,6 +225,7 @@ MISTAKES = mistakes(
         replace={"chunk(4, dim=-1)": "unflatten(-1, (-1, 4)).unbind(-1)"},
         hint="You take every fourth number for a gate. The blocks stand one after the other: the "
         "first R numbers are the input gate.",
+        keeps=0.3,
     ),
     library_cell,
     mistake(

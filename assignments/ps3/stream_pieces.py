@@ -167,6 +167,7 @@ PARTS = (
         draw_uneven_streams,
         cut_and_keep,
         agree(exact_dtype=True),
+        says=("the call changes the ids",),
     ),
 )
 
@@ -204,6 +205,7 @@ def rows_follow_each_other(ids, batch_size, length):
 @mistake(
     hint="You divide the number of ids among the rows. But a step needs a target, and the last id "
     "has none: divide the number of targets, which is one less.",
+    keeps=0.5,
 )
 def count_ids_not_steps(ids, batch_size, length):
     """The number of steps is taken from the number of ids, not of targets."""
@@ -264,6 +266,7 @@ MISTAKES = mistakes(
         replace={"range(0, n_steps, length)": "range(0, n_steps, max(length - 1, 1))"},
         hint="Your pieces share one place. As inputs and targets are two tensors, nothing is lost "
         "at a border: the next piece begins where the last one ended.",
+        keeps=0.5,
     ),
     count_ids_not_steps,
     mistake(
@@ -274,6 +277,7 @@ MISTAKES = mistakes(
         },
         hint="All numbers are right, but you return time as the first axis. The contract asks for "
         "rows of the batch first, then time.",
+        keeps=0.5,
     ),
     mistake(
         "Where the pieces come out even, there is an empty one at the end.",

@@ -226,6 +226,12 @@ PARTS = (
         "A second call starts anew; the state and the pieces stay as they were.",
         draw_repeated,
         train,
+        says=(
+            "a second call gives something else",
+            "the call changes the state",
+            "the state that was given no longer asks for gradients",
+            "the call changes the pieces",
+        ),
     ),
 )
 
@@ -345,6 +351,7 @@ MISTAKES = mistakes(
         replace={"loss.backward()": "update()\nloss.backward()", "update()": ""},
         hint="You update before you go backward, so the weights move by an old gradient, or by "
         "none. First backward, then update.",
+        keeps=0.3,
     ),
     mistake(
         "Only the last step of each piece has a loss.",
@@ -364,6 +371,7 @@ MISTAKES = mistakes(
         },
         hint="You collect each hidden state before its step, so a prediction never sees the "
         "newest id. Step first, then collect.",
+        keeps=0.3,
     ),
     mistake(
         "The state that is given is cut in place.",
@@ -378,6 +386,7 @@ MISTAKES = mistakes(
         replace={", dim=1": ""},
         hint="You stack the hidden states with time as the first axis, so they meet the wrong "
         "targets. The shape is (B, t, R): stack along axis 1.",
+        keeps=0.5,
     ),
     mistake(
         "The state that is returned still carries its graph.",

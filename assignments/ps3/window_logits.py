@@ -225,12 +225,14 @@ MISTAKES = mistakes(
         replace={"unfold(1, window, 1)": "unfold(1, window, 1).flip(-1)"},
         hint="Your window holds the right ids, but in reverse. Each place of the window has its "
         "own weights, so order counts: the oldest id comes first.",
+        keeps=0.5,
     ),
     mistake(
         "The tanh is missing.",
         replace={"torch.tanh(": "("},
         hint="Your hidden layer has no tanh. Without it two layers are one linear map, and the "
         "network cannot combine words in any way that a sum does not.",
+        keeps=0.5,
     ),
     zeros_before_the_text,
     mistake(
@@ -250,6 +252,7 @@ MISTAKES = mistakes(
         replace={"(window - 1, 0), value=eos_id)": "(window, 0), value=eos_id)[:, :-1]"},
         hint="Your windows end one place too early: the score at a place must use the id of the "
         "place itself, since it predicts the id after it. How many ids of padding do you need?",
+        keeps=0.5,
     ),
     mistake(
         "Places without a full window are left out.",
@@ -261,24 +264,28 @@ MISTAKES = mistakes(
         "The hidden layer's bias is missing.",
         replace={' + weights["hidden_bias"]': ""},
         hint="Your hidden layer has no bias. Add `hidden_bias` to the product before the tanh.",
+        keeps=0.5,
     ),
     mistake(
         "The bias of the output is missing.",
         replace={' + weights["output_bias"]': ""},
         hint="Your output has no bias. It lets frequent words have a high score in every context: "
         "add it to the product with the output weights.",
+        keeps=0.5,
     ),
     mistake(
         "Probabilities are returned instead of scores.",
         replace={"return logits": "return torch.softmax(logits, dim=-1)"},
         hint="You return probabilities. The contract asks for the scores before softmax, since "
         "the loss needs them to stay accurate.",
+        keeps=0.5,
     ),
     mistake(
         "The features of the window's embeddings are interleaved, not side by side.",
         replace={"flatten(2)": "transpose(2, 3).flatten(2)"},
         hint="In your windows the first features of all ids come first, then the second ones. Put "
         "whole embeddings side by side: look at the order of the axes before you flatten.",
+        keeps=0.5,
     ),
     rows_in_one_stream,
 )

@@ -180,6 +180,10 @@ PARTS = (
         draw_all,
         read_twice,
         agree(exact_dtype=True),
+        says=(
+            "another order in memory or a second call gives something else, or the weights change",
+            "the call changes the weights",
+        ),
     ),
 )
 
@@ -199,7 +203,8 @@ def right_answer(weights, threshold):
 
 @mistake(
     hint="You look for the best row of each column. The question is put the other way round: for "
-    "each row, that is each target place, its best source place."
+    "each row, that is each target place, its best source place.",
+    keeps=0.3,
 )
 def by_columns(weights, threshold):
     """Each source place gets its best target place."""
@@ -292,11 +297,13 @@ MISTAKES = mistakes(
         replace={"(t, row.index(best))": "(row.index(best), t)"},
         hint="Your pairs begin with the source place. The row comes first, then the place that it "
         "looks at.",
+        keeps=0.5,
     ),
     mistake(
         "Places are counted from 1.",
         replace={"(t, row.index(best))": "(t + 1, row.index(best) + 1)"},
         hint="You count rows and places from 1. Like all indices of a tensor they begin with 0.",
+        keeps=0.5,
     ),
     mistake(
         "Rows are numbered among those that are kept.",
@@ -329,6 +336,7 @@ MISTAKES = mistakes(
         replace={"max(row)": "min(row)", "best >= threshold": "max(row) >= threshold"},
         hint="You look for the smallest weight of each row. The larger a weight is, the more is "
         "read there.",
+        keeps=0.3,
     ),
     mistake(
         "The numbers are tensors, not ints.",

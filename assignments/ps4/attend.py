@@ -399,12 +399,14 @@ MISTAKES = mistakes(
         replace={"math.sqrt(query.shape[-1])": "math.sqrt(value.shape[-1])"},
         hint="Your scale is the width of the values. It is queries and keys that are multiplied, "
         "so their width counts.",
+        keeps=0.5,
     ),
     mistake(
         "The scale is taken from the number of keys.",
         replace={"math.sqrt(query.shape[-1])": "math.sqrt(key.shape[-2])"},
         hint="Your scale depends on how many keys there are. It is the width of one key that "
         "counts, its last axis.",
+        keeps=0.5,
     ),
     mistake(
         "The scores are multiplied by the root.",
@@ -438,30 +440,35 @@ MISTAKES = mistakes(
         },
         hint="You hide what may be seen. In this course True means: may look. In some of torch's "
         "modules it is the other way round.",
+        keeps=0.5,
     ),
     mistake(
         "The mask is not used.",
         replace={"mask is None": "True"},
         hint="You leave the mask out, so every query looks everywhere: at padding, and at what is "
         "to be predicted.",
+        keeps=0.5,
     ),
     mistake(
         "The mask comes after the softmax, and the weights no longer sum to 1.",
         replace={_FILL: "torch.softmax(scores, dim=-1)"},
         hint="You set weights to 0 after the softmax. Then those of a row no longer sum to 1: mask "
         "the scores, before the softmax.",
+        keeps=0.5,
     ),
     mistake(
         "Hidden scores are set to 0.",
         replace={_FILL: "torch.softmax(scores * mask, dim=-1)", _ERASE: ""},
         hint="You multiply the scores by the mask, so hidden scores are 0. But a score of 0 is an "
         "ordinary one, and its exponential is 1.",
+        keeps=0.5,
     ),
     mistake(
         "The mask is added to the scores as a number.",
         replace={_FILL: "torch.softmax(scores + mask, dim=-1)", _ERASE: ""},
         hint="You add the mask to the scores, as 1 and 0. That changes the scores a little, and "
         "hides nothing.",
+        keeps=0.5,
     ),
     mistake(
         "A row that may look nowhere takes the mean of all values.",
@@ -481,12 +488,14 @@ MISTAKES = mistakes(
         },
         hint="You use the mask of the first text for all texts. Each has padding of its own: let "
         "the mask broadcast.",
+        keeps=0.5,
     ),
     mistake(
         "Axes are counted from the left.",
         replace={"key.transpose(-2, -1)": "key.transpose(1, 2)"},
         hint="You swap the axes 1 and 2. With heads there is one more axis on the left: count from "
         "the right, -2 and -1.",
+        keeps=0.3,
     ),
     mistake(
         "Dropout is always on.",

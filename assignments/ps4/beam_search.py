@@ -352,6 +352,7 @@ PARTS = (
         "The model gets tuples, its answers stay as they were, and a second search agrees.",
         draw_all,
         search_twice,
+        says=("a second call gives something else", "what the model has returned is changed"),
     ),
 )
 
@@ -464,6 +465,7 @@ MISTAKES = mistakes(
         replace={"ids[-1] == eos_id or length == max_length": "ids[-1] == eos_id"},
         hint="You return only texts that end with eos. A text that reaches max_length is cut "
         "there, and counts as complete.",
+        keeps=0.3,
     ),
     mistake(
         "Texts may be longer than the length by one.",
@@ -473,6 +475,7 @@ MISTAKES = mistakes(
         },
         hint="Your texts may have max_length ids and eos on top. The length counts all that is "
         "generated, eos too.",
+        keeps=0.5,
     ),
     mistake(
         "The texts are returned without eos.",

@@ -83,6 +83,10 @@ PARTS = (
         "Each call makes a new mask, into which the caller may write.",
         lambda rng: [*draw_squares(rng)[1:3], *draw_more_keys(rng), _case(70, 75)],
         make_twice,
+        says=(
+            "a second mask is not as the first one was",
+            "one number of the mask cannot be changed alone",
+        ),
     ),
 )
 
@@ -115,18 +119,21 @@ MISTAKES = mistakes(
         "True stands where a query may not look.",
         replace={"keys <= queries": "keys > queries"},
         hint="Your mask is True where a query must not look. In this course True means: may look.",
+        keeps=0.5,
     ),
     mistake(
         "A place does not see itself.",
         replace={"keys <= queries": "keys < queries"},
         hint="In your mask no place sees itself, and the first sees nothing. What stands at a "
         "place is known there: the place after it is to be predicted.",
+        keeps=0.5,
     ),
     mistake(
         "A place sees the next one.",
         replace={"keys <= queries": "keys <= queries + 1"},
         hint="In your mask each place sees the next one too. That is the very thing that it is to "
         "predict.",
+        keeps=0.5,
     ),
     mistake(
         "A place sees itself and what comes after it.",
@@ -172,12 +179,14 @@ MISTAKES = mistakes(
             "(n_keys).unsqueeze(0)": "(n_keys).unsqueeze(1)",
         },
         hint="Your mask lies on its side: its rows are keys. Rows are queries, columns are keys.",
+        keeps=0.5,
     ),
     mistake(
         "The mask holds numbers.",
         replace={"keys <= queries": "(keys <= queries).long()"},
         hint="Your mask holds 1 and 0. Numbers could also mean that they are added to scores: "
         "return a tensor of dtype bool.",
+        keeps=0.5,
     ),
     mistake(
         "The mask holds minus infinity, to be added to scores.",

@@ -139,6 +139,10 @@ PARTS = (
         draw_all,
         make_twice,
         _same,
+        says=(
+            "the call changes the ids",
+            "a second call, or other order in memory, gives something else, or the ids change",
+        ),
     ),
 )
 
@@ -162,6 +166,7 @@ MISTAKES = mistakes(
         replace={"is_real[:, None, None, :]": "is_real[:, None, :, None]"},
         hint="You hide the rows of padding. Rows are the queries, that is, who looks; what must "
         "not be seen are the columns, the keys.",
+        keeps=0.5,
     ),
     mistake(
         "Both rows and columns of padding are hidden.",
@@ -188,6 +193,7 @@ MISTAKES = mistakes(
         replace={"causal & is_real": "causal | is_real"},
         hint="You join the two masks by or, so a place may be seen if only one of them allows it. "
         "Both must allow it.",
+        keeps=0.3,
     ),
     mistake(
         "Padding has the id 0.",
@@ -219,23 +225,27 @@ MISTAKES = mistakes(
         replace={"is_real[:, None, None, :]": "is_real[:, None, :]"},
         hint="Your mask has three axes. It is laid over scores of shape (B, H, T, T), so an axis "
         "of length 1 for the heads belongs after the batch.",
+        keeps=0.5,
     ),
     mistake(
         "The batch and the heads are exchanged.",
         replace={"is_real[:, None, None, :]": "is_real[None, :, None, :]"},
         hint="Your texts stand on the second axis, where the heads belong. The batch comes first: "
         "(B, 1, T, T).",
+        keeps=0.3,
     ),
     mistake(
         "True stands where a query may not look.",
         replace={"return mask": "return ~mask"},
         hint="Your mask is True where a query must not look. In this course True means: may look.",
+        keeps=0.5,
     ),
     mistake(
         "A place does not see itself.",
         replace={".tril()": ".tril(diagonal=-1)"},
         hint="In your mask no place sees itself. What stands at a place is known there; the place "
         "after it is to be predicted.",
+        keeps=0.5,
     ),
     mistake(
         "Every place sees itself, padding too.",
@@ -263,6 +273,7 @@ MISTAKES = mistakes(
         replace={"return mask": "return mask.long()"},
         hint="Your mask holds 1 and 0. Numbers could also mean that they are added to scores: "
         "return a tensor of dtype bool.",
+        keeps=0.5,
     ),
     mistake(
         "The ids are changed.",

@@ -244,6 +244,7 @@ MISTAKES = mistakes(
         },
         hint="Your second result holds logarithms of the weights. The contract asks for the "
         "weights themselves, which sum to 1.",
+        keeps=0.5,
     ),
     mistake(
         "Query and keys are brought to length 1 first.",
@@ -276,6 +277,7 @@ MISTAKES = mistakes(
         },
         hint="All three results are right, but you return them in another order: scores, weights, "
         "context.",
+        keeps=0.5,
     ),
     mistake(
         "The weights are detached from the graph.",

@@ -144,6 +144,7 @@ MISTAKES = mistakes(
         "The heads are in reverse.",
         replace={"heads.transpose(-3, -2)": "heads.flip(-3).transpose(-3, -2)"},
         hint="Your heads come in reverse. The first head's numbers come first.",
+        keeps=0.5,
     ),
     mistake(
         "The heads are joined behind each other, as if they were places.",
@@ -162,12 +163,14 @@ MISTAKES = mistakes(
         },
         hint="Your last axis holds places. Places come first, then all features of a place: "
         "(..., T, H·K).",
+        keeps=0.3,
     ),
     mistake(
         "The axis of the heads is still there.",
         replace={"side_by_side.reshape(*axes, n_places, n_heads * width)": "side_by_side"},
         hint="You bring the heads behind the places, but leave them as an axis of their own. Make "
         "one axis of heads and features.",
+        keeps=0.5,
     ),
     mistake(
         "Axes are counted from the left.",

@@ -261,18 +261,21 @@ MISTAKES = mistakes(
         replace={'joined @ weights["output"].T': "joined"},
         hint="You return the joined heads. The output matrix is still to come: it lets what one "
         "head has found meet what the others have.",
+        keeps=0.3,
     ),
     mistake(
         "The weights are not transposed.",
         replace={"weights[name].T": "weights[name]", 'weights["output"].T': 'weights["output"]'},
         hint="You multiply by the weights as they are. Each has one row for each number of its "
         "result, as in nn.Linear: transpose. As they are square, nothing complains.",
+        keeps=0.5,
     ),
     mistake(
         "The output matrix is not transposed.",
         replace={'weights["output"].T': 'weights["output"]'},
         hint="You transpose three of the weights but not the output matrix. All four have one row "
         "for each number of their result.",
+        keeps=0.5,
     ),
     mistake(
         "The heads are split by a reshape alone.",
@@ -283,23 +286,27 @@ MISTAKES = mistakes(
         },
         hint="You reshape straight to (B, H, T, K), so a head gets stretches of several places. "
         "First split the last axis, then transpose.",
+        keeps=0.3,
     ),
     mistake(
         "The heads are joined by a reshape alone.",
         replace={"heads.transpose(1, 2).flatten(2)": "heads.reshape(x.shape)"},
         hint="You join the heads without a transpose. The shape is right, but a place then gets "
         "numbers of other places.",
+        keeps=0.3,
     ),
     mistake(
         "The scale is taken from the whole width.",
         replace={"math.sqrt(d_head)": "math.sqrt(x.shape[-1])"},
         hint="You divide by the square root of D. The dot product is taken inside a head, over "
         "D / H numbers: divide by the root of those.",
+        keeps=0.5,
     ),
     mistake(
         "The scale is missing.",
         replace={" / math.sqrt(d_head)": ""},
         hint="You do not divide the scores by the square root of a head's width.",
+        keeps=0.5,
     ),
     mistake(
         "There is one head, whatever n_heads says.",
@@ -358,11 +365,13 @@ MISTAKES = mistakes(
         replace={"if mask is not None": "if False"},
         hint="You leave the mask out, so every place looks everywhere: at padding, and at what is "
         "to be predicted.",
+        keeps=0.5,
     ),
     mistake(
         "The mask is inverted.",
         replace={"masked_fill(~mask": "masked_fill(mask"},
         hint="You hide what may be seen. In this course True means: may look.",
+        keeps=0.5,
     ),
     mistake(
         "The mask holds for the first head only.",
@@ -374,6 +383,7 @@ MISTAKES = mistakes(
         },
         hint="You hide places in the first head only. The mask broadcasts: it holds for every "
         "head.",
+        keeps=0.5,
     ),
     mistake(
         "The mask must have three axes.",
@@ -386,6 +396,7 @@ MISTAKES = mistakes(
         replace={'joined @ weights["output"].T': 'x + joined @ weights["output"].T'},
         hint="You add the inputs to the result. That residual connection belongs to the block "
         "around attention, not to attention itself.",
+        keeps=0.5,
     ),
     mistake(
         "Dropout is always on.",

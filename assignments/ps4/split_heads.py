@@ -142,6 +142,7 @@ MISTAKES = mistakes(
         "The heads are in reverse.",
         replace={"heads.transpose(-3, -2)": "heads.transpose(-3, -2).flip(-3)"},
         hint="Your heads come in reverse. The first head has the first stretch of the numbers.",
+        keeps=0.5,
     ),
     mistake(
         "The places are split, not the features.",
@@ -159,12 +160,14 @@ MISTAKES = mistakes(
         replace={"heads.transpose(-3, -2)": "heads.transpose(-3, -2).flatten(0, -3)"},
         hint="You fold the heads into the batch. The contract asks for an axis of their own, "
         "before the places.",
+        keeps=0.5,
     ),
     mistake(
         "The heads are the first axis.",
         replace={"heads.transpose(-3, -2)": "heads.movedim(-2, 0)"},
         hint="Your heads stand before the batch. They stand right before the places: "
         "(..., H, T, K).",
+        keeps=0.5,
     ),
     mistake(
         "Every head gets all numbers.",

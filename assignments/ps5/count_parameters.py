@@ -342,6 +342,7 @@ MISTAKES = mistakes(
         },
         hint="You count the matrices of attention and feed-forward, but not their biases: one "
         "number for each *output*.",
+        keeps=0.5,
     ),
     mistake(
         "The biases of a gated layer have one number for each input.",
@@ -360,12 +361,14 @@ MISTAKES = mistakes(
         replace={'norm = D + has_bias * D * (config["norm"] == "layer")': "norm = 0"},
         hint="You leave out the norms. Mean and variance are computed, but the weight (and bias) "
         "behind them is learned: two norms in each block, and a last one.",
+        keeps=0.5,
     ),
     mistake(
         "There is one norm in a block.",
         replace={"+ 2 * norm": "+ norm"},
         hint="You count one norm for each block. There are two: before attention, and before the "
         "feed-forward layer.",
+        keeps=0.5,
     ),
     mistake(
         "Learned positions are forgotten.",
@@ -401,6 +404,7 @@ MISTAKES = mistakes(
         },
         hint="Your attention has three matrices. There is a fourth: the heads, joined again, are "
         "mixed by an output matrix.",
+        keeps=0.5,
     ),
     mistake(
         "Every head has full-width matrices.",
@@ -442,6 +446,7 @@ MISTAKES = mistakes(
         replace={'config["d_ff"]': '4 * config["d_model"]'},
         hint="You take 4 D for the width of the feed-forward layer. GPT-2 has that, but the config "
         "names it: `d_ff`.",
+        keeps=0.5,
     ),
     mistake(
         "The layers are counted once.",

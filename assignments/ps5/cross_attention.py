@@ -383,6 +383,7 @@ MISTAKES = mistakes(
         replace={" / math.sqrt(query.shape[-1])": ""},
         hint="You do not divide the scores by sqrt(K). A product of K numbers grows with their "
         "number, and the softmax would soon choose one place alone.",
+        keeps=0.5,
     ),
     mistake(
         "The scores are divided by the root of the whole width.",
@@ -395,6 +396,7 @@ MISTAKES = mistakes(
         replace={"math.sqrt(query.shape[-1])": "query.shape[-1]"},
         hint="You divide by K, without the root. The *variance* of a score grows with K, and so "
         "its size with the root of K.",
+        keeps=0.5,
     ),
     mistake(
         "Queries come from the memory, keys and values from x.",
@@ -421,6 +423,7 @@ MISTAKES = mistakes(
         replace={'weights["key"]': 'weights["value"]', 'weights["value"]': 'weights["key"]'},
         hint="You swap the weights of keys and values. Keys decide where to look; values are what "
         "is taken from there.",
+        keeps=0.5,
     ),
     mistake(
         "The mask is ignored.",
@@ -437,6 +440,7 @@ MISTAKES = mistakes(
         replace={"~memory_mask[:, None, None, :]": "memory_mask[:, None, None, :]"},
         hint="You hide what is real and look at the padding. In this course True means: real, may "
         "be looked at.",
+        keeps=0.5,
     ),
     mistake(
         "The mask comes after the softmax, so the weights no longer sum to one.",
@@ -500,6 +504,7 @@ MISTAKES = mistakes(
         },
         hint="You reshape to (B, n_heads, T, K) at once, and positions get mixed up. Split the "
         "last axis, (B, T, n_heads, K), then swap the two in the middle.",
+        keeps=0.3,
     ),
     mistake(
         "Heads are joined without moving their axis back.",
@@ -530,6 +535,7 @@ MISTAKES = mistakes(
         "The heads are not mixed by the output weights.",
         replace={'return heads @ weights["output"].T': "return heads"},
         hint="You leave out the last product. The heads lie side by side; `output` mixes them.",
+        keeps=0.3,
     ),
     mistake(
         "A causal mask is added.",
@@ -539,12 +545,14 @@ MISTAKES = mistakes(
         },
         hint="You hide later places of the memory. The source is known as a whole, so every "
         "position may look at all of it: only padding is hidden.",
+        keeps=0.5,
     ),
     mistake(
         "The input is added to the result.",
         replace={"return heads @": "return x + heads @"},
         hint="You add x to the result. The residual connection is the block's business: this layer "
         "returns only what is to be added.",
+        keeps=0.5,
     ),
     mistake(
         "The caller's mask is inverted in place.",

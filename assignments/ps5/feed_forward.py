@@ -239,12 +239,14 @@ MISTAKES = mistakes(
         },
         hint="You activate the gate and leave the other projection linear. Here silu is on "
         "`expand`. LLaMA's files call that matrix `gate_proj`: only the names differ.",
+        keeps=0.5,
     ),
     mistake(
         "A sigmoid takes the place of silu, as in the gate of 2016.",
         replace={"hidden * torch.sigmoid(hidden)": "torch.sigmoid(hidden)"},
         hint="You activate by a sigmoid: that is GLU. In SwiGLU it is silu, z times its own "
         "sigmoid.",
+        keeps=0.5,
     ),
     mistake(
         "GELU takes the place of silu.",
@@ -286,6 +288,7 @@ MISTAKES = mistakes(
         replace={"activated * gate": "activated * F.silu(gate)"},
         hint="You activate both projections. Only `expand` goes through silu; the gate stays "
         "linear.",
+        keeps=0.5,
     ),
     mistake(
         "The product of both projections is activated.",
@@ -295,6 +298,7 @@ MISTAKES = mistakes(
         },
         hint="You multiply first and activate the product. The activation comes first, on "
         "`expand` alone, and then the gate multiplies.",
+        keeps=0.3,
     ),
     mistake(
         "The activation comes after the contraction.",
@@ -306,12 +310,14 @@ MISTAKES = mistakes(
         },
         hint="You activate what comes out at the end. The activation belongs inside, where the "
         "layer is wide; the result of the layer is linear in the units.",
+        keeps=0.3,
     ),
     mistake(
         "The input is added to the result.",
         replace={"return (": "return x + ("},
         hint="You add x to the result. The residual connection is the block's business: this layer "
         "returns only what is to be added.",
+        keeps=0.5,
     ),
     mistake(
         "The gate sees the mean of all positions.",

@@ -269,6 +269,7 @@ MISTAKES = mistakes(
         },
         hint="You divide by D - 1, as torch's `var` and `std` do by default to estimate from a "
         "sample. Here the variance is that of the vector itself: divide by D (`correction=0`).",
+        keeps=0.5,
     ),
     mistake(
         "The variance is divided by one less than the width, but by at least one.",
@@ -279,6 +280,7 @@ MISTAKES = mistakes(
         },
         hint="You divide the sum of squares by D - 1. Nothing is estimated from a sample here: "
         "the variance is the mean of the squares, so divide by D.",
+        keeps=0.5,
     ),
     mistake(
         "Eps is added to the standard deviation, outside the root.",
@@ -315,6 +317,7 @@ MISTAKES = mistakes(
         replace={"(variance + eps).sqrt()": "(variance + eps)"},
         hint="You divide by the variance. Its root is in the unit of the numbers themselves: only "
         "dividing by the standard deviation gives variance 1.",
+        keeps=0.3,
     ),
     mistake(
         "Mean and variance are taken over the vectors, entry by entry, as in batch norm.",
@@ -371,6 +374,7 @@ MISTAKES = mistakes(
         replace={"normalised * weight + bias": "normalised * bias + weight"},
         hint="You multiply by the bias and add the weight. Look at the order of the arguments: x, "
         "weight, bias, eps.",
+        keeps=0.5,
     ),
     mistake(
         "The standard deviation is squared again, so that its gradient breaks at 0.",

@@ -504,6 +504,7 @@ MISTAKES = mistakes(
         },
         hint="You normalise the result once more. There is a last norm, but only after the last "
         "block of a stack; within a block the residual path stays untouched.",
+        keeps=0.5,
     ),
     mistake(
         "Sublayers are averaged with x instead of added.",
@@ -514,6 +515,7 @@ MISTAKES = mistakes(
         },
         hint="You divide a sum by 2. A residual connection only adds: halved in every block, x "
         "and its gradient would vanish in a deep stack.",
+        keeps=0.5,
     ),
     mistake(
         "Attention is called twice.",

@@ -246,6 +246,7 @@ MISTAKES = mistakes(
         },
         hint="You subtract the mean first. That is LayerNorm: RMSNorm leaves the mean alone, and "
         "this is all that it saves.",
+        keeps=0.3,
     ),
     mistake(
         "The vector is divided by its standard deviation.",
@@ -262,6 +263,7 @@ MISTAKES = mistakes(
         replace={".mean(dim=-1, keepdim=True)": ".sum(dim=-1, keepdim=True)"},
         hint="You divide by the vector's length, the root of the *sum* of squares. With the mean "
         "in its place the entries stay near 1, however wide the vector is.",
+        keeps=0.5,
     ),
     mistake(
         "The mean of absolute values takes the place of the root mean square.",
@@ -277,6 +279,7 @@ MISTAKES = mistakes(
         replace={"(mean_square + eps).sqrt()": "(mean_square + eps)"},
         hint="You divide by the mean square, without its root. Twice as large a vector would give "
         "half as large a result.",
+        keeps=0.3,
     ),
     mistake(
         "Eps is added outside the root.",
@@ -312,6 +315,7 @@ MISTAKES = mistakes(
         replace={"* weight": "* (1 + weight)"},
         hint="You multiply by 1 + weight, as Gemma's code does, whose weights start at 0. Here "
         "they start at 1 and are multiplied as they are.",
+        keeps=0.5,
     ),
     mistake(
         "The squares are averaged over the vectors, entry by entry.",

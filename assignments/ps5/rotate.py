@@ -258,24 +258,28 @@ MISTAKES = mistakes(
         },
         hint="You pair the entries 2i and 2i + 1, as the paper does. Here entry i is paired with "
         "entry i + K/2. Both keep the scores, but weights trained with one need that one.",
+        keeps=0.5,
     ),
     mistake(
         "The turn goes the other way.",
         replace={"angles.sin()": "(-angles).sin()"},
         hint="You turn by the negative angle. The first entry of a pair becomes a cos - b sin, and "
         "the second b cos + a sin: where do your signs differ?",
+        keeps=0.5,
     ),
     mistake(
         "Both entries are computed with a minus, so that nothing is turned.",
         replace={"second * cos + first * sin": "second * cos - first * sin"},
         hint="Both of your signs are minus. Then lengths change, and it is no turn: the first "
         "entry is a cos - b sin, the second b cos *plus* a sin.",
+        keeps=0.3,
     ),
     mistake(
         "Both entries are computed with a plus, so that nothing is turned.",
         replace={"first * cos - second * sin": "first * cos + second * sin"},
         hint="Both of your signs are plus: the half that comes from the right must be negated "
         "before it is multiplied by the sine. Else lengths change, and it is no turn.",
+        keeps=0.3,
     ),
     mistake(
         "The second entry is computed from the first one's new value.",
@@ -287,12 +291,14 @@ MISTAKES = mistakes(
         },
         hint="You overwrite the first half and then use its new value for the second. Both new "
         "halves are made of both old ones: keep the old first half until the end.",
+        keeps=0.5,
     ),
     mistake(
         "The exponent grows half as fast.",
         replace={"dtype=torch.float32) / half": "dtype=torch.float32) / (2 * half)"},
         hint="Your exponents end near one half. Pair i turns by base^(-2i/K): i over K/2, and not "
         "i over K. So your slow pairs are far too fast.",
+        keeps=0.5,
     ),
     mistake(
         "All pairs turn at the same speed.",
@@ -305,6 +311,7 @@ MISTAKES = mistakes(
         replace={"base ** -(": "base ** ("},
         hint="Your later pairs turn faster. The exponent is negative: the first pair turns by one "
         "radian a position, and all others more slowly.",
+        keeps=0.5,
     ),
     mistake(
         "The base is 10000, whatever was given.",
@@ -323,6 +330,7 @@ MISTAKES = mistakes(
         replace={"positions.to(": "(positions + 1).to("},
         hint="You turn every row by one position too many. Positions count from 0, where nothing "
         "is turned. No score notices it: why?",
+        keeps=0.5,
     ),
     mistake(
         "The angles repeat each number twice, but entries are paired by halves.",
@@ -336,6 +344,7 @@ MISTAKES = mistakes(
         },
         hint="You repeat each angle side by side, which fits neighbours, but pair the entries by "
         "halves. The table of angles has to be laid out like the pairs: half beside half.",
+        keeps=0.3,
     ),
     mistake(
         "The positions run along the first axis but one that is found from the left.",

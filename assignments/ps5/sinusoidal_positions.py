@@ -143,12 +143,14 @@ MISTAKES = mistakes(
         replace={"[angles.sin(), angles.cos()]": "[angles.cos(), angles.sin()]"},
         hint="Your even columns are cosines. The sine comes first: so position 0 is the row "
         "0, 1, 0, 1, and not 1, 0, 1, 0.",
+        keeps=0.5,
     ),
     mistake(
         "All sines stand first, then all cosines.",
         replace={"torch.stack": "torch.cat", "waves.flatten(-2)": "waves"},
         hint="You put all sines into the first half of the row and all cosines into the second. "
         "Here they take turns: sine, cosine, sine, cosine.",
+        keeps=0.5,
     ),
     mistake(
         "Every column has a frequency of its own.",
@@ -162,18 +164,21 @@ MISTAKES = mistakes(
         },
         hint="Your cosine has another frequency than the sine beside it. The two columns of a pair "
         "share one exponent, that of the even column: together they are a point that turns.",
+        keeps=0.3,
     ),
     mistake(
         "The exponent grows half as fast: i over the width, where 2i is meant.",
         replace={"/ d_model": "/ (2 * d_model)"},
         hint="Your exponents end near one half. Pair number i has the exponent 2i/D: the number of "
         "its even column over the width. So the slowest wave is almost 10000 times slower.",
+        keeps=0.5,
     ),
     mistake(
         "The exponents reach 1 at the last pair.",
         replace={"/ d_model": "/ max(d_model - 2, 1)"},
         hint="You spread the exponents from 0 to exactly 1. The formula divides by the width D "
         "itself, so the last exponent, (D - 2)/D, stays below 1.",
+        keeps=0.5,
     ),
     mistake(
         "All frequencies are 1, by a whole-number division.",
@@ -186,12 +191,14 @@ MISTAKES = mistakes(
         replace={"**-exponents": "**exponents"},
         hint="You multiply the position by 10000^(2i/D). It is divided by it: the first pair is "
         "the fastest wave, and each that follows is slower.",
+        keeps=0.5,
     ),
     mistake(
         "The base is 1000.",
         replace={"10_000.0": "1_000.0"},
         hint="Your waves are too fast: the base of your powers is 1000. Vaswani et al. use 10000, "
         "and weights trained with the one cannot be read with the other.",
+        keeps=0.5,
     ),
     mistake(
         "The power of 10000 is used as the wavelength.",
@@ -204,6 +211,7 @@ MISTAKES = mistakes(
         replace={"positions.unsqueeze(-1)": "(positions + 1).unsqueeze(-1)"},
         hint="Your rows are those of the next position: you add one. Positions count from 0, and "
         "the row of position 0 is 0, 1, 0, 1 and so on.",
+        keeps=0.5,
     ),
     mistake(
         "The positions are counted anew from 0, whatever was given.",

@@ -287,24 +287,28 @@ MISTAKES = mistakes(
         },
         hint="You use the running means as they are. Both began as zeros, so at first they are too "
         "small, and not by the same factor: divide by 1 minus beta to the power of the step.",
+        keeps=0.5,
     ),
     mistake(
         "The mean square is not corrected.",
         replace={"(mean_square / (1 - beta_2**step))": "mean_square"},
         hint="You correct the mean, but not the mean square. So the first steps are far too long: "
         "the root is that of a number which began as 0.",
+        keeps=0.5,
     ),
     mistake(
         "The mean is not corrected.",
         replace={"mean / (1 - beta_1**step)": "mean"},
         hint="You correct the mean square, but not the mean itself. It began as 0 as well, and its "
         "own beta says how much of that zero is left.",
+        keeps=0.5,
     ),
     mistake(
         "Updates are counted from zero.",
         replace={"beta_1**step": "beta_1 ** (step + 1)", "beta_2**step": "beta_2 ** (step + 1)"},
         hint="You correct by the power of step + 1. The first update is number 1 already: after it "
         "a share of beta to the power 1 is left of the zeros.",
+        keeps=0.5,
     ),
     mistake(
         "Late updates are not corrected.",
@@ -341,12 +345,14 @@ MISTAKES = mistakes(
         },
         hint="You add the decay to the gradient. There the root divides it, too, so weights with "
         "large gradients hardly decay. The W of AdamW means that it stands beside the quotient.",
+        keeps=0.3,
     ),
     mistake(
         "The decay is not multiplied by the learning rate.",
         replace={"lr * (direction + decay * weight)": "lr * direction - decay * weight"},
         hint="You subtract decay times the weight, whatever the learning rate. It stands inside "
         "the brackets: where the rate falls to 0, the weights come to rest.",
+        keeps=0.5,
     ),
     mistake(
         "There is no decay.",
@@ -363,6 +369,7 @@ MISTAKES = mistakes(
         },
         hint="You let the weight decay after it has been moved. The contract's $w$ is the weight "
         "before the update, in both of its places.",
+        keeps=0.5,
     ),
     mistake(
         "Eps is added under the root.",
@@ -390,6 +397,7 @@ MISTAKES = mistakes(
         replace={"beta_1, beta_2 = betas": "beta_2, beta_1 = betas"},
         hint="You take the betas in the wrong order. The first belongs to the mean of the "
         "gradient, the second to the mean of its square.",
+        keeps=0.5,
     ),
     mistake(
         "Each beta weighs what is new instead of what is old.",
@@ -401,6 +409,7 @@ MISTAKES = mistakes(
         },
         hint="You give the new gradient the share beta. Beta is the share that is *kept* of the "
         "old mean; with 0.9, a tenth is new.",
+        keeps=0.5,
     ),
     mistake(
         "The corrected means are returned as running means.",
@@ -427,6 +436,7 @@ MISTAKES = mistakes(
         },
         hint="You go in the direction of the gradient: uphill. The loss falls the other way, so "
         "the quotient is subtracted.",
+        keeps=0.5,
     ),
     mistake(
         "The mean of the gradient is squared, instead of the gradient.",

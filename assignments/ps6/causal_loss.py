@@ -334,6 +334,7 @@ MISTAKES = mistakes(
         replace={"logits[:, :-1], ids[:, 1:]": "logits[:, 1:], ids[:, :-1]"},
         hint="You let each position predict the id before it. Drop the last logits and the first "
         "id, and not the other way round.",
+        keeps=0.3,
     ),
     mistake(
         "Padding is predicted, too.",
@@ -360,6 +361,7 @@ MISTAKES = mistakes(
         },
         hint="You count one prediction too many in each padded row: the last real id predicts "
         "nothing, since what stands behind it is padding.",
+        keeps=0.5,
     ),
     mistake(
         "The last real id is not predicted.",
@@ -370,6 +372,7 @@ MISTAKES = mistakes(
         },
         hint="You count one prediction too few in each row. A row of n real ids has n - 1 "
         "predictions: its last real id is the last target.",
+        keeps=0.5,
     ),
     mistake(
         "Every id of 0 is taken for padding.",
@@ -380,12 +383,14 @@ MISTAKES = mistakes(
         },
         hint="You leave out targets with the id 0. Which ids are padding, the lengths say: a real "
         "id of 0 counts as any other.",
+        keeps=0.3,
     ),
     mistake(
         "The loss is the sum, not the mean.",
         replace={"surprise.sum() / max(len(surprise), 1)": "surprise.sum()"},
         hint="You return the sum over all predictions. Divide by how many count, or a larger batch "
         "would mean larger gradients.",
+        keeps=0.5,
     ),
     mistake(
         "The sum is divided by all positions.",
@@ -398,12 +403,14 @@ MISTAKES = mistakes(
         replace={"max(len(surprise), 1)": "max(int(lengths.sum()), 1)"},
         hint="You divide by the number of real ids. The first id of each text is predicted by "
         "nobody, so there are fewer predictions than ids.",
+        keeps=0.5,
     ),
     mistake(
         "The sum is divided by the number of texts.",
         replace={"max(len(surprise), 1)": "len(ids)"},
         hint="You divide by the number of texts. The unit is nats per predicted token: divide by "
         "the number of predictions.",
+        keeps=0.5,
     ),
     mistake(
         "Without a prediction the loss is 0 / 0.",
@@ -415,6 +422,7 @@ MISTAKES = mistakes(
         "The loss is in bits.",
         replace={"max(len(surprise), 1)": "max(len(surprise), 1) / math.log(2)"},
         hint="You use logarithms to base 2. The contract asks for nats: the natural logarithm.",
+        keeps=0.5,
     ),
     mistake(
         "The logarithm is taken of the probability.",

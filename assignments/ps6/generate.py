@@ -468,6 +468,12 @@ PARTS = (
         "Prompt and answers stay as they are, the text is a new tensor, and a second one agrees.",
         draw_some,
         write_twice,
+        says=(
+            "a second call gives something else",
+            "what the model has returned is changed",
+            "the text shares its memory with the prompt",
+            "the call changes the prompt",
+        ),
     ),
 )
 
@@ -680,18 +686,21 @@ MISTAKES = mistakes(
         replace={"range(n_tokens)": "range(n_tokens - prompt.shape[1])"},
         hint="You stop when the whole text has n_tokens ids. They are added to the prompt: the "
         "text has up to T + n_tokens.",
+        keeps=0.5,
     ),
     mistake(
         "One id too few is written.",
         replace={"range(n_tokens)": "range(1, n_tokens)"},
         hint="You add one id less than asked. The first call of `read` gives the first new id, so "
         "n_tokens ids take as many calls.",
+        keeps=0.5,
     ),
     mistake(
         "Only what was added is returned.",
         replace={"return text": "return text[:, prompt.shape[1] :]"},
         hint="You return the new ids alone. The result is the whole text: prompts and what was "
         "written.",
+        keeps=0.5,
     ),
     mistake(
         "Finished rows are left out of the batch.",

@@ -246,12 +246,14 @@ MISTAKES = mistakes(
         replace={"masked_fill(~is_kept, -math.inf)": "masked_fill(~is_kept, 0)"},
         hint="You set logits to 0. A logit of 0 is a score like any other, often a good one: only "
         "-inf becomes the probability 0.",
+        keeps=0.5,
     ),
     mistake(
         "What is cut off becomes a large negative number.",
         replace={"masked_fill(~is_kept, -math.inf)": "masked_fill(~is_kept, -1e4)"},
         hint="You set logits to a large negative number. Next to logits of its own size it cuts "
         "nothing off: -inf is below all of them.",
+        keeps=0.5,
     ),
     mistake(
         "The k smallest stay.",
@@ -265,12 +267,14 @@ MISTAKES = mistakes(
         "One more than k stays.",
         replace={"min(k, logits.shape[-1])": "min(k + 1, logits.shape[-1])"},
         hint="You let k + 1 stand. With k = 1 only the likeliest id is left.",
+        keeps=0.5,
     ),
     mistake(
         "The smallest of the k is cut off, too.",
         replace={"logits >= least": "logits > least"},
         hint="You keep what is *above* the k-th largest logit, so the k-th itself is lost, and "
         "with k = 1 everything. What equals it stays.",
+        keeps=0.5,
     ),
     mistake(
         "All rows share one limit.",
@@ -319,6 +323,7 @@ MISTAKES = mistakes(
         },
         hint="You return probabilities. The result holds logits: those that stay are exactly as "
         "they were.",
+        keeps=0.5,
     ),
     mistake(
         "Only the k largest are returned.",

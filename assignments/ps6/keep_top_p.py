@@ -265,12 +265,14 @@ MISTAKES = mistakes(
         replace={"nucleus / nucleus.sum(dim=-1, keepdim=True)": "nucleus"},
         hint="What you took does not sum to 1. Divide it by its sum, so that it is a distribution "
         "again.",
+        keeps=0.5,
     ),
     mistake(
         "The nucleus is divided by p instead of its sum.",
         replace={"nucleus / nucleus.sum(dim=-1, keepdim=True)": "nucleus / p"},
         hint="You divide by p. The nucleus reaches p, but mostly it has more: divide by its own "
         "sum.",
+        keeps=0.5,
     ),
     mistake(
         "The nucleus passes through a softmax.",
@@ -287,12 +289,14 @@ MISTAKES = mistakes(
         replace={"before < p": "before + ordered <= p"},
         hint="You stop before p is reached. The id that crosses p is taken, too; otherwise a very "
         "sure model would be left with nothing.",
+        keeps=0.5,
     ),
     mistake(
         "The id that crosses p is left out, but one id always stays.",
         replace={"(before < p)": "(before + ordered <= p) | (before == 0)"},
         hint="You take ids as long as their sum is at most p. Take them until it is p *or more*: "
         "the id that crosses p belongs to the nucleus.",
+        keeps=0.5,
     ),
     mistake(
         "One id too many is taken where p is reached exactly.",
@@ -304,12 +308,14 @@ MISTAKES = mistakes(
         "One id too many is always taken.",
         replace={"before < p": "before - ordered.roll(1, -1) * (before > 0) < p"},
         hint="You take one id after p has been reached. The id that reaches p is the last one.",
+        keeps=0.5,
     ),
     mistake(
         "The probabilities stay in falling order.",
         replace={"torch.zeros_like(probs).scatter(-1, places, nucleus)": "nucleus"},
         hint="Your probabilities are in falling order, so they belong to other ids now. Put each "
         "back to the place from which it came.",
+        keeps=0.3,
     ),
     mistake(
         "The probabilities are put back by the wrong order.",
@@ -318,6 +324,7 @@ MISTAKES = mistakes(
         },
         hint="You put the probabilities back with `gather` and the order of the sort, which sorts "
         "once more. `scatter` puts value number j to the place `places[j]`.",
+        keeps=0.3,
     ),
     mistake(
         "The least likely ids are taken first.",
@@ -366,6 +373,7 @@ MISTAKES = mistakes(
         replace={"ordered.where(is_taken, 0)": "ordered.where(is_taken, -math.inf)"},
         hint="You cut off with -inf, which is for logits. These are probabilities: those of "
         "ids outside the nucleus are 0.",
+        keeps=0.5,
     ),
     mistake(
         "The caller's probabilities are overwritten.",

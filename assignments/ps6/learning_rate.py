@@ -197,18 +197,21 @@ MISTAKES = mistakes(
         replace={"(n_steps - 1 - n_warmup)": "(n_steps - n_warmup)"},
         hint="Your last update has more than the final rate. The last of n_steps updates is made "
         "when n_steps - 1 have been done: count the fence posts.",
+        keeps=0.5,
     ),
     mistake(
         "The cosine counts from the beginning of the run.",
         replace={"(step - n_warmup) / (n_steps - 1 - n_warmup)": "step / (n_steps - 1)"},
         hint="You take x from the beginning of the run, so the rate jumps down where the warm-up "
         "ends. x is 0 there: subtract n_warmup, above and below the line.",
+        keeps=0.5,
     ),
     mistake(
         "The cosine falls to 0, whatever the final rate is.",
         replace={"final + (peak - final) * height": "peak * height"},
         hint="Your cosine falls to 0. It falls from the peak to the final rate: `final` is where "
         "it stands in the end, and the rest of the way is peak - final.",
+        keeps=0.5,
     ),
     mistake(
         "The final rate is added to a cosine of full height.",

@@ -313,6 +313,7 @@ MISTAKES = mistakes(
         replace={"uniforms[:, None]": "(1 - uniforms)[:, None]"},
         hint="You read the line from right to left. It is as random, but not what the contract "
         "asks: the smallest id whose sum is above u.",
+        keeps=0.5,
     ),
     mistake(
         "Each probability is compared by itself.",
@@ -325,11 +326,13 @@ MISTAKES = mistakes(
         replace={"probs.double().cumsum(dim=-1)": "probs.double().cumsum(dim=-1) - probs"},
         hint="Your sums leave out the id's own probability, so you draw an id too large. The sum "
         "up to i contains the probability of i.",
+        keeps=0.5,
     ),
     mistake(
         "The result has an axis too many.",
         replace={"torch.minimum(n_left, last)": "torch.minimum(n_left, last)[:, None]"},
         hint="Your result has the shape (B, 1). One id for each row is (B,).",
+        keeps=0.5,
     ),
     mistake(
         "The ids are int32.",

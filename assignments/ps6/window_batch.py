@@ -200,12 +200,14 @@ MISTAKES = mistakes(
         replace={"len(ids) - length": "len(ids) - length + 1"},
         hint="You draw from N - length + 1 places. A window that begins at the last of them has no "
         "target for its last id: the stream ends there.",
+        keeps=0.5,
     ),
     mistake(
         "The last window is never drawn.",
         replace={"len(ids) - length": "len(ids) - length - 1"},
         hint="You draw from N - length - 1 places, so the last window never comes. The last target "
         "may be the last id of the stream.",
+        keeps=0.5,
     ),
     mistake(
         "The targets are the inputs themselves.",
@@ -236,6 +238,7 @@ MISTAKES = mistakes(
         replace={"ids[places], ids[places + 1]": "ids[places + 1], ids[places]"},
         hint="You return the targets first. The order is that of reading: inputs, and then what "
         "follows them.",
+        keeps=0.5,
     ),
     mistake(
         "The places are rounded to the nearest.",
@@ -246,6 +249,7 @@ MISTAKES = mistakes(
         },
         hint="You round to the nearest place, so the first window has half a share, and the last "
         "one and a half. Round down.",
+        keeps=0.5,
     ),
     mistake(
         "The places are rounded up.",
@@ -256,6 +260,7 @@ MISTAKES = mistakes(
         },
         hint="You round up, so the first window is hardly ever drawn. Round down: `floor`, or "
         "`long` for numbers that are not negative.",
+        keeps=0.5,
     ),
     mistake(
         "The product is computed in float32.",
@@ -317,6 +322,7 @@ MISTAKES = mistakes(
         replace={"torch.arange(length)": "torch.arange(max(length - 1, 1))"},
         hint="Your rows have length - 1 ids. A window has `length` inputs and as many targets, so "
         "it needs one id more of the stream.",
+        keeps=0.5,
     ),
     mistake(
         "The ids are int32.",

@@ -219,6 +219,7 @@ MISTAKES = mistakes(
         replace={"draws < rate": "draws > rate"},
         hint="You choose where the draw is above the rate, which is most of the text if the rate "
         "is small. Below the rate lies just the share that it names.",
+        keeps=0.5,
     ),
     mistake(
         "Only special tokens are chosen.",

@@ -208,6 +208,7 @@ MISTAKES = mistakes(
         replace={"dice == 8": "dice == 9"},
         hint="You use the random id where the die shows 9 and keep the true one where it shows 8. "
         "It is the other way round.",
+        keeps=0.5,
     ),
     mistake(
         "No chosen position stays as it is.",
@@ -231,6 +232,7 @@ MISTAKES = mistakes(
         "The two results are exchanged.",
         replace={"return seen, targets": "return targets, seen"},
         hint="Your results come in the wrong order: first what the model sees, then the targets.",
+        keeps=0.5,
     ),
     mistake(
         "What is seen is written into the caller's ids.",
@@ -254,6 +256,7 @@ MISTAKES = mistakes(
         replace={"ids, IGNORE": "ids, 0"},
         hint="Where nothing is chosen your target is 0, and that is the id of some token. The "
         "target there is IGNORE, -100, which no token has.",
+        keeps=0.5,
     ),
     position_by_position,
 )

@@ -254,6 +254,7 @@ MISTAKES = mistakes(
         replace={"(x - mean) / torch.sqrt(variance + 1e-12) * weight + bias": "x"},
         hint="You return the sum as it is. It goes through LayerNorm first: mean 0 and variance 1 "
         "for each vector, then norm_weight and norm_bias.",
+        keeps=0.3,
     ),
     mistake(
         "Positions play no part.",
@@ -276,6 +277,7 @@ MISTAKES = mistakes(
         },
         hint="Your first position has row 1 of the table. Positions count from 0, in every row of "
         "the batch.",
+        keeps=0.5,
     ),
     mistake(
         "Positions start again at the second segment.",
@@ -331,6 +333,7 @@ MISTAKES = mistakes(
         replace={"correction=0": "correction=1"},
         hint="Your vectors are a little too short: the variance of a LayerNorm divides by D, and "
         "not by D - 1 as torch's does if nothing is said.",
+        keeps=0.5,
     ),
     mistake(
         "Eps is that of torch, 1e-5.",
@@ -347,6 +350,7 @@ MISTAKES = mistakes(
         },
         hint="You normalise the vectors of tokens before you add the others. First comes the sum "
         "of all three, then one norm.",
+        keeps=0.3,
     ),
     mistake(
         "Tokens are scaled by the root of the width.",
@@ -355,6 +359,7 @@ MISTAKES = mistakes(
         },
         hint="You multiply the tokens by the root of D, as the transformer of 2017 does. BERT adds "
         "its three vectors as they are.",
+        keeps=0.5,
     ),
     mistake(
         "The weights are taken in their order in the dict.",
@@ -373,12 +378,14 @@ MISTAKES = mistakes(
         replace={"* weight + bias": "* weight + 0 * bias"},
         hint="Your vectors lack norm_bias. A LayerNorm ends with two learned steps: times the "
         "weight, plus the bias.",
+        keeps=0.5,
     ),
     mistake(
         "The weight of the norm is left out.",
         replace={"* weight + bias": "+ 0 * weight + bias"},
         hint="Your vectors lack norm_weight. A LayerNorm ends with two learned steps: times the "
         "weight, plus the bias.",
+        keeps=0.5,
     ),
     mistake(
         "The table of positions is a constant.",

@@ -248,6 +248,7 @@ MISTAKES = mistakes(
         },
         hint="You put in one token for each sentinel. A span goes on until the next sentinel, or "
         "to the end.",
+        keeps=0.3,
     ),
     mistake(
         "A token that was used already is not put in again.",

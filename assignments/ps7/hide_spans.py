@@ -178,6 +178,7 @@ MISTAKES = mistakes(
         replace={"is_hidden and not was_hidden": "is_hidden"},
         hint="You use a new sentinel for each hidden token. Neighbours that are hidden are one "
         "span, and a span has one sentinel, however long it is.",
+        keeps=0.3,
     ),
     mistake(
         "The targets lack the last sentinel.",
@@ -227,6 +228,7 @@ MISTAKES = mistakes(
         },
         hint="You use the first sentinel for every span. Each span has the next one in order: else "
         "nobody could say which gap is meant.",
+        keeps=0.3,
     ),
     mistake(
         "The targets end with the sentinel of the last span.",
@@ -248,6 +250,7 @@ MISTAKES = mistakes(
         },
         hint="You sort the sentinels. They are used as they stand in the list, which need not be "
         "sorted; in T5 they count downwards.",
+        keeps=0.5,
     ),
     mistake(
         "Sentinels are counted down from the first one.",

@@ -201,12 +201,14 @@ MISTAKES = mistakes(
         replace={"len(second) + 3 > longest": "len(second) > longest"},
         hint="Your rows are up to three ids too long: [CLS] and both [SEP] take room, too, so only "
         "`longest` minus 3 is left for the texts.",
+        keeps=0.5,
     ),
     mistake(
         "One token too many is cut.",
         replace={"+ 3 > longest": "+ 3 >= longest"},
         hint="Your rows are shorter than they must be: one that has exactly `longest` ids fits. "
         "Cut only while the row is longer than that.",
+        keeps=0.5,
     ),
     mistake(
         "The last [SEP] is missing.",
@@ -216,6 +218,7 @@ MISTAKES = mistakes(
         },
         hint="Your row ends with the second text. A [SEP] stands behind each of the two, also at "
         "the very end.",
+        keeps=0.5,
     ),
     mistake(
         "The first [SEP] belongs to segment 1.",
@@ -243,6 +246,7 @@ MISTAKES = mistakes(
         },
         hint="You put a [CLS] before the second text as well. There is one in a row, at its very "
         "beginning; what divides the texts is [SEP].",
+        keeps=0.5,
     ),
     mistake(
         "The caller's texts are shortened.",

@@ -336,18 +336,21 @@ MISTAKES = mistakes(
         replace={"max(len(true), 1)": "targets.numel()"},
         hint="You divide by all positions of the batch. The mean is over the chosen ones: else the "
         "loss would shrink where fewer are chosen.",
+        keeps=0.3,
     ),
     mistake(
         "The losses are added up, not averaged.",
         replace={" / max(len(true), 1)": ""},
         hint="You return the sum of the losses. It would grow with the number of chosen positions: "
         "divide by it.",
+        keeps=0.5,
     ),
     mistake(
         "The sum is divided by the number of rows.",
         replace={"max(len(true), 1)": "len(targets)"},
         hint="You divide by the number of rows of the batch. A row has several chosen positions, "
         "or none: divide by how many there are in all.",
+        keeps=0.5,
     ),
     mistake(
         "Where nothing is chosen, the loss is nan.",
@@ -372,6 +375,7 @@ MISTAKES = mistakes(
         replace={"@ table.T + bias": "@ table.T + 0 * bias"},
         hint="Your scores lack the bias. Each id has one: it says how frequent the id is, whatever "
         "the vector says.",
+        keeps=0.5,
     ),
     mistake(
         "The id 0 is never a target.",
@@ -386,12 +390,14 @@ MISTAKES = mistakes(
         },
         hint="You shift vectors and targets against each other, as for a decoder. Here the vector "
         "of a position predicts the token of that very position.",
+        keeps=0.3,
     ),
     mistake(
         "The loss is in bits.",
         replace={"max(len(true), 1)": "max(len(true), 1) / math.log(2)"},
         hint="Your loss is in bits, with logarithms to the base 2. It is asked for in nats, with "
         "natural logarithms.",
+        keeps=0.5,
     ),
     mistake(
         "The softmax is taken first, and then its logarithm.",
@@ -424,6 +430,7 @@ MISTAKES = mistakes(
         },
         hint="Your result has the shape (1,). The loss is a tensor without an axis, as `sum()` "
         "makes it.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is always float32.",

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 
 from autograder.authoring.checks import Case, Check, mistake, mistakes
+from autograder.authoring.compare import agree
 
 from ..token_ids import Generator, case, keeps, part
 
@@ -149,30 +150,36 @@ def next_sentence_pairs(
 
 # -- parts -----------------------------------------------------------------------------------------
 
+_pairs = agree(item="pair", members=("first sentence", "second sentence", "label"))
+
 PARTS = (
     part(
         "neighbours",
         "Each sentence with a successor in its document opens one pair, in order.",
         draw_neighbours,
         3,
+        judge=_pairs,
     ),
     part(
         "values",
         "Below 0.5 the second is the successor; else it is from another document.",
         draw_values,
         4,
+        judge=_pairs,
     ),
     part(
         "places",
         "The others are counted in their order without the own one, and so are their sentences.",
         draw_places,
         3,
+        judge=_pairs,
     ),
     part(
         "borders",
         "A coin of 0.5 is not below 0.5, and two documents are two, also if they say the same.",
         draw_borders,
         1.5,
+        judge=_pairs,
     ),
     part(
         "repeated documents",
@@ -180,6 +187,7 @@ PARTS = (
         draw_repeated,
         0.5,
         call_with_repeats,
+        _pairs,
     ),
     keeps(draw_all),
 )
@@ -252,18 +260,21 @@ MISTAKES = mistakes(
         replace={"a < 0.5": "a >= 0.5"},
         hint="You take the successor where the coin is 0.5 or more. Below 0.5 it is the successor, "
         "else a sentence of another document.",
+        keeps=0.5,
     ),
     mistake(
         "The label says that the second is from elsewhere.",
         replace={"[place + 1], True": "[place + 1], False", "(other))], False": "(other))], True"},
         hint="Your sentences are right, but is_next is turned round: it is True where the second "
         "sentence is really the next one.",
+        keeps=0.5,
     ),
     mistake(
         "b and c are exchanged.",
         replace={"a, b, c = draws": "a, c, b = draws"},
         hint="You use the third number for the document and the second for the sentence. First "
         "comes b, which chooses the document, then c, which chooses in it.",
+        keeps=0.5,
     ),
     mistake(
         "Every second number chooses the sentence, too.",

@@ -299,18 +299,21 @@ MISTAKES = mistakes(
         },
         hint='Your "last" is the first vector. The first one of a GPT has seen nothing but itself; '
         "it is [CLS] of a BERT that stands first.",
+        keeps=0.5,
     ),
     mistake(
         "The bias is left out.",
         replace={"pooled @ weight.T + bias": "pooled @ weight.T + 0 * bias"},
         hint="Your scores lack the bias. The head is a linear layer: weight times the vector, plus "
         "the bias.",
+        keeps=0.5,
     ),
     mistake(
         "A softmax is taken of the scores.",
         replace={"pooled @ weight.T + bias": "torch.softmax(pooled @ weight.T + bias, dim=-1)"},
         hint="You return probabilities. The contract asks for the scores as the linear layer makes "
         "them: the loss takes its own softmax.",
+        keeps=0.5,
     ),
     mistake(
         "Other names are taken for the mean.",

@@ -249,6 +249,7 @@ MISTAKES = mistakes(
         },
         hint="You compare the policy's own probabilities. What counts is how much more likely than "
         "the reference it makes each reply.",
+        keeps=0.3,
     ),
     mistake(
         "The rejected reply's reference is left out.",
@@ -263,6 +264,7 @@ MISTAKES = mistakes(
         replace={"reward_chosen - reward_rejected": "reward_rejected - reward_chosen"},
         hint="Your margins have the wrong sign: the chosen reply's reward comes first, and the "
         "rejected one's is subtracted. As it is, the policy learns the opposite.",
+        keeps=0.5,
     ),
     mistake(
         "The rewards are added.",
@@ -278,6 +280,7 @@ MISTAKES = mistakes(
         },
         hint="You leave out beta. Both rewards are multiplied by it: it says how dear it is to "
         "leave the reference.",
+        keeps=0.5,
     ),
     mistake(
         "Beta divides.",
@@ -302,11 +305,13 @@ MISTAKES = mistakes(
         replace={"losses.mean()": "losses.sum()"},
         hint="Your loss is a sum over the pairs. It is asked for as a mean, so that a larger batch "
         "does not mean larger steps.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is one for each pair.",
         replace={"losses.mean()": "losses"},
         hint="You return a loss for each pair. The loss is one number, the mean over the pairs.",
+        keeps=0.5,
     ),
     mistake(
         "The mean is taken before the logarithm.",
@@ -319,11 +324,13 @@ MISTAKES = mistakes(
         replace={"F.softplus(-margins, threshold=100)": "1 - torch.sigmoid(margins)"},
         hint="Your loss is the probability of the wrong order, without a logarithm. It is the mean "
         "of minus the logarithm of the sigmoid.",
+        keeps=0.3,
     ),
     mistake(
         "The loss has the wrong sign.",
         replace={"F.softplus(-margins, threshold=100)": "F.logsigmoid(margins)"},
         hint="Your loss is negative. It is minus the logarithm of a probability, so 0 or above.",
+        keeps=0.5,
     ),
     mistake(
         "The sigmoid is taken first, and then its logarithm.",

@@ -271,24 +271,28 @@ MISTAKES = mistakes(
         replace={"longest - 3": "longest"},
         hint="Your rows are up to three ids too long: the special tokens take room, too, so only "
         "`longest` minus 3 is left for the texts.",
+        keeps=0.5,
     ),
     mistake(
         "One token too many is cut.",
         replace={"longest - 3": "longest - 4"},
         hint="Your rows are shorter than they must be: one that has exactly `longest` ids fits. "
         "Shorten only while the row is longer than that.",
+        keeps=0.5,
     ),
     mistake(
         "[DELIM] is missing.",
         replace={"delim_id, *second": "*second"},
         hint="You join the two texts without anything between them. [DELIM] stands there: else the "
         "model cannot know where the hypothesis begins.",
+        keeps=0.5,
     ),
     mistake(
         "The hypothesis comes first.",
         replace={"*first[:n], delim_id, *second[:m]": "*second[:m], delim_id, *first[:n]"},
         hint="You write the hypothesis before the premise. A hypothesis may follow from a premise "
         "that does not follow from it, so the order counts.",
+        keeps=0.5,
     ),
     mistake(
         "All rows are as long as is allowed.",
@@ -301,6 +305,7 @@ MISTAKES = mistakes(
         replace={"row + [pad_id] * (width - len(row))": "[pad_id] * (width - len(row)) + row"},
         hint="You fill rows up at their beginning. Padding comes last here: so the positions of "
         "the text count from 0, as in pretraining.",
+        keeps=0.5,
     ),
     mistake(
         "Lengths count the padding.",

@@ -317,7 +317,9 @@ PARTS = (
         draw_all,
         ("the result", "rest"),
         1,
-        judge=changes_nothing_else(),
+        judge=changes_nothing_else(
+            says=["something else of the model changes: a value, a mode, a gradient or a name"]
+        ),
         earns_alone=False,
         keeps_process=True,
     ),
@@ -391,6 +393,7 @@ MISTAKES = mistakes(
         replace={'name == entry or name.startswith(entry + ".")': "name == entry"},
         hint="You only take entries that are the name of a parameter. They may name a module, too: "
         "then all parameters in it fit.",
+        keeps=0.3,
     ),
     mistake(
         "Only names of modules fit.",
@@ -409,6 +412,7 @@ MISTAKES = mistakes(
         replace={"trains = id(parameter) in numbers": "trains = id(parameter) not in numbers"},
         hint="You have it the wrong way round: what fits an entry of `kept` is to train, and all "
         "the rest is frozen.",
+        keeps=0.5,
     ),
     mistake(
         "Old gradients stay.",

@@ -270,22 +270,26 @@ MISTAKES = mistakes(
         replace={"alpha / rank * thin": "alpha * thin"},
         hint="You multiply the thin path by alpha. The scale is alpha divided by the rank, so that "
         "another rank needs no other alpha.",
+        keeps=0.5,
     ),
     mistake(
         "The scale is left out.",
         replace={"alpha / rank * thin": "(1 + 0 * alpha) * thin"},
         hint="You leave out the scale. The thin path is multiplied by alpha, divided by the rank.",
+        keeps=0.5,
     ),
     mistake(
         "The scale is alpha over the root of the rank.",
         replace={"alpha / rank * thin": "alpha / rank**0.5 * thin"},
         hint="You divide alpha by the root of the rank. The contract divides by the rank itself.",
+        keeps=0.5,
     ),
     mistake(
         "The rank is taken from the wrong axis.",
         replace={"down.shape[0]": "down.shape[1]"},
         hint="You divide by the number of inputs. The rank is the number of rows of A, which are "
         "as many as the columns of B.",
+        keeps=0.5,
     ),
     mistake(
         "The frozen path is scaled, too.",
@@ -296,6 +300,7 @@ MISTAKES = mistakes(
         },
         hint="You scale the sum of both paths. Only the thin one is multiplied by alpha / R: the "
         "frozen layer must stay what it was.",
+        keeps=0.5,
     ),
     mistake(
         "The bias is left out.",

@@ -298,17 +298,20 @@ MISTAKES = mistakes(
         replace={"alpha / down.shape[0]": "alpha"},
         hint="You multiply the product by alpha. The scale is alpha divided by the rank, as in the "
         "layer that you merge.",
+        keeps=0.5,
     ),
     mistake(
         "The scale is left out.",
         replace={"scale * (up.detach() @ down.detach())": "(up.detach() @ down.detach())"},
         hint="You leave out the scale. The product is multiplied by alpha, divided by the rank.",
+        keeps=0.5,
     ),
     mistake(
         "The rank is taken from the wrong axis.",
         replace={"down.shape[0]": "down.shape[1]"},
         hint="You divide by the number of inputs. The rank is the number of rows of A, which are "
         "as many as the columns of B.",
+        keeps=0.5,
     ),
     mistake(
         "All adapters have the scale of the first.",
@@ -333,12 +336,14 @@ MISTAKES = mistakes(
         replace={"weight.detach().to(fine).clone()": "torch.zeros_like(weight, dtype=fine)"},
         hint="You return the change without the weight. The merged matrix is the weight plus all "
         "changes.",
+        keeps=0.3,
     ),
     mistake(
         "The change is taken away.",
         replace={"total + scale": "total - scale"},
         hint="You subtract the change. Merging adds it: subtracting takes an adapter out again "
         "that has been merged before.",
+        keeps=0.5,
     ),
     mistake(
         "The result carries a graph.",

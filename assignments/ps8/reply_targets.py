@@ -179,42 +179,49 @@ MISTAKES = mistakes(
         replace={"torch.arange(ids.shape[1]) + 1": "torch.arange(ids.shape[1])"},
         hint="You shift the ids, but not the mask. Whether a target counts depends on where the "
         "*predicted* token stands, one place further.",
+        keeps=0.5,
     ),
     mistake(
         "Prompts are targets, too.",
         replace={"after_prompt & before_end": "before_end"},
         hint="Your targets begin with the prompt. Only the reply is to be learned: an assistant "
         "does not have to write its own questions.",
+        keeps=0.3,
     ),
     mistake(
         "Padding is a target, too.",
         replace={"after_prompt & before_end": "after_prompt & (place < ids.shape[1])"},
         hint="Behind the end of a reply you go on with the padding. Nothing is to be learned from "
         "it: stop where `lengths` says.",
+        keeps=0.3,
     ),
     mistake(
         "The end of the reply is no target.",
         replace={"place < lengths[:, None]": "place < lengths[:, None] - 1"},
         hint="The last id of the reply is no target of yours. It says that the reply is over, and "
         "without it the model never learns to stop.",
+        keeps=0.5,
     ),
     mistake(
         "One place behind the reply is a target.",
         replace={"place < lengths": "place <= lengths"},
         hint="You take one target too many: the id that stands behind the end of the reply. The "
         "reply is what stands before `lengths`.",
+        keeps=0.5,
     ),
     mistake(
         "The first id of the reply is no target.",
         replace={"place >= prompt_lengths": "place > prompt_lengths"},
         hint="The first id of the reply is no target of yours. It is predicted at the last "
         "position of the prompt, where the model has read all of it.",
+        keeps=0.5,
     ),
     mistake(
         "The last id of the prompt is a target.",
         replace={"prompt_lengths[:, None]": "prompt_lengths[:, None] - 1"},
         hint="You begin one position too early: there the model would have to predict the last id "
         "of the prompt.",
+        keeps=0.5,
     ),
     mistake(
         "All rows end with the longest.",
@@ -239,6 +246,7 @@ MISTAKES = mistakes(
         replace={"following, IGNORE)": "following, 0)"},
         hint="Where there is nothing to predict, your target is 0. That is an id like any other: "
         "IGNORE, -100, says that a position does not count.",
+        keeps=0.5,
     ),
     mistake(
         "Targets are int32.",

@@ -250,6 +250,7 @@ MISTAKES = mistakes(
         replace={"values.sum(dim=1)": "values.sum(dim=1) / has_target.sum(dim=1).clamp(min=1)"},
         hint="You average the logarithms of a row. The probability of a whole reply is the product "
         "over its tokens: its logarithm is their sum.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is the mean of the rows' means.",
@@ -267,30 +268,35 @@ MISTAKES = mistakes(
         replace={"-values.sum() / n_targets": "-values.sum() / len(targets)"},
         hint="You divide the loss by the number of rows. It is a mean per token: divide by the "
         "number of targets in the batch.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is divided by the number of all positions.",
         replace={"-values.sum() / n_targets": "-values.sum() / targets.numel()"},
         hint="You divide the loss by all positions, prompts and padding included. Only those that "
         "have a target count.",
+        keeps=0.5,
     ),
     mistake(
         "The loss is a sum.",
         replace={"-values.sum() / n_targets": "-values.sum()"},
         hint="Your loss is a sum over the batch, which grows with the length of the replies. "
         "Divide it by the number of targets.",
+        keeps=0.5,
     ),
     mistake(
         "The loss has the wrong sign.",
         replace={"-values.sum() / n_targets": "values.sum() / n_targets"},
         hint="Your loss is negative. It is the mean of minus the log probability: training makes "
         "it smaller, and replies more likely.",
+        keeps=0.5,
     ),
     mistake(
         "The log probabilities have the wrong sign.",
         replace={"return log_probs, loss": "return -log_probs, loss"},
         hint="Your log probabilities are positive. The logarithm of a probability is 0 or less: "
         "only the loss changes its sign.",
+        keeps=0.5,
     ),
     mistake(
         "Without targets the loss is nan.",
@@ -351,12 +357,14 @@ MISTAKES = mistakes(
         },
         hint="Your results are in bits, with logarithms to the base 2. They are asked for in nats, "
         "with natural logarithms.",
+        keeps=0.5,
     ),
     mistake(
         "The targets are shifted once more.",
         replace={"places = targets.clamp(min=0)": "places = targets.roll(-1, dims=1).clamp(min=0)"},
         hint="You shift the targets once more. They already stand where they are predicted: the "
         "logits of a position belong to the target of that very position.",
+        keeps=0.3,
     ),
     mistake(
         "The log probabilities carry no graph.",

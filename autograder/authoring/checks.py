@@ -31,6 +31,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -108,6 +109,8 @@ class Mistake:
         endless: it does not end in at least one case, and is therefore stopped there.
         changed_from: the right answer of which it is a changed copy, if it is one.
         replace: the texts that were replaced in its source, and by what.
+        keeps: the share of the item's points that an answer earns at least that makes this mistake
+            and no other; where it makes a second one, less.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Mistake:
     endless: bool = False
     changed_from: Any = None
     replace: Mapping[str, str] = field(default_factory=dict)
+    keeps: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -219,6 +223,10 @@ class ProblemSet:
 # -- how a set writes down what it knows of its answers --------------------------------------------
 
 
+MOST_KEPT = 0.5
+"""What a mistake may keep: no more than a right answer that uses what its task does not allow."""
+
+
 def mistakes(
     base: Callable[..., Any], *made: Mistake | Callable[[Callable[..., Any]], Mistake]
 ) -> tuple[Mistake, ...]:
@@ -243,6 +251,7 @@ def mistake(
     hint: str,
     replace: Mapping[str, str] | None = None,
     endless: bool = False,
+    keeps: float = 0.0,
 ) -> Callable[[Callable[..., Any]], Mistake]:
     """Say what is wrong with an answer, or what must be changed in a right one to make it wrong.
 
@@ -253,19 +262,25 @@ def mistake(
             stand in their place. Where either has several lines, both are whole lines, and may be
             indented as is convenient.
         endless: it does not end in at least one case.
+        keeps: the share of the points that is kept where nothing else is wrong: for an answer that
+            has the idea of its task, and yet no value right. What the parts earn counts if it is
+            more.
 
     Raises:
-        ValueError: where it is applied, if a text does not occur exactly once, or if the change
-            reads a name that its file does not have; names item and mistake.
+        ValueError: where it is applied, if a text does not occur exactly once, if the change reads
+            a name that its file does not have, or if more is kept than `MOST_KEPT`; names item and
+            mistake.
     """
 
     def make(answer: Callable[..., Any]) -> Mistake:
         title = name or _docstring(answer)
         try:
+            if not 0 <= keeps <= MOST_KEPT:
+                raise ValueError(f"keeps is {keeps}; it must be from 0 to {MOST_KEPT}")
             if replace is None:
-                return Mistake(title, hint, answer, endless)
+                return Mistake(title, hint, answer, endless, keeps=keeps)
             changed = _changed(answer, replace, title)
-            return Mistake(title, hint, changed, endless, answer, replace)
+            return Mistake(title, hint, changed, endless, answer, replace, keeps)
         except ValueError as error:
             item = Path(answer.__code__.co_filename).stem
             raise ValueError(f"{item}, mistake {title!r}: {error}") from None
@@ -286,6 +301,26 @@ def _changed(
     exec(code, namespace)
     made: Callable[..., Any] = namespace[answer.__name__]
     return made
+
+
+def both(one: Mistake, two: Mistake) -> Callable[..., Any] | None:
+    """Make the answer that makes two mistakes at once, as far as both are replacements that fit."""
+    if not (one.replace and two.replace and one.changed_from is two.changed_from):
+        return None
+    if one.endless or two.endless or one.replace.keys() & two.replace.keys():
+        return None
+    changes = (*one.replace.items(), *two.replace.items())
+    return _changed_if_fitting(one.changed_from, changes, f"{one.name} {two.name}")
+
+
+@cache
+def _changed_if_fitting(
+    answer: Callable[..., Any], changes: tuple[tuple[str, str], ...], title: str
+) -> Callable[..., Any] | None:
+    try:
+        return _changed(answer, dict(changes), title)
+    except (ValueError, SyntaxError):
+        return None
 
 
 def changed_source(answer: Callable[..., Any], replace: Mapping[str, str]) -> str:
@@ -386,7 +421,8 @@ def nothing_else_changes(
     probe: Callable[[Any, Inputs], Any],
     judge: Judge | None = None,
     helpers: tuple[Callable[..., Any], ...] = (),
-    says: Sequence[str] = (),
+    *,
+    says: Sequence[str],
 ) -> Part:
     """Make the part that almost every item has: the call leaves everything else alone.
 

@@ -13,8 +13,8 @@ carry a hidden input out through it.
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,20 @@ _EPS_FACTOR = 8.0
 
 @dataclass
 class _Tally:
-    """How many leaves were compared, and how the wrong ones differ."""
+    """How many leaves were compared, how the wrong ones differ, and where they are.
+
+    Attributes:
+        member: the name of the innermost member of a tuple that is being compared; empty for none.
+        places: the members that hold what is wrong.
+    """
 
     total: int = 0
     too_large: int = 0
     too_small: int = 0
     not_numbers: int = 0
     other: int = 0
+    member: str = ""
+    places: set[str] = field(default_factory=set)
 
     @property
     def different(self) -> int:
@@ -67,11 +74,13 @@ class _Tally:
             how = "wrong"
         if self.total == 1:
             return f"the value is {how}"
-        if self.different == 1:
-            return f"one of the values is {how}"
         share = self.different / self.total
         many = "all" if share == 1 else "most" if share > 0.5 else "some"
-        return f"{many} of the values are {how}"
+        said = f"{many} of the values are {how}"
+        if self.different == 1:
+            said = f"one of the values is {how}"
+        place = next(iter(self.places)) if len(self.places) == 1 else ""
+        return f"{said} in {place}" if place else said
 
 
 class _DifferenceError(Exception):
@@ -84,6 +93,8 @@ class _Comparison:
     atol: float
     equal_nan: bool
     exact_dtype: bool
+    item: str = "item"
+    members: tuple[str, ...] = ()
 
     def walk(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         """Compare one node; structure by exception, numbers by tally."""
@@ -93,10 +104,12 @@ class _Comparison:
             raise _DifferenceError(
                 f"{where} is {_name(observed)} where {_name(expected)} is expected"
             )
+        n_before, is_leaf = tally.different, True
         match expected:
             case list() | tuple():
-                self._sequence(observed, expected, where, tally)
+                is_leaf = self._sequence(observed, expected, where, tally)
             case dict():
+                is_leaf = False
                 self._mapping(observed, expected, where, tally)
             case set() | frozenset():
                 _same_members(observed, expected, where, "element")
@@ -110,23 +123,33 @@ class _Comparison:
                 tally.other += observed != expected
             case _:
                 self._arrays(observed, expected, where, tally)
+        if is_leaf and tally.different > n_before:
+            tally.places.add(tally.member)
 
-    def _sequence(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
+    def _sequence(self, observed: Any, expected: Any, where: str, tally: _Tally) -> bool:
+        """Return whether all items were compared at once."""
         if len(observed) != len(expected):
             raise _DifferenceError(f"{where} has too {_amount(observed, expected)} items")
         kinds = {*map(type, observed), *map(type, expected)}
         if kinds == {float}:
             self._numbers(np.array(observed), np.array(expected), self.rtol, tally)
-            return
+            return True
         if (kinds == {int} or kinds == {str}) and observed == expected:
             tally.total += len(expected)
-            return
-        if type(expected) is tuple and len(expected) <= len(ORDINALS):
+            return True
+        is_members = type(expected) is tuple and len(expected) <= len(ORDINALS)
+        if is_members and len(expected) == len(self.members):
+            names = [f"the {member} of {where}" for member in self.members]
+        elif is_members:
             names = [f"the {ordinal} item of {where}" for ordinal in ORDINALS[: len(expected)]]
         else:
-            names = [f"an item of {where}"] * len(expected)
+            names = [f"{_a(self.item)} of {where}"] * len(expected)
         for ours, theirs, name in zip(observed, expected, names, strict=True):
+            outer = tally.member
+            tally.member = name if is_members else outer
             self.walk(ours, theirs, name, tally)
+            tally.member = outer
+        return False
 
     def _mapping(self, observed: Any, expected: Any, where: str, tally: _Tally) -> None:
         _same_members(observed, expected, where, "key")
@@ -195,6 +218,8 @@ def agree(
     *,
     equal_nan: bool = True,
     exact_dtype: bool = False,
+    item: str = "item",
+    members: Sequence[str] = (),
 ) -> Agreement:
     """Make a judge that holds where observed and expected are the same plain value.
 
@@ -207,8 +232,10 @@ def agree(
         atol: largest absolute difference of floats, added to the relative one.
         equal_nan: nan agrees with nan.
         exact_dtype: float32 does not agree with float64, nor int32 with int64.
+        item: what the task calls an item of a list ("pair").
+        members: what it calls those of a tuple of as many ("first sentence", ...).
     """
-    comparison = _Comparison(rtol, atol, equal_nan, exact_dtype)
+    comparison = _Comparison(rtol, atol, equal_nan, exact_dtype, item, tuple(members))
 
     def judge(observed: Any, expected: Any, inputs: dict[str, Any]) -> str | None:
         tally = _Tally()
@@ -223,6 +250,10 @@ def agree(
 
 def _name(value: Any) -> str:
     return _NAMES.get(type(value).__name__, f"of type {type(value).__name__}")
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _amount(observed: Any, expected: Any) -> str:

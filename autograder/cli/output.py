@@ -349,8 +349,7 @@ def print_verdict(
             console.print(printable(f"       to the student: {part.message}"))
         for line in part.staff_note.splitlines():
             console.print(printable(f"       {line}"), soft_wrap=True)
-    if verdict.misconception is not None:
-        found = verdict.misconception
+    for found in verdict.misconceptions:
         console.print(f"\nnearest mistake: {found.name}\n  hint: {found.hint}", markup=False)
     if verdict.fault:
         console.print()

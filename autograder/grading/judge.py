@@ -15,61 +15,22 @@ what the reference answers, and what a recorded mistake answers where somebody's
 import contextlib
 import hashlib
 import math
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from autograder.authoring.checks import Check, Part
-from autograder.authoring.compare import agree
-from autograder.grading.endless import Stopped, stop_endless
+from autograder.grading.cases import DrawnCase, JudgedCase, Named, probe, wrong_in
+from autograder.grading.diagnosis import asked_of, diagnosis, explains, mistaken
 from autograder.grading.wording import describe_failure, explain_fault, shorten, without_echo
-from autograder.inside import process_state, wire
+from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest
-from autograder.inside.probe import call_probe, failure_of, partner_here, seed_of
 from autograder.records import CheckFault, Misconception, Observation, PartVerdict, Verdict
 
-ENDLESS_CPU_SECONDS = 2.0
-"""For one case of a mistake that is declared endless; all that end take a small part of it."""
-LONGEST_CPU_SECONDS = 300
-"""For anything else that the course wrote: no machine is so busy that it would be reached."""
 _N_DRAWS = 8
 _SEEDS_KEPT = 2  # of which all cases of a set are kept
-_same = agree(exact_dtype=True)  # else a mistake explains what is wrong in dtype only
-
-
-@dataclass
-class _DrawnCase:
-    """One case of one part, and what is known of it.
-
-    Attributes:
-        message: its inputs, to be unpacked afresh for each call.
-        answers: what recorded implementations gave, by their place in the check: the reference
-            is None, a mistake its number. Judges only read them.
-        is_met: whether the part's judge is content with the reference's own answer.
-        sent: the message in which the sandbox would send the reference's answer.
-    """
-
-    part: Part
-    label: str
-    request: ProbeRequest
-    message: bytes
-    answers: dict[int | None, Any] = field(default_factory=dict)
-    is_met: bool = False
-    sent: bytes = b""
-
-
-@dataclass(frozen=True)
-class _JudgedCase:
-    """One case, what the student's object gave and what the reference gives."""
-
-    drawn: _DrawnCase
-    observed: Any
-    expected: Any
-    wrong: str | None
 
 
 def submission_seed(salt: str, student: str, problem_set: str) -> int:
@@ -99,7 +60,7 @@ class ItemJudge:
     def __init__(self, references: Iterable[str] = (), n_checks: int = 16) -> None:
         self._references = tuple(sorted(references))
         self._n_kept = _SEEDS_KEPT * max(n_checks, 1)
-        self._kept: OrderedDict[tuple[int, int], tuple[Check, list[_DrawnCase]]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], tuple[Check, list[DrawnCase]]] = OrderedDict()
 
     def requests(self, check: Check, seed: int) -> tuple[ProbeRequest, ...]:
         """List what to ask of a submission, smallest case of each part first.
@@ -151,13 +112,25 @@ class ItemJudge:
                 continue
             judged += results
             verdicts.append(_part_verdict(check, part, results))
+        earned, kept = _points(check, verdicts), 0.0
+        named: Named = ()
         try:
-            misconception = _misconception(check, judged)
+            named = diagnosis(check, judged)
+            kept = round(check.points * _share_kept(check, named, judged), 2)
         except CheckFault as fault:
-            misconception = None
             faults.append(str(fault))
-        earned, parts = _points(check, verdicts), tuple(verdicts)
-        return Verdict(check.item, earned, check.points, parts, misconception, "; ".join(faults))
+        found = [Misconception(m.name, m.hint) for m in (check.mistakes[n] for n in named)]
+        first, second = [*found, None, None][:2]
+        return Verdict(
+            check.item,
+            max(earned, kept),
+            check.points,
+            tuple(verdicts),
+            first,
+            "; ".join(faults),
+            second,
+            kept=kept > earned,
+        )
 
     def what_is_wrong(self, check: Check, seed: int, observation: Observation) -> str | None:
         """Judge one answer alone: None if it is right, else what is wrong, in words.
@@ -170,19 +143,19 @@ class ItemJudge:
         return _judge_case(check, drawn, {place: observation.value}).wrong
 
     def explains(
-        self, check: Check, seed: int, observations: Sequence[Observation], mistake: str
+        self, check: Check, seed: int, observations: Sequence[Observation], *mistakes: str
     ) -> bool:
-        """Whether the mistake of this name gives in every case what was observed.
+        """Whether the mistakes of these names give in every case what was observed.
 
         Raises:
             CheckFault: if the check breaks.
         """
         answers = {(one.part, one.case): one.value for one in observations}
         judged = [_judge_case(check, drawn, answers) for drawn in self._cases(check, seed)]
-        number = check.mistakes.index(check.mistake(mistake))
-        return all(_explains(check, number, case) for case in _asked(judged))
+        named = tuple(check.mistakes.index(check.mistake(name)) for name in mistakes)
+        return all(explains(check, named, case) for case in asked_of(judged))
 
-    def _cases(self, check: Check, seed: int) -> list[_DrawnCase]:
+    def _cases(self, check: Check, seed: int) -> list[DrawnCase]:
         """Draw all cases, or return those drawn before: students of one seed come in a row."""
         key = seed, id(check)  # an id stands for one check as long as the check is kept, too
         if key not in self._kept:
@@ -198,7 +171,7 @@ def _digest(*words: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_DrawnCase]:
+def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[DrawnCase]:
     drawn = []
     for part in check.parts:
         if not (math.isfinite(part.weight) and part.weight >= 0) or not (
@@ -219,13 +192,13 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[_DrawnCa
             place = check.item, part.name, index, check.target
             limits = check.seconds, references, part.partner, part.keeps_process
             request = ProbeRequest(*place, source, inputs, *limits)
-            drawn.append(_DrawnCase(part, case.label, request, message))
+            drawn.append(DrawnCase(part, case.label, request, message))
     return drawn
 
 
 def _judge_case(
-    check: Check, drawn: _DrawnCase, answers: dict[tuple[str, int], Any], raised: str = ""
-) -> _JudgedCase:
+    check: Check, drawn: DrawnCase, answers: dict[tuple[str, int], Any], raised: str = ""
+) -> JudgedCase:
     """Compare one answer with the reference's.
 
     Raises:
@@ -235,42 +208,25 @@ def _judge_case(
     expected = _expected(check, drawn)
     observed = answers.get((part.name, request.case), Failure("crash", "no answer"))
     if isinstance(observed, Failure):
-        return _JudgedCase(drawn, observed, expected, describe_failure(check, observed, raised))
+        return JudgedCase(drawn, observed, expected, describe_failure(check, observed, raised))
     if observed is expected and drawn.is_met:
-        return _JudgedCase(drawn, observed, expected, None)
+        return JudgedCase(drawn, observed, expected, None)
     try:
-        wrong = _wrong(part, observed, expected, request.inputs)
+        wrong = wrong_in(part, observed, expected, request.inputs)
     except Exception as error:
         # A judge that fits right answers but trips over this one has met something else.
         wrong = "the result has another form than expected"
         try:
-            _wrong(part, expected, expected, request.inputs)
+            wrong_in(part, expected, expected, request.inputs)
         except Exception:
             raise CheckFault(explain_fault(check, part, "judging", error)) from error
     if wrong is not None and type(wrong) is not str:
         answer = TypeError(f"its judge returned {type(wrong).__name__}, not None or a text")
         raise CheckFault(explain_fault(check, part, "judging", answer))
-    return _JudgedCase(drawn, observed, expected, wrong)
+    return JudgedCase(drawn, observed, expected, wrong)
 
 
-def _wrong(part: Part, observed: Any, expected: Any, inputs: dict[str, Any]) -> Any:
-    """Ask the part's judge; then whether the process is left as the reference leaves it."""
-    if not part.keeps_process:
-        return part.judge(observed, expected, inputs)
-    if type(observed) is not tuple or len(observed) != len(expected):
-        return "the result has another form than expected"
-    (value, changed), (right, allowed) = observed, expected
-    wrong = part.judge(value, right, inputs)
-    if wrong is not None or all(name in allowed for name in changed):
-        return wrong
-    # One name alone, and of ours: an answer may choose what it changes by what it has read.
-    for name in process_state.NAMES:
-        if name in changed and name not in allowed:
-            return f"the call changes {name}"
-    return "the call changes something besides its result"
-
-
-def _expected(check: Check, drawn: _DrawnCase) -> Any:
+def _expected(check: Check, drawn: DrawnCase) -> Any:
     """Ask the reference version, once for each case.
 
     Raises:
@@ -278,7 +234,7 @@ def _expected(check: Check, drawn: _DrawnCase) -> Any:
     """
     if None not in drawn.answers:
         try:
-            drawn.answers[None] = _probe(check.reference, drawn)
+            drawn.answers[None] = probe(check.reference, drawn)
         except Exception as error:
             what = explain_fault(check, drawn.part, "asking the reference version", error)
             raise CheckFault(what) from error
@@ -286,7 +242,7 @@ def _expected(check: Check, drawn: _DrawnCase) -> Any:
     return drawn.answers[None]
 
 
-def _prove_harmless(check: Check, drawn: _DrawnCase) -> None:
+def _prove_harmless(check: Check, drawn: DrawnCase) -> None:
     """See to it that a judge leaves alone what other students' answers will be compared with.
 
     Raises:
@@ -295,30 +251,14 @@ def _prove_harmless(check: Check, drawn: _DrawnCase) -> None:
     expected, inputs = drawn.answers[None], drawn.request.inputs
     before = wire.encode([expected, wire.decode(drawn.message)])
     with contextlib.suppress(Exception):
-        drawn.is_met = _wrong(drawn.part, expected, expected, inputs) is None
+        drawn.is_met = wrong_in(drawn.part, expected, expected, inputs) is None
     if wire.encode([expected, inputs]) != before:
         del drawn.answers[None]
         error = ValueError("it changes the values that it is given")
         raise CheckFault(explain_fault(check, drawn.part, "judging", error))
 
 
-def _probe(implementation: Any, drawn: _DrawnCase) -> Any:
-    """Do here what the worker does, down to the format of what comes out."""
-    request, inputs = drawn.request, wire.decode(drawn.message)
-    generators = process_state.read(process_state.GENERATORS)  # which every probe seeds
-    ask, seed = partner_here(request.partner), seed_of(request)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as in the worker: who reads them may make them errors
-            value = call_probe(
-                request.source, implementation, inputs, seed, ask, watches=request.watches
-            )
-    finally:
-        process_state.restore(generators)
-    return wire.normal_form(value)
-
-
-def _part_verdict(check: Check, part: Part, results: Sequence[_JudgedCase]) -> PartVerdict:
+def _part_verdict(check: Check, part: Part, results: Sequence[JudgedCase]) -> PartVerdict:
     for judged in results:
         if judged.wrong is not None:
             announced = f"{part.requirement} With {judged.drawn.label}"
@@ -346,85 +286,31 @@ def _without_checks(check: Check, fault: str) -> Verdict:
     return Verdict(check.item, check.points, check.points, parts, None, fault)
 
 
-def _misconception(check: Check, judged: Sequence[_JudgedCase]) -> Misconception | None:
-    """Name the mistake that gives what the student's object gives, in every case.
+def _share_kept(check: Check, named: Named, judged: Sequence[JudgedCase]) -> float:
+    """Return the share that is kept for what is named; of two mistakes, what both leave of it.
 
-    A mistake that explains the wrong answers only is another mistake's neighbour.
+    So two slips never earn more than one of them.
     """
-    if not is_telling([(case.observed, case.wrong) for case in judged]):
-        return None
-    asked = sorted(_asked(judged), key=lambda case: case.wrong is None)  # wrong ones tell soonest
-    for number, mistake in enumerate(check.mistakes):
-        if all(_explains(check, number, case) for case in asked):
-            return Misconception(mistake.name, mistake.hint)
-    return None
+    if not any(check.mistakes[number].keeps for number in named):
+        return 0.0
+    if len(named) == 1:
+        return check.mistakes[named[0]].keeps
+    return math.prod(_share_alone(check, number, judged) for number in named)
 
 
-def _asked(judged: Sequence[_JudgedCase]) -> list[_JudgedCase]:
-    """Leave out what failed only because an earlier case of its part did not end."""
-    asked, ended = [], set()
+def _share_alone(check: Check, number: int, judged: Sequence[JudgedCase]) -> float:
+    """Return what share a recorded mistake earns by itself."""
+    failed = set()
     for case in judged:
-        if case.drawn.part.name not in ended:
-            asked.append(case)
-        if isinstance(case.observed, Failure) and case.observed.kind == "timeout":
-            ended.add(case.drawn.part.name)
-    return asked
+        value, part = mistaken(check, (number,), case.drawn), case.drawn.part
+        again = {(part.name, case.drawn.request.case): value}
+        if _judge_case(check, case.drawn, again).wrong is not None:
+            failed.add(part.name)
+    verdicts = [PartVerdict(p.name, p.name not in failed, p.weight) for p in check.parts]
+    return max(_points(check, verdicts) / check.points, check.mistakes[number].keeps)
 
 
-def is_telling(answers: Sequence[tuple[Any, str | None]]) -> bool:
-    """Whether wrong answers can say why they are wrong: that something breaks says too little.
-
-    Args:
-        answers: what was observed in each case, and what is wrong with it.
-    """
-    values = [wrong for value, wrong in answers if not isinstance(value, Failure)]
-    late = any(isinstance(value, Failure) and value.kind == "timeout" for value, _ in answers)
-    return any(values) or (late and bool(values))
-
-
-def _explains(check: Check, number: int, judged: _JudgedCase) -> bool:
-    drawn = judged.drawn
-    value = _mistaken(check, number, drawn)
-    if isinstance(value, Failure) or isinstance(judged.observed, Failure):
-        return type(value) is type(judged.observed) and _cause(value) == _cause(judged.observed)
-    if _same(judged.observed, value, drawn.request.inputs) is None:
-        return True
-    with contextlib.suppress(Exception):
-        # The part's own tolerance, with the mistake in the place of the reference.
-        return _wrong(drawn.part, judged.observed, value, drawn.request.inputs) is None
-    return False
-
-
-def _mistaken(check: Check, number: int, drawn: _DrawnCase) -> Any:
-    """Ask a recorded mistake, once for each case; a Failure where it breaks or never ends.
-
-    Raises:
-        CheckFault: if it had to be stopped and is not declared endless.
-    """
-    if number not in drawn.answers:
-        mistake = check.mistakes[number]
-        seconds = ENDLESS_CPU_SECONDS if mistake.endless else LONGEST_CPU_SECONDS
-        try:
-            with stop_endless(seconds):
-                value: Any = _probe(mistake.implementation, drawn)
-        except Stopped as stop:
-            if not mistake.endless:
-                rule = f"mistake {mistake.name!r}: {stop}: declare it endless or fix it"
-                raise CheckFault(f"the check {check.item}: {rule}") from stop
-            value = Failure("timeout", str(stop))
-        except Exception as error:
-            value = failure_of(error)
-        drawn.answers[number] = value
-    return drawn.answers[number]
-
-
-def _cause(failure: Failure) -> tuple[str, str]:
-    if failure.kind in ("exception", "unusable"):  # the same, seen from where the code is not known
-        return "exception", failure.message.partition(":")[0]
-    return failure.kind, ""
-
-
-def _staff_note(judged: _JudgedCase) -> str:
+def _staff_note(judged: JudgedCase) -> str:
     return "\n".join(
         (
             f"case {judged.drawn.request.case} ({judged.drawn.label}): {judged.wrong}",

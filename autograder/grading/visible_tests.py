@@ -31,9 +31,9 @@ _MOST_CHARACTERS = 300
 
 _PROBE = '''
 def first_difference(implementation, inputs):
-    """Run a visible test up to its first claim that does not hold; say whether there is one.
+    """Run a visible test up to its first claim that does not hold; True if there is none.
 
-    Of a claim about two values, say also what it claims and both of them.
+    Of a claim, say its expression and its message; where it compares two values, both of them.
     """
     import ast
 
@@ -64,22 +64,41 @@ def first_difference(implementation, inputs):
                 return value.astype("float64")
         return repr(value)[: inputs["most_characters"]]
 
+    def failed(error):
+        """The claim that does not hold, and whether its names can be read here; None if the
+        answer itself has raised the error."""
+        trace = error.__traceback__
+        while trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace.tb_frame.f_code.co_filename != "<visible test>":
+            return None
+        is_outside = trace.tb_frame.f_globals is trace.tb_frame.f_locals
+        claims = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+        for claim in claims:
+            if claim.lineno <= trace.tb_lineno <= claim.end_lineno:
+                return claim.test, is_outside
+        return None
+
     target = inputs["target"]
     namespace = dict(getattr(implementation, "__globals__", {}))
     namespace[target] = implementation
-    for statement in ast.parse(inputs["test"]).body:
-        code = compile(ast.Module([statement], []), "<visible test>", "exec")
-        pair = sides(statement.test) if isinstance(statement, ast.Assert) else None
-        try:
-            exec(code, namespace)
-        except AssertionError:
-            if pair is None:
-                return False
-            found, right = (
-                plain(eval(compile(ast.Expression(side), "<side>", "eval"), namespace))
-                for side in pair
-            )
-            return ast.unparse(pair[0]), found, right
+    tree = ast.parse(inputs["test"])
+    try:
+        exec(compile(tree, "<visible test>", "exec"), namespace)
+    except AssertionError as error:
+        claim = failed(error)
+        if claim is None:
+            raise
+        test, is_outside = claim
+        says = str(error)[: inputs["most_characters"]]
+        pair = sides(test) if is_outside else None
+        if pair is None:
+            return ast.unparse(test), "", "", says
+        found, right = (
+            plain(eval(compile(ast.Expression(side), "<side>", "eval"), namespace))
+            for side in pair
+        )
+        return ast.unparse(pair[0]), found, right, says
     return True
 '''
 
@@ -148,18 +167,25 @@ def differences(
         asked: what `visible_requests` returned.
 
     Returns:
-        At most one difference for each item.
+        At most one difference for each item: the claim that does not hold, or the error with which
+        the test stops.
     """
     found, items = [], _items(asked)
     for seen in observations:
-        if seen.item != VISIBLE or type(seen.value) is not tuple:
+        if seen.item != VISIBLE:
             continue
-        if len(seen.value) != 3 or type(seen.value[0]) is not str:
+        if isinstance(seen.value, Failure):
+            if exception_name(seen.value):
+                stopped = seen.value.message[:_MOST_CHARACTERS]
+                found.append(Difference(items[seen.case], "", "", "", stopped))
             continue
-        claim, given, right = seen.value
+        if type(seen.value) is not tuple or len(seen.value) != 4:
+            continue
+        claim, given, right, says = seen.value
         shown, expected = _plain(given), _plain(right)
-        if shown is not None and expected is not None:
-            found.append(Difference(items[seen.case], claim[:_MOST_CHARACTERS], shown, expected))
+        if type(claim) is type(says) is str and shown is not None and expected is not None:
+            texts = claim[:_MOST_CHARACTERS], shown, expected, says[:_MOST_CHARACTERS]
+            found.append(Difference(items[seen.case], *texts))
     return tuple(found)
 
 

@@ -19,6 +19,8 @@ from autograder.reports.limited import ALL, Shown
 from autograder.reports.student_feedback import seen_by_student
 from autograder.untrusted import as_line, as_markdown
 
+_TWO_CAUSES = ["One of two causes.", "The other cause."]
+
 
 def feedback_notebook(
     outline: Outline,
@@ -106,12 +108,25 @@ def _item(row: Mapping[str, Any]) -> Iterator[str]:
     if row["passes"] is not None and points is None:
         yield f"The visible test {'passes' if row['passes'] else 'does not pass'}."
     if row["difference"]:
-        found = row["difference"]
-        yield "In the visible test, this should be something else:"
-        yield _block(found["asked"])
+        yield from _difference(row["difference"])
+    if row["kept"]:
+        yield as_markdown(row["kept"])
+    titles = ["A likely cause."] if len(row["causes"]) == 1 else _TWO_CAUSES
+    for title, found in zip(titles, row["causes"], strict=False):
+        yield f"**{title}** {as_markdown(found.hint)}"
+
+
+def _difference(found: Mapping[str, Any]) -> Iterator[str]:
+    if not found["asked"]:
+        yield f"The visible test stops with an error:\n\n{_block(found['says'])}"
+        return
+    holds = "should be something else" if found["compares"] else "does not hold"
+    yield f"In the visible test, this {holds}:"
+    yield _block(found["asked"])
+    if found["says"]:
+        yield f"The test says: {as_markdown(as_line(found['says']))}"
+    if found["compares"]:
         yield f"Yours:\n\n{_block(found['found'])}\n\nExpected:\n\n{_block(found['expected'])}"
-    if row["misconception"]:
-        yield f"**A likely cause.** {as_markdown(row['misconception'].hint)}"
 
 
 def _block(text: str) -> str:

@@ -267,8 +267,7 @@ def _misconceptions(outline: Outline, grades: Sequence[Grade]) -> list[dict[str,
     students: dict[tuple[str, str, str], list[str]] = {}
     for grade in grades:
         for verdict in grade.verdicts:
-            if verdict.misconception is not None:
-                found = verdict.misconception
+            for found in verdict.misconceptions:
                 key = (verdict.item, found.name, found.hint)
                 students.setdefault(key, []).append(grade.student)
     ranked = sorted(students.items(), key=lambda entry: (-len(entry[1]), entry[0]))

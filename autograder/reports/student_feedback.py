@@ -113,12 +113,22 @@ def _student_row(
                 if not (part.passed and item.is_counted)
             ),
         ],
-        "misconception": verdict.misconception if verdict is not None else None,
+        "causes": verdict.misconceptions if verdict is not None else (),
+        "kept": _kept(verdict) if verdict is not None and by_hand.points is None else "",
         "fault": bool(verdict is not None and verdict.fault),
         "blank": blank,
         "code": code[:_SHOWN_CHARACTERS],
         "is_code": not item.by_hand,
     }
+
+
+def _kept(verdict: Verdict) -> str:
+    """Say that points were kept which the parts alone would not earn; nothing where none were."""
+    if not verdict.kept:
+        return ""
+    names = " ".join(found.name for found in verdict.misconceptions)
+    points = f"{number(verdict.points)} of {number(verdict.max_points)} points"
+    return f"{points}: right but for this. {names}"
 
 
 def _counts(item: Item, verdict: Verdict) -> Iterator[dict[str, Any]]:
@@ -149,7 +159,8 @@ def _shown(found: Difference) -> dict[str, Any]:
     pair = (found.found, found.expected)
     plot = _plot(*pair) if all(isinstance(side, tuple) for side in pair) else None
     texts = [_numbers(side) if isinstance(side, tuple) else side for side in pair]
-    return {"asked": found.asked, "found": texts[0], "expected": texts[1], "plot": plot}
+    sides = {"found": texts[0], "expected": texts[1], "plot": plot}
+    return {"asked": found.asked, "says": found.says, "compares": texts != ["", ""], **sides}
 
 
 def _numbers(values: tuple[float, ...]) -> str:

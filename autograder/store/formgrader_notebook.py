@@ -33,8 +33,7 @@ def describe_verdict(verdict: Verdict) -> str:
     lines = [f"{verdict.points:g} of {verdict.max_points:g} points"]
     for part in verdict.parts:
         lines.append(f"{'+' if part.passed else '-'} {part.part}: {part.message or 'passed'}")
-    if verdict.misconception is not None:
-        lines.append(f"Hint: {verdict.misconception.hint}")
+    lines += [f"Hint: {found.hint}" for found in verdict.misconceptions]
     if verdict.fault:
         lines.append("The check itself failed; your instructor has been told.")
     return "\n".join(lines) + "\n"

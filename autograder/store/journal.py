@@ -234,11 +234,10 @@ def _difference_from_plain(plain: dict[str, Any]) -> Difference:
 
 
 def _verdict_from_plain(plain: dict[str, Any]) -> Verdict:
-    found = plain["misconception"]
+    named = {
+        key: None if plain.get(key) is None else Misconception(**plain[key])
+        for key in ("misconception", "second")
+    }
     return Verdict(
-        **plain
-        | {
-            "parts": tuple(PartVerdict(**part) for part in plain["parts"]),
-            "misconception": None if found is None else Misconception(**found),
-        }
+        **plain | named | {"parts": tuple(PartVerdict(**part) for part in plain["parts"])}
     )

@@ -153,7 +153,9 @@ class _SetOnTrial:
         judge, seed = ItemJudge(), self.seeds[0]
         self.points[check.item] = check.points
         self.faults += [*_too_few(check, len(right), solution), *_free_names(check)]
-        self.trials += try_answers(judge, check, right, self.release, self.seeds)
+        tried = try_answers(judge, check, right, self.release, self.seeds)
+        self.trials += tried
+        self.faults += _kept_too_much(check, tried)
         self.unseen += try_written(check, wrong, seed, self.solved)
         if with_mutants and not check.chance:  # a test with other inputs is another, as good a test
             mutants = list(_try_mutants(judge, check, seed, self.solved, solution))
@@ -246,6 +248,23 @@ def _is_statement(node: ast.AST) -> bool:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return False
     return isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
+def _kept_too_much(check: Check, tried: Sequence[Trial]) -> Iterator[str]:
+    """Say which mistakes keep more than one that leaves the point of the task alone."""
+    most = max(part.weight for part in check.parts)
+    point = {part.name for part in check.parts if part.weight == most}
+    lesser = {
+        one.name: one.share
+        for one in tried
+        if one.kind == "mistake" and not one.problem and point.isdisjoint(one.caught_by)
+    }
+    for mistake in check.mistakes:
+        for name, share in lesser.items():
+            if share < mistake.keeps and name != mistake.name:
+                much = f"keeps {mistake.keeps:.0%}, but {name!r} earns {share:.0%}"
+                rule = f"although what weighs most holds there: let {mistake.name!r} keep less"
+                yield f"{check.item}: {mistake.name!r} {much}, {rule}"
 
 
 def _free_names(check: Check) -> Iterator[str]:

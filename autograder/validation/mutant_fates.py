@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from autograder.authoring.checks import Check
-from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge
+from autograder.grading.diagnosis import LONGEST_CPU_SECONDS
+from autograder.grading.judge import ItemJudge
 from autograder.inside import wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
 from autograder.inside.probe import failure_of

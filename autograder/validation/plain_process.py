@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-from autograder.grading import judge
+from autograder.grading import diagnosis
 from autograder.grading.endless import Stopped, stop_endless
 from autograder.inside import process_state, wire
 from autograder.inside.messages import Failure, ProbeRequest, WireError
@@ -57,7 +57,7 @@ def observe(
     tests: str = "",
     *,
     endless: bool = False,
-    cpu_seconds: int = judge.LONGEST_CPU_SECONDS,
+    cpu_seconds: int = diagnosis.LONGEST_CPU_SECONDS,
 ) -> Observed:
     """Ask an answer every request, in a process of its own.
 
@@ -77,7 +77,7 @@ def observe_each(
     tests: str = "",
     *,
     endless: bool = False,
-    cpu_seconds: int = judge.LONGEST_CPU_SECONDS,
+    cpu_seconds: int = diagnosis.LONGEST_CPU_SECONDS,
 ) -> Iterator[Observed]:
     """Ask several answers, one after the other in one process: to start one takes longer than many.
 
@@ -178,7 +178,7 @@ def _bounded(ask: Callable[[], Any], endless: bool) -> Any:
     if not endless:
         return ask()
     try:
-        with stop_endless(judge.ENDLESS_CPU_SECONDS) as stopped:
+        with stop_endless(diagnosis.ENDLESS_CPU_SECONDS) as stopped:
             value = ask()
     except Stopped as stop:
         return Failure("timeout", str(stop))

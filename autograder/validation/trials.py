@@ -16,7 +16,8 @@ from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Check, Mistake
 from autograder.authoring.notebooks import grading, is_autograded, is_ungraded_work
 from autograder.authoring.release import Release
-from autograder.grading.judge import LONGEST_CPU_SECONDS, ItemJudge, is_telling
+from autograder.grading.diagnosis import LONGEST_CPU_SECONDS, is_telling
+from autograder.grading.judge import ItemJudge
 from autograder.records import CheckFault, GraderError, Observation, Verdict
 from autograder.validation.plain_process import Answer, Observed, observe
 from autograder.validation.unseen_answers import defined_by
@@ -177,7 +178,7 @@ def _trial(check: Check, one: _Candidate) -> Trial:
         stopped = one.observed.killed
         return Trial(check.item, one.kind, one.name, 0.0, stopped=stopped, problem=one.misdeclared)
     shares = [verdict.points / verdict.max_points for verdict in one.verdicts]
-    named = sorted({v.misconception.name if v.misconception else "" for v in one.verdicts})
+    named = sorted({" ".join(m.name for m in v.misconceptions) for v in one.verdicts})
     failed = [part for verdict in one.verdicts for part in verdict.parts if not part.passed]
     complaint, due, problem = one.observed.complaint, _DUE[one.kind], ""
     if due == "full points" and min(shares) < 1:

@@ -11,7 +11,6 @@ names behaves otherwise than the answer.
 """
 
 import ast
-import contextlib
 import inspect
 import itertools
 import random
@@ -22,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from autograder.authoring.answers import KnownAnswer
-from autograder.authoring.checks import Check, changed_source
+from autograder.authoring.checks import Check, both
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import ProbeRequest
 from autograder.records import CheckFault, Observation, Verdict
@@ -152,13 +151,13 @@ def _contradicted(
     judge: ItemJudge, check: Check, seed: int, seen: Sequence[Observation], verdict: Verdict
 ) -> bool:
     """Whether the mistake that the verdict names behaves otherwise on the draws of this seed."""
-    assert verdict.misconception is not None
-    return not judge.explains(check, seed, seen, verdict.misconception.name)
+    names = (mistake.name for mistake in verdict.misconceptions)
+    return not judge.explains(check, seed, seen, *names)
 
 
 def _unseen(kind: str, name: str, verdict: Verdict, untrue: bool) -> Unseen:
     failed = tuple((part.part, part.message) for part in verdict.parts if not part.passed)
-    named = verdict.misconception.name if verdict.misconception else ""
+    named = " ".join(mistake.name for mistake in verdict.misconceptions)
     share = verdict.points / verdict.max_points
     return Unseen(verdict.item, kind, name, share, failed, named, untrue)
 
@@ -211,14 +210,11 @@ def _mutants(
 
 
 def _pairs(check: Check) -> Iterator[tuple[str, str, Ask]]:
-    made = [mistake for mistake in check.mistakes if mistake.replace]
-    fitting = []
-    for one, two in itertools.combinations(made, 2):
-        if one.changed_from is two.changed_from and not one.replace.keys() & two.replace.keys():
-            with contextlib.suppress(ValueError, SyntaxError):
-                source = changed_source(one.changed_from, {**one.replace, **two.replace})
-                ast.parse(source)
-                fitting.append((one, two, source))
+    fitting = [
+        (one, two, inspect.getsource(answer))
+        for one, two in itertools.combinations(check.mistakes, 2)
+        if (answer := both(one, two)) is not None
+    ]
     versions: dict[Callable[..., Any], Callable[[str], Ask]] = {}
     for one, two, source in _sample(check, TWO_MISTAKES, fitting):
         base = one.changed_from

@@ -25,7 +25,7 @@ from autograder.authoring.notebooks import defines, is_autograded, is_ungraded_w
 from autograder.authoring.release import ReleasedSet, build, leaks, lint
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
-from autograder.grading.judge import _wrong
+from autograder.grading.cases import wrong_in
 from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
 from autograder.validation import unseen_answers
@@ -80,7 +80,7 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
             expected = ask(request, check.reference)
             assert not isinstance(expected, Failure), (request.part, request.inputs, expected)
             for answer in (right, expected):
-                wrong = _wrong(parts[request.part], answer, expected, request.inputs)
+                wrong = wrong_in(parts[request.part], answer, expected, request.inputs)
                 assert wrong is None, (seed, request.part, request.inputs)
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import inspect
 import math  # noqa: F401  (read by a replacement)
 import textwrap
@@ -6,6 +7,7 @@ import pytest
 
 from autograder.authoring.checks import (
     Mistake,
+    both,
     changes_nothing_else,
     mistake,
     mistakes,
@@ -120,6 +122,25 @@ def test_replacement_that_cannot_be_made_names_item_and_mistake(replace, complai
     with pytest.raises(ValueError, match=r"test_checks, mistake .Off by one\..: ") as raised:
         mistakes(clipped, mistake("Off by one.", replace=replace, hint="No."))
     assert complaint in str(raised.value)
+
+
+def test_two_mistakes_are_made_at_once_where_both_changes_fit():
+    none, below, sorted_, loses = mistakes(
+        clipped,
+        mistake("Nothing is cut off.", replace={"number > LIMIT": "False"}, hint="Compare."),
+        mistake("Cut off from below.", replace={"number > LIMIT": "number < LIMIT"}, hint="Up."),
+        largest_first,
+        mistake("It loses.", replace={"append(number)": "append(0)"}, hint="Keep."),
+    )
+    assert both(none, loses)([5, 1]) == [0, 0]
+    assert both(none, below) is None  # they change the same text
+    assert both(none, sorted_) is None  # nothing is replaced there
+    assert both(none, dataclasses.replace(loses, endless=True)) is None
+
+
+def test_mistake_keeps_at_most_half():
+    with pytest.raises(ValueError, match=r"keeps is 0\.6; it must be from 0 to 0\.5"):
+        mistake("All.", hint="No.", keeps=0.6)(largest_first.implementation)
 
 
 def test_answers_without_a_name_are_refused():

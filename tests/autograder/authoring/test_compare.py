@@ -49,6 +49,14 @@ def test_judge_always_answers_in_one_line(observed, expected):
         ([1], [1, 2], "the result has too few items"),
         ([1.0, 2.0], [1.0, 3.0], "one of the values is too small"),
         ([2.0, 1.0], [1.0, 2.0], "all of the values are wrong"),
+        ((1, 2.0), (1, 3.0), "one of the values is too small in the second item of the result"),
+        ((2, 2.0), (1, 3.0), "all of the values are wrong"),
+        (
+            [("a", "b"), ("a", "c")],
+            [("a", "x"), ("a", "y")],
+            "some of the values are wrong in the second item of an item of the result",
+        ),
+        (([1.0, 2.0], 1), ([1.5, 2.5], 1), "most of the values are too small in the first item"),
         ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0], "most of the values are too small"),
         ([(1, "a")], [(1, 2)], "the second item of an item of the result is a string where a"),
         ((1,) * 9, (*(1,) * 8, "a"), "an item of the result is a whole number where a string"),
@@ -164,6 +172,7 @@ VOCABULARY = {
         "wrong",
         "nan",
         "and",
+        "in",
         "where",
     ),
     *("expected", "an", "a", "None", "True", "or", "False", "whole", "number", "numbers", "float"),
@@ -180,6 +189,16 @@ def test_messages_have_a_closed_vocabulary(expected, data):
         message = agree(exact_dtype=True)(observed, expected, {}) or ""
         assert not numbers_in(message)
         assert {word for word in message.split() if "int" not in word} <= VOCABULARY | DTYPES
+
+
+def test_members_are_called_as_the_task_calls_them():
+    pairs = agree(item="pair", members=("first sentence", "second sentence"))
+    expected = [("a", "b"), ("b", "c")]
+    wrong = pairs([("a", "b"), ("b", "x")], expected, {})
+    assert wrong == "one of the values is wrong in the second sentence of a pair of the result"
+    wrong = pairs([("a", "b"), ("b", 1.0)], expected, {})
+    kinds = "a float where a string is expected"
+    assert wrong == f"the second sentence of a pair of the result is {kinds}"
 
 
 def test_message_shows_no_expected_value():

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.authoring.checks import Case, Check, Mistake, Part
+from autograder.authoring.checks import Case, Check, Mistake, Part, mistake, mistakes
 from autograder.authoring.compare import agree
-from autograder.grading import judge
+from autograder.grading import diagnosis
 from autograder.grading.judge import ItemJudge, part_seed, submission_seed
 from autograder.grading.wording import shorten
 from autograder.inside import probe as probing
@@ -177,7 +177,7 @@ def test_mistake_is_recognised(implementation, name):
 
 
 def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
-    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "ENDLESS_CPU_SECONDS", 0.1)
     endless = Mistake("never ends", "Stop.", never_ends, endless=True)
     check = dataclasses.replace(CHECK, mistakes=(endless, *CHECK.mistakes))
     assert JUDGE.verdict(check, SEED, observe(total)).misconception.name == "sum"
@@ -190,7 +190,7 @@ def test_mistake_that_never_ends_is_stopped_where_it_is_declared(monkeypatch):
 
 def test_mistake_that_never_ends_is_named_though_later_cases_were_not_asked(monkeypatch):
     """Grading asks no more of a part once a case of it did not end; the mistake may end there."""
-    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "ENDLESS_CPU_SECONDS", 0.1)
 
     def endless_for_one(values):
         return total(values) if len(values) > 1 else never_ends(values)
@@ -207,7 +207,7 @@ def test_mistake_that_never_ends_is_named_though_later_cases_were_not_asked(monk
 
 
 def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
-    monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "LONGEST_CPU_SECONDS", 0.1)
     check = dataclasses.replace(CHECK, mistakes=(Mistake("loop", "Stop.", never_ends),))
     verdict = JUDGE.verdict(check, SEED, observe(total))
     assert verdict.misconception is None
@@ -215,7 +215,7 @@ def test_mistake_that_never_ends_undeclared_is_a_fault(monkeypatch):
 
 
 def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
-    monkeypatch.setattr(judge, "LONGEST_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "LONGEST_CPU_SECONDS", 0.1)
 
     def total_after_others(values):
         time.sleep(0.15)  # others' turn: the clock on the wall goes on
@@ -223,6 +223,109 @@ def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
 
     check = dataclasses.replace(CHECK, mistakes=(Mistake("late", "Hurry.", total_after_others),))
     assert JUDGE.verdict(check, SEED, observe(total)).misconception.name == "late"
+
+
+def shifted_mean(values):
+    start, factor = 0, 1
+    return start + factor * sum(values) / len(values)
+
+
+TWO = mistakes(
+    shifted_mean,
+    mistake("Begins at one.", replace={"start, factor = 0, 1": "start, factor = 1, 1"}, hint="0."),
+    mistake("Minus.", replace={"return start": "return -start"}, hint="Plus.", keeps=0.25),
+    mistake("Two too many.", replace={"len(values)": "(len(values) + 2)"}, hint="n.", keeps=0.5),
+    mistake("Twice.", replace={"* sum(": "* 2 * sum("}, hint="Once."),
+    mistake("Nearly twice.", replace={"factor *": "factor * 2 *"}, hint="Once."),
+)
+TWO_AT_ONCE = dataclasses.replace(CHECK, mistakes=TWO)
+
+
+def begins_at_one_and_divides_by_two_too_many(values):
+    return 1 + sum(values) / (len(values) + 2)
+
+
+def test_two_mistakes_at_once_are_both_named():
+    seen = observe(begins_at_one_and_divides_by_two_too_many)
+    verdict = JUDGE.verdict(TWO_AT_ONCE, SEED, seen)
+    assert [found.name for found in verdict.misconceptions] == ["Begins at one.", "Two too many."]
+    assert JUDGE.explains(TWO_AT_ONCE, SEED, seen, "Begins at one.", "Two too many.")
+    assert not JUDGE.explains(TWO_AT_ONCE, SEED, seen, "Begins at one.")
+
+
+def test_no_two_mistakes_are_named_where_other_two_explain_as_much():
+    seen = observe(lambda values: 1 + 2 * mean(values))
+    assert JUDGE.verdict(TWO_AT_ONCE, SEED, seen).misconceptions == ()
+
+
+def test_two_mistakes_are_sought_within_a_limit(monkeypatch):
+    monkeypatch.setattr(diagnosis, "MOST_PAIR_CASES", 3)
+    seen = observe(begins_at_one_and_divides_by_two_too_many)
+    assert JUDGE.verdict(TWO_AT_ONCE, SEED, seen).misconceptions == ()
+
+
+def test_two_mistakes_that_never_end_together_are_stopped(monkeypatch):
+    monkeypatch.setattr(diagnosis, "PAIR_CPU_SECONDS", 0.1)
+
+    def count(values):
+        number, last = 0, 0
+        while number < last:
+            number += 1
+        return sum(values) / len(values)
+
+    made = mistakes(
+        count,
+        mistake("One pass.", replace={"last = 0, 0": "last = 0, 1"}, hint="Count."),
+        mistake("No step.", replace={"number += 1": "number += 0"}, hint="Step."),
+    )
+    check = dataclasses.replace(CHECK, mistakes=made)
+    verdict = JUDGE.verdict(check, SEED, observe(total))
+    assert verdict.misconceptions == () and verdict.fault == ""
+
+
+def test_form_of_its_own_is_not_sought_among_pairs(monkeypatch):
+    monkeypatch.setattr(diagnosis, "both", lambda one, two: pytest.fail("asked for two at once"))
+    seen = observe(lambda values: "a text")
+    assert JUDGE.verdict(TWO_AT_ONCE, SEED, seen).misconceptions == ()
+
+
+def test_mistake_keeps_its_share_of_the_points():
+    verdict = JUDGE.verdict(TWO_AT_ONCE, SEED, observe(lambda v: sum(v) / (len(v) + 2)))
+    assert (verdict.points, verdict.kept) == (4.0, True)
+    assert [part.passed for part in verdict.parts] == [False, True, False]
+
+
+def test_share_is_kept_only_where_it_is_more_than_the_parts_earn():
+    in_place = dataclasses.replace(CHECK.mistake("in place"), keeps=0.5)
+    check = dataclasses.replace(CHECK, mistakes=(in_place,))
+    verdict = JUDGE.verdict(check, SEED, observe(sorted_in_place))
+    assert (verdict.points, verdict.kept) == (7.0, False)
+
+
+def test_two_mistakes_keep_what_each_leaves_of_the_other():
+    made = (
+        dataclasses.replace(TWO[2], keeps=0.5),
+        mistake("Sorts.", replace={"start, factor": "values.sort(); start, factor"}, hint="Copy.")(
+            shifted_mean
+        ),
+    )
+    check = dataclasses.replace(CHECK, mistakes=made)
+
+    def both_slips(values):
+        values.sort()
+        return sum(values) / (len(values) + 2)
+
+    verdict = JUDGE.verdict(check, SEED, observe(both_slips))
+    assert len(verdict.misconceptions) == 2
+    assert (verdict.points, verdict.kept) == (3.5, True)  # half of 7 of 8 points
+
+
+def test_who_makes_a_mistake_of_a_share_and_something_unknown_keeps_nothing():
+    def tuned(values):
+        return sum(values) / (len(values) + 2) + (len(values) == 5)
+
+    verdict = JUDGE.verdict(TWO_AT_ONCE, SEED, observe(tuned))
+    assert (verdict.points, verdict.kept) == (1.0, False)
 
 
 def test_unknown_mistake_is_not_named():

@@ -83,6 +83,30 @@ def test_notebook_shows_points_reasons_and_late_days(shown):
     assert "number * number" in code
 
 
+def test_notebook_names_what_points_were_kept_for_and_both_causes(shown):
+    minus = Misconception("It has a minus.", "Look at the sign.")
+    verdict = dataclasses.replace(DOUBLE, points=30.0, second=minus, kept=True)
+    text, _ = shown(_grade(verdicts=(verdict,)))
+    assert "30 of 60 points: right but for this. squares It has a minus." in text
+    assert "**One of two causes.** Twice a number is not its square." in text
+    assert "**The other cause.** Look at the sign." in text
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [
+        (("f(1)", "2", "3", "add one"), "something else:\n\n    f(1)\n\nThe test says: add one"),
+        (("f(1) > 3", "", "", "big"), "does not hold:\n\n    f(1) > 3\n\nThe test says: big"),
+        (("", "", "", "TypeError: no"), "stops with an error:\n\n    TypeError: no"),
+    ],
+)
+def test_notebook_quotes_the_visible_test(shown, difference, words):
+    found = (Difference("toy_double", *difference),)
+    text, _ = shown(dataclasses.replace(_grade(), differences=found))
+    assert words in text
+    assert ("Expected:" in text) == bool(difference[1])
+
+
 def test_nothing_hidden_stands_in_the_notebook_and_nothing_in_it_acts(shown):
     text, code = shown(_grade())
     assert SECRET not in text + code and "0.125" not in text + code

@@ -78,6 +78,27 @@ def test_student_page_says_points_what_is_wrong_and_why(outline, repaired, read_
     assert "A person reads this answer. It has not been graded yet." in words
 
 
+MINUS = Misconception("It has a minus.", "Look at the sign.")
+KEPT = dataclasses.replace(DOUBLE, points=30.0, second=MINUS, kept=True)
+
+
+def test_student_page_names_what_points_were_kept_for_and_both_causes(outline, repaired, read_page):
+    grade = dataclasses.replace(GRADE, verdicts=(KEPT, MEAN))
+    words = read_page(student_page(outline, grade, repaired, {})).words
+    assert "30 of 60 points: right but for this. squares It has a minus." in words
+    assert "One of two causes. Twice a number is not its square." in words
+    assert "The other cause. Look at the sign." in words
+
+
+def test_student_page_is_silent_on_kept_points_where_a_person_gave_others(
+    outline, repaired, read_page
+):
+    grade = dataclasses.replace(GRADE, verdicts=(KEPT, MEAN))
+    given = {"toy_double": HandGrade(45)}
+    words = read_page(student_page(outline, grade, repaired, given)).words
+    assert "right but for this" not in words
+
+
 def test_student_page_shows_nothing_hidden(outline, repaired):
     page = student_page(outline, GRADE, repaired, {})
     for hidden in ("0.125", "0.25", "0.015625", "expected", "nbgrader_cell", "squares<", "seed"):

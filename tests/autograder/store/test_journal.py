@@ -31,6 +31,8 @@ GRADE = Grade(
             60.0,
             (PartVerdict("values", False, 2.0, "wrong", "inputs"), PartVerdict("empty", True, 1.0)),
             Misconception("squares", "Twice is not squared."),
+            second=Misconception("minus", "Look at the sign."),
+            kept=True,
         ),
         Verdict("toy_mean", 30.0, 30.0, (PartVerdict("values", True, 1.0),)),
     ),

@@ -11,7 +11,7 @@ from rich.console import Console
 from autograder.authoring.answers import KnownAnswer
 from autograder.authoring.checks import Case, Check, Mistake, Part, ProblemSet
 from autograder.authoring.release import build
-from autograder.grading import judge
+from autograder.grading import diagnosis
 from autograder.grading.judge import part_seed
 from autograder.inside.probe import call_probe
 from autograder.records import CheckFault, GraderError
@@ -174,6 +174,18 @@ def test_a_mistake_taken_for_another_is_a_problem(source):
     assert report.problems == ("toy_total: mistake 'twin': is recognised as 'mistake 2'",)
 
 
+def test_a_mistake_that_keeps_more_than_a_lesser_fault_earns_is_a_problem(source):
+    values, nothing = CHECK.parts
+    lesser = Mistake("lesser", "Look.", lambda numbers: sum(numbers) or 5)
+    parts = (replace(values, weight=2), replace(nothing, name="a"), replace(nothing, name="b"))
+    parts = (*parts, replace(nothing, name="c"))
+    kept = replace(WRONG[2], keeps=0.5)
+    report = _report(source(), parts=parts, mistakes=(*WRONG[:2], kept, *WRONG[3:], lesser))
+    rule = "although what weighs most holds there: let 'mistake 2' keep less"
+    found = "'mistake 2' keeps 50%, but 'lesser' earns 40%"
+    assert report.problems == (f"toy_total: {found}, {rule}",)
+
+
 def test_points_for_a_stub_are_a_problem(source):
     exists = Part("exists", "It exists.", draw_numbers, _exists)
     report = _report(source(), parts=(*CHECK.parts, exists))
@@ -274,7 +286,7 @@ def _endless(numbers):
 
 
 def test_a_mistake_that_never_ends_must_be_declared(source, monkeypatch):
-    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "ENDLESS_CPU_SECONDS", 0.1)
     declared = Mistake("endless", "Does your loop end?", _endless, endless=True)
     report = _report(source(), mistakes=(*WRONG, declared))
     assert report.problems == ()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from autograder.grading import judge
+from autograder.grading import diagnosis
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.validation.plain_process import observe, observe_each
 
@@ -61,7 +61,7 @@ def _forever(numbers):
 
 
 def test_observe_stops_each_request_of_what_is_known_never_to_end(monkeypatch):
-    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "ENDLESS_CPU_SECONDS", 0.1)
 
     def now_and_then(numbers, calls=[]):  # noqa: B006 (it counts its calls)
         calls.append(1)

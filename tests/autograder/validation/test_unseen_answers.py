@@ -12,7 +12,7 @@ from autograder.authoring.checks import (
     mistake,
     mistakes,
 )
-from autograder.grading import judge
+from autograder.grading import diagnosis
 from autograder.grading.judge import ItemJudge, part_seed
 from autograder.validation import unseen_answers
 from autograder.validation.mutant_fates import observe_counted
@@ -31,7 +31,7 @@ def total(numbers):
 def few(monkeypatch):
     """Keep the tests short."""
     monkeypatch.setattr(unseen_answers, "MOST", 8)
-    monkeypatch.setattr(judge, "ENDLESS_CPU_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "ENDLESS_CPU_SECONDS", 0.1)
 
 
 def draw(rng):

@@ -135,8 +135,8 @@ def limited(grade: Grade, shown: Shown, repaired: RepairedNotebook | None) -> Gr
 def _without_words(verdict: Verdict) -> Verdict:
     parts = tuple(replace(part, message="", staff_note="") for part in verdict.parts)
     fault = "the check failed" if verdict.fault else ""
-    named = {"misconception": None, "second": None, "kept": False}
-    return replace(verdict, parts=parts, fault=fault, **named)
+    verdict = replace(verdict, misconception=None, second=None, kept=False)
+    return replace(verdict, parts=parts, fault=fault)
 
 
 def next_moment(policy: Policy, grades: Iterable[Grade], now: datetime) -> datetime | None:

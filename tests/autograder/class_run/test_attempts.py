@@ -262,14 +262,14 @@ def _secret_grade():
         PartVerdict("values", False, 2, "FULL-message", "STAFF-note"),
         PartVerdict("empty", True, 1, "", "STAFF-more"),
     )
-    about = Misconception("FULL-name", "FULL-hint")
+    about, other = Misconception("FULL-name", "FULL-hint"), Misconception("FULL-2", "FULL-too")
     return Grade(
         "ada",
         "toy",
         State.GRADED_WITH_PROBLEMS,
         "0" * 64,
         987654321,
-        (Verdict("toy_double", 20.25, 60, parts, about, "STAFF-fault"),),
+        (Verdict("toy_double", 20.25, 60, parts, about, "STAFF-fault", other),),
         ("PROPERTIES-remark",),
         "STAFF-isolation",
         cells=(CellResult(0, "STAFF-output", "VISIBLE-error"),),

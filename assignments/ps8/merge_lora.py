@@ -151,7 +151,10 @@ def call_for_bits(implementation, inputs):
 
 
 def call_with_leaves(implementation, inputs):
-    """Return whether the result carries a graph where the arguments ask for gradients."""
+    """Return whether the result carries a graph where the arguments ask for gradients.
+
+    They ask for them afterwards, too.
+    """
     weight, adapters = inputs["arguments"]
     leaves = [
         (down.clone().requires_grad_(), up.clone().requires_grad_(), alpha)
@@ -160,7 +163,8 @@ def call_with_leaves(implementation, inputs):
     found = []
     for one in (weight.clone(), weight.clone().requires_grad_()):
         result = implementation(one, leaves)
-        found.append((result.requires_grad, one.grad is None, tuple(result.shape)))
+        asked = all(down.requires_grad and up.requires_grad for down, up, _ in leaves)
+        found.append((result.requires_grad, one.grad is None, tuple(result.shape), asked))
     return found
 
 

@@ -223,6 +223,7 @@ def test_no_field_that_a_student_chooses_acts_in_formgrader(
     out = tmp_path / "out"
     for layout in ("exchange", "plain"):
         grade_class(ReleasedSet(toy_course, "toy"), tmp_path / layout, Settings(out))
+    foreign_requests(browser, unused_port)  # those of the browser's own first page
     with formgrader(toy_course, out, unused_port) as at:
         students = read_json(at("api/students"))
         done = read_json(at("api/submissions/toy"))

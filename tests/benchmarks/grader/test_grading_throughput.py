@@ -96,7 +96,7 @@ def test_stages_count_no_time_twice():
 @pytest.mark.exhaustive
 @pytest.mark.sandbox
 def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):
-    found = benchmark.soak("attention", 300, 2, tmp_path)
+    found = benchmark.soak("attention", 300, 0, 2, tmp_path)
     states = found["runs"][-1]["states"]
     assert sum(states.values()) == 300 and "grader fault" not in states
     assert states["refused"] == 4  # of six damaged files, two only end their process

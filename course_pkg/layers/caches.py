@@ -19,7 +19,8 @@ from course_pkg.common.checks import whole_numbers
 class KeyValueCache:
     """A KV cache: keys and values of every position read so far, so that none is computed twice.
 
-    For inference only: it is written in place, which a backward pass would refuse.
+    It is written in place; only what gradients are wanted of is copied instead, since a backward
+    pass needs it as it was: read without them, by `torch.no_grad`, where nothing is learned.
 
     Example:
         >>> cache = KeyValueCache()
@@ -51,6 +52,9 @@ class KeyValueCache:
                 f"the cache holds a batch of {self._room.shape[1]}, and what is to be added is one "
                 f"of {key.shape[0]}; begin with a new cache, or choose its rows by select"
             )
+        held = () if self._room is None else (self._room,)
+        if any(tensor.requires_grad for tensor in (key, value, *held)):
+            return self._append_copied(torch.stack([key, value]))
         if self._room is None or end > self._room.shape[3]:
             # Twice the room whenever it is used up: each position moves about once in all, where
             # joining the old and the new would move all of them at every step.
@@ -62,6 +66,14 @@ class KeyValueCache:
         self._room[1, :, :, start:end] = value
         self.length = end
         keys, values = self._room[:, :, :, :end]
+        return keys, values
+
+    def _append_copied(self, newest: Tensor) -> tuple[Tensor, Tensor]:
+        """As `append`, with all in a place of its own, as wide as it is long."""
+        if self._room is not None:
+            newest = torch.cat([self._room[:, :, :, : self.length], newest], dim=3)
+        self._room, self.length = newest, newest.shape[3]
+        keys, values = newest
         return keys, values
 
     def shorten(self, length: int) -> None:
@@ -118,7 +130,16 @@ class FixedKeyValueCache(nn.Module):
     def append(
         self, key: Float[Tensor, "B G T K"], value: Float[Tensor, "B G T K"]
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
-        """Add the newest positions and return all the room, used or not."""
+        """Add the newest positions and return all the room, used or not.
+
+        Raises:
+            ValueError: if gradients are wanted: it is written in place.
+        """
+        if key.requires_grad or value.requires_grad:
+            raise ValueError(
+                "a cache of fixed size keeps no gradients; read within torch.no_grad(), or use "
+                "the model's new_cache()"
+            )
         T = key.shape[2]
         places = self.length + torch.arange(T, device=key.device)
         self.keys.index_copy_(2, places, key)

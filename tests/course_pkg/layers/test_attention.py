@@ -305,7 +305,8 @@ class TestMultiHeadAttention:
         x = normal(rng, B, T, D)
         expected = attention(x, is_causal=True)
         cache = KeyValueCache()
-        pieces = [attention(piece, is_causal=True, cache=cache) for piece in x.split([2, 1, 2], 1)]
+        with torch.no_grad():
+            pieces = [attention(p, is_causal=True, cache=cache) for p in x.split([2, 1, 2], 1)]
         assert cache.length == T
         torch.testing.assert_close(torch.cat(pieces, dim=1), expected, **EXACT)
 
@@ -487,6 +488,30 @@ def test_cache_of_fixed_size_rejects_a_mask_and_positions_that_change_the_scores
         MultiHeadAttention(D, H).double()(x, mask=torch.ones(1, T, 9).bool(), cache=cache)
     with pytest.raises(ValueError, match=r"positions is ALiBi.*cache of fixed size"):
         MultiHeadAttention(D, H, positions=ALiBi(H)).double()(x, cache=cache)
+
+
+def test_cache_of_fixed_size_refuses_to_be_learned_through(rng):
+    x = normal(rng, B, T, D)
+    cache = FixedKeyValueCache(B, H, 9, D // H, like=x)
+    with pytest.raises(ValueError, match=r"read within torch\.no_grad\(\), or use"):
+        MultiHeadAttention(D, H).double()(x, cache=cache)
+
+
+def test_cache_of_frozen_keys_lets_the_values_learn(rng):
+    """As LoRA on the values alone."""
+    attention = randomised(MultiHeadAttention(D, H), rng)
+    attention.key.requires_grad_(False)
+    x, cache = normal(rng, B, T, D), KeyValueCache()
+    found = []
+    for pieces in ([T], [2, T - 2]):
+        attention.zero_grad()
+        outs = [
+            attention(p, is_causal=True, cache=cache if len(pieces) > 1 else None)
+            for p in x.split(pieces, 1)
+        ]
+        torch.cat(outs, 1).square().sum().backward()
+        found.append(attention.value.weight.grad.clone())
+    torch.testing.assert_close(*found, **EXACT)
 
 
 def test_selected_cache_holds_the_rows_asked_for(rng):

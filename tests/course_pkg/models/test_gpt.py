@@ -285,8 +285,28 @@ class TestEveryKindOfPositions:
         config = small_config(positions=positions, n_kv_heads=n_kv_heads, has_qk_norm=True)
         model = small_gpt(rng, config=config)
         ids, cache = random_ids(rng, B, T), model.new_cache()
-        logits = [model(piece, cache=cache)[0] for piece in ids.split(pieces, dim=1)]
+        with torch.no_grad():
+            logits = [model(piece, cache=cache)[0] for piece in ids.split(pieces, dim=1)]
         torch.testing.assert_close(torch.cat(logits, dim=1), model(ids)[0], **EXACT)
+
+    def test_gradients_through_a_cache_equal_those_without(self, rng, positions):
+        """Pieces that follow each other in an update read what went before by a cache."""
+        n_kv_heads = 1 if shares_key_heads(positions) else H
+        model = small_gpt(rng, config=small_config(positions=positions, n_kv_heads=n_kv_heads))
+        ids, cache = random_ids(rng, B, T + 1), model.new_cache()
+        found = []
+        for pieces in ([T], [3, 1, 3]):
+            model.zero_grad()
+            rows = zip(ids[:, :-1].split(pieces, 1), ids[:, 1:].split(pieces, 1), strict=True)
+            losses = [
+                model(row, targets, cache=cache if len(pieces) > 1 else None)[1] * row.shape[1]
+                for row, targets in rows
+            ]
+            (torch.stack(losses).sum() / T).backward()
+            found.append([parameter.grad for parameter in model.parameters()])
+        torch.testing.assert_close(*found, **EXACT)
+        with torch.no_grad():  # what is read on, without gradients, leaves those of before alone
+            model(ids[:, :1], cache=cache)
 
     def test_fused_and_written_out_paths_are_equal(self, rng, positions):
         config = small_config(positions=positions, norm="rms", has_qk_norm=True)

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import math
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,13 +14,18 @@ CHECKSUMS_FILE = "SHA256SUMS"
 """In the format of the program sha256sum, so that `sha256sum --check SHA256SUMS` works as well."""
 
 
+def path_of(path: str | Path) -> Path:
+    """Return a path as a shell reads it: "~" is the home of whoever runs this, if there is one."""
+    return Path(os.path.expanduser(path))  # pathlib's own fails without a home
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Lend a scratch file beside `path`; it takes that name when the block ends without an error.
 
     Until then readers see the old file or none, and after an error nothing is left behind.
     """
-    path = Path(path)
+    path = path_of(path)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
         scratch = Path(new.name)
     try:
@@ -43,7 +50,7 @@ def refuse_file(folder: str | Path) -> Path:
         ValueError: naming what is no path, or the file that stands there, or above it.
     """
     try:
-        folder = Path(folder)
+        folder = path_of(folder)
     except TypeError:
         raise ValueError(f"folder is {folder!r}; it must be a path") from None
     for place in (folder, *folder.parents):
@@ -52,9 +59,35 @@ def refuse_file(folder: str | Path) -> Path:
     return folder
 
 
+NOT_FINITE = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
+"""How numbers that JSON does not have stand in our files, as in the JSON of protobuf."""
+
+
+def as_json(value: Any, **layout: Any) -> str:
+    """Return JSON that every program reads; `json.dumps` writes nan as only Python reads it.
+
+    Numbers that are not finite become texts, which `float` turns into numbers again: `NOT_FINITE`.
+
+    Args:
+        layout: what else `json.dumps` takes, such as `indent`.
+    """
+    return json.dumps(_with_finite_numbers(value), allow_nan=False, **layout)
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case Mapping():
+            return {key: _with_finite_numbers(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_with_finite_numbers(item) for item in value]
+    return value
+
+
 def digest_of(fields: Mapping[str, Any]) -> str:
     """Return the sha256 of fields that are saved as JSON, whatever their order."""
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(as_json(fields, sort_keys=True).encode()).hexdigest()
 
 
 def write_checksums(folder: Path, names: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_pkg.common.checks import whole_numbers
-from course_pkg.common.files import digest_of
+from course_pkg.common.files import as_json, digest_of
 from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")
@@ -154,7 +154,7 @@ class Recipe:
     def to_json(self) -> str:
         """Return the recipe, with a checksum, as JSON to be read by people too."""
         fields = asdict(self)
-        return json.dumps({**fields, "sha256": digest_of(fields)}, indent=2) + "\n"
+        return as_json({**fields, "sha256": digest_of(fields)}, indent=2) + "\n"
 
 
 def fields_of(text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from course_pkg.common.files import write_atomically
+from course_pkg.common.files import NOT_FINITE, as_json, write_atomically
 
 COMPUTED, RECORDED = "computed here", "recorded"
 """What `Result.source` may say."""
@@ -143,6 +143,8 @@ def chapter_results(slug: str, folder: Path = _FOLDER) -> list[Result]:
             row = json.loads(line)
             if not row.keys() <= known:
                 raise ValueError(f"has unknown fields {sorted(row.keys() - known)}")
+            measured = {"perplexity", "bits_per_byte"} & row.keys()
+            row |= {name: NOT_FINITE.get(row[name], row[name]) for name in measured}
             results.append(Result(**row))
         except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from error
@@ -173,7 +175,7 @@ def check_results(
         raise ValueError(f"results are of the chapters {sorted(slugs)}; give those of one chapter")
     slug = slugs.pop()
     if os.environ.get(RECORD):
-        lines = (json.dumps(asdict(row), ensure_ascii=False) for row in results)
+        lines = (as_json(asdict(row), ensure_ascii=False) for row in results)
         write_atomically(folder / f"{slug}.jsonl", "".join(f"{line}\n" for line in lines))
         return
     then = {row.key: row for row in chapter_results(slug, folder)}

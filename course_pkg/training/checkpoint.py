@@ -7,6 +7,7 @@ Chapter: training transformers.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -21,7 +22,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from course_pkg.common.files import check_checksums, refuse_file, write_checksums
+from course_pkg.common.files import (
+    NOT_FINITE,
+    as_json,
+    check_checksums,
+    path_of,
+    refuse_file,
+    write_checksums,
+)
 
 WEIGHTS_FILE, STATE_TENSORS_FILE, STATE_FILE = (
     "model.safetensors",
@@ -90,7 +98,7 @@ def save_checkpoint(
         packed = _pack(dict(state), tensors)
         safetensors.torch.save_file(tensors, unfinished / STATE_TENSORS_FILE)
         description = {"step": step, "tied": tied, "state": packed}
-        (unfinished / STATE_FILE).write_text(json.dumps(description), encoding="utf-8")
+        (unfinished / STATE_FILE).write_text(as_json(description), encoding="utf-8")
         write_checksums(unfinished, _FILES)
         for file in unfinished.iterdir():
             _flush(file)
@@ -114,7 +122,7 @@ def save_checkpoint(
 
 def list_checkpoints(folder: str | Path) -> list[Path]:
     """Return the whole checkpoints in a folder, oldest first; none if it does not exist."""
-    folder = Path(folder)
+    folder = path_of(folder)
     if not folder.is_dir():
         return []
     return sorted(p for p in folder.iterdir() if p.is_dir() and _NAME.fullmatch(p.name))
@@ -133,7 +141,7 @@ def load_checkpoint(path: str | Path, device: torch.device | str = "cpu") -> Che
     Raises:
         CheckpointError: if a file is missing or damaged; the message names it.
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         check_checksums(path, _FILES)
         description = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
@@ -182,10 +190,12 @@ def _untie(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, 
 def _pack(value: Any, tensors: dict[str, Tensor]) -> Any:
     """Turn a tree into JSON, moving its tensors into `tensors`."""
     match value:
+        case float() if not math.isfinite(value):
+            return {"number": as_json(value).strip('"')}
         case None | bool() | int() | float() | str():
             return value
         case np.generic():
-            return value.item()
+            return _pack(value.item(), tensors)
         case Tensor():
             key = str(len(tensors))
             # A copy of its own: safetensors refuses views.
@@ -202,6 +212,8 @@ def _unpack(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     match value:
         case {"tensor": key}:
             return tensors[key]
+        case {"number": text}:
+            return NOT_FINITE[text]
         case {"pairs": pairs}:
             return {key: _unpack(item, tensors) for key, item in pairs}
         case list():

@@ -2,6 +2,8 @@
 
 A run that goes back after a spike says so in an entry with "event", and what came before it stays.
 One that goes on after an interruption repeats the updates since its checkpoint; each stands once.
+Each line is JSON for any program: a figure that is not finite stands as "NaN" or "Infinity", and
+`read_log` makes a number of it.
 Chapter: training transformers.
 """
 
@@ -14,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_pkg.common.files import write_atomically
+from course_pkg.common.files import NOT_FINITE, as_json, path_of, write_atomically
 from course_pkg.training import distributed
 
 LOG_FILE = "log.jsonl"
@@ -49,7 +51,7 @@ class Log:
         earlier = read_log(self.folder)
         self.entries = _up_to(step, earlier)
         if len(self.entries) < len(earlier) and distributed.is_main():
-            lines = (json.dumps(entry) + "\n" for entry in self.entries)
+            lines = (as_json(entry) + "\n" for entry in self.entries)
             write_atomically(self.folder / LOG_FILE, "".join(lines))
 
     def has_earlier(self) -> bool:
@@ -71,7 +73,7 @@ class Log:
                 with path.open("ab+") as file:
                     # Where a session was killed as it wrote, half a line may stand at the end.
                     is_cut_off = file.tell() > 0 and file.seek(-1, 2) and file.read(1) != b"\n"
-                    file.write(b"\n" * is_cut_off + json.dumps(entry).encode() + b"\n")
+                    file.write(b"\n" * is_cut_off + as_json(entry).encode() + b"\n")
             except OSError as error:
                 raise OSError(f"{path} could not be written: {error}") from error
         return entry
@@ -106,7 +108,7 @@ class Log:
 
 def read_log(folder: str | Path) -> list[dict[str, Any]]:
     """Return the entries in a run's folder, oldest first, without a line that was cut off."""
-    path = Path(folder) / LOG_FILE
+    path = path_of(folder) / LOG_FILE
     entries = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
@@ -114,8 +116,12 @@ def read_log(folder: str | Path) -> list[dict[str, Any]]:
         except ValueError:  # the session was killed while it wrote this
             continue
         if isinstance(entry, dict) and "step" in entry:
-            entries.append(entry)
+            entries.append({name: _number(value) for name, value in entry.items()})
     return entries
+
+
+def _number(value: Any) -> Any:
+    return NOT_FINITE.get(value, value) if isinstance(value, str) else value
 
 
 def _up_to(step: int, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

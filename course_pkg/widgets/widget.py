@@ -38,8 +38,19 @@ class Widget:
         return {"text/html": self.to_html(), "text/plain": self.alt}
 
     def to_html(self) -> str:
-        """Return the element; `</` is escaped, since it would end the script around the JSON."""
-        payload = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+        """Return the element; `</` is escaped, since it would end the script around the JSON.
+
+        Raises:
+            ValueError: if the data has a number that is not finite, which no page could read.
+        """
+        try:
+            payload = json.dumps(
+                self.data, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"the data of {self.element} has nan or inf; is a weight of the model not finite?"
+            ) from error
         models = f' data-models="{" ".join(self.models)}"' if self.models else ""
         return (
             f'<{self.element} role="group" aria-label="{html.escape(self.alt)}"{models}>'

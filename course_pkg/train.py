@@ -25,7 +25,7 @@ import torch
 from safetensors import SafetensorError
 
 from course_pkg.common.devices import choose_device, describe_device
-from course_pkg.common.files import refuse_file, write_atomically
+from course_pkg.common.files import path_of, refuse_file, write_atomically
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, fields_of, prepare
 from course_pkg.text.corpora.sources import SourceUnavailableError
@@ -37,7 +37,12 @@ from course_pkg.training.log import without_detours
 from course_pkg.training.prefetch import Prefetched
 from course_pkg.training.sharding import whole_weights
 from course_pkg.training.trainer import Trainer, TrainingDivergedError
-from course_pkg.weights.model_folders import build_model, claim_folder, save_model
+from course_pkg.weights.model_folders import (
+    build_model,
+    claim_folder,
+    remove_unfinished,
+    save_model,
+)
 
 RECIPE_FILE = "recipe.json"
 
@@ -176,6 +181,7 @@ def _run_alone(
             structure=prepared.structure,
             card=card,
         )
+        remove_unfinished(folder / "model")
         print(f"the model and its card: {folder / 'model'}")
 
 
@@ -308,7 +314,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         chosen = choose_device(options.device)
         recipe = recipe_of(options, chosen)
-        folder = options.out or Path("runs", f"{options.kind}-{recipe.corpus}-{options.size}")
+        usual = Path("runs", f"{options.kind}-{recipe.corpus}-{options.size}")
+        folder = path_of(options.out or usual)
         with distributed.process_group(chosen) as device:
             run(
                 recipe,

@@ -152,6 +152,8 @@ def evaluate(
         ValueError: no documents, an id out of range, a model that gives nan, one that is no
             `LanguageModel`, such as a BERT, or one whose predictions change with later tokens.
     """
+    if n_bytes is not None:
+        whole_numbers(n_bytes=n_bytes)
     scores = token_log_probs(
         model,
         documents,
@@ -197,6 +199,8 @@ def token_log_probs(
         raise ValueError("documents is empty; there is nothing to score")
     whole_numbers(batch_size=batch_size)
     check_id("eos_id", eos_id, model.vocab_size)
+    if (own := getattr(model, "eos_id", eos_id)) != eos_id:
+        raise ValueError(f"eos_id is {eos_id}; the model was made with {own}")
     texts = [torch.tensor([eos_id, *document, eos_id]) for document in documents]
     for number, text in enumerate(texts):
         if text.min() < 0 or text.max() >= model.vocab_size:

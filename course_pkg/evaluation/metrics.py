@@ -37,13 +37,19 @@ def f1(predicted: Items, gold: Items, *, positive: Hashable = 1) -> float:
         positive: the class in question.
 
     Raises:
-        ValueError: no items, or lists of different lengths.
+        ValueError: no items, or lists of different lengths; or two classes or more, none of which
+            is `positive`.
 
     Example:
         >>> f1([1, 1, 0, 0], [1, 0, 1, 0])
         0.5
     """
     pairs = list(zip(*_classes(predicted, gold), strict=True))
+    classes = sorted({repr(item) for pair in pairs for item in pair})
+    if len(classes) > 1 and not any(positive in pair for pair in pairs):
+        raise ValueError(
+            f"positive is {positive!r}; the items have {', '.join(classes[:3])}: name one of them"
+        )
     hits = sum(p == g == positive for p, g in pairs)
     misses = sum((p == positive) != (g == positive) for p, g in pairs)
     return 2 * hits / (2 * hits + misses) if hits else 0.0
@@ -251,6 +257,11 @@ def _classes(predicted: Any, gold: Any) -> tuple[Sequence, Sequence]:
             raise ValueError(
                 f"item {number} is predicted as {ours!r:.40} and in truth {theirs!r:.40}; of "
                 "scores take the argmax first"
+            )
+        if isinstance(ours, str) != isinstance(theirs, str) and not is_none:
+            raise ValueError(
+                f"item {number} is predicted as {ours!r:.40} and in truth {theirs!r:.40}; text "
+                "equals no number: name the classes alike"
             )
     return predicted, gold
 

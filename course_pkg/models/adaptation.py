@@ -428,11 +428,13 @@ def merge_lora(model: nn.Module) -> None:
     embedding, is left to that layer: they differ from then on.
 
     Raises:
-        ValueError: if the model is a thin layer itself: call its `merged`.
+        ValueError: if the model has no thin layer, or is one itself: call its `merged`.
     """
     if isinstance(model, LoRALinear):
         raise ValueError("model is a LoRALinear itself; call its merged(), which returns the layer")
     named = list(model.named_modules(remove_duplicate=False))
+    if not any(isinstance(module, LoRALinear) for _, module in named):
+        raise ValueError("model has no LoRA layer; there is nothing to merge")
     holders = Counter(
         id(parameter)
         for module in {id(module): module for _, module in named}.values()

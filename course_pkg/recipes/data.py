@@ -104,6 +104,9 @@ def tokenize_corpus(recipe: Recipe, folder: str | Path) -> Data:
         corpus = load_corpus(recipe.corpus)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for name in _TOKENS:  # of a process that was killed
+                for leftover in folder.glob(f".{name}.*"):
+                    leftover.unlink()
             about = wanted | _tokenize(recipe, corpus, folder)
             write_atomically(about_file, json.dumps(about, indent=2) + "\n")
         except OSError as error:

@@ -67,6 +67,45 @@ def check_batches(batches: Any) -> None:
         )
 
 
+def checked_batch(batch: Any, predicts_next: bool) -> Batch:
+    """Refuse what is no batch, or has nothing to predict.
+
+    Args:
+        predicts_next: whether the model is one that predicts each next token.
+
+    Raises:
+        ValueError: saying what it is.
+    """
+    if not isinstance(batch, Mapping):
+        raise ValueError(
+            f"a batch is {type(batch).__name__}; it must be the model's keyword arguments, such as "
+            '{"ids": ids, "targets": targets}'
+        )
+    if "targets" not in batch:
+        raise ValueError(
+            f"a batch has {', '.join(map(repr, batch)) or 'nothing'}; it must have 'targets' as "
+            "well, the loss's own"
+        )
+    for name, tensor in batch.items():
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{name} of a batch is {type(tensor).__name__}; it must be a tensor")
+    if predicts_next and _predicts_itself(batch):
+        raise ValueError(
+            "targets of a batch are its ids: each token is to predict itself, which it sees; "
+            "targets are one place on, ids[:, 1:] after ids[:, :-1]"
+        )
+    return batch
+
+
+def _predicts_itself(batch: Batch) -> bool:
+    """Say whether targets were not shifted. A GPU would have to be waited for, and is not asked."""
+    ids, targets = batch.get("ids"), batch["targets"]
+    if ids is None or ids.device.type != "cpu" or ids.dtype != targets.dtype:
+        return False
+    # Where one token is repeated, its follower is itself.
+    return torch.equal(ids, targets) and bool((ids[..., 1:] != ids[..., :-1]).any())
+
+
 @dataclass
 class Run:
     """A model in training, with everything that changes while it trains.

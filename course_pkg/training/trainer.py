@@ -23,14 +23,21 @@ from tqdm import tqdm
 from course_pkg.common.checks import flags, is_model, real_number
 from course_pkg.common.devices import kept_rng, usable_device
 from course_pkg.common.files import refuse_file
-from course_pkg.models import IGNORE, CountsTargets
+from course_pkg.models import IGNORE, CountsTargets, LanguageModel
 from course_pkg.models.loss import count_targets
 from course_pkg.training import checkpoint, distributed, optim, sharding
 from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.lock import only_process
 from course_pkg.training.log import Log, Update, check_names
 from course_pkg.training.precision import autocast, check_weights, forbid_tf32
-from course_pkg.training.run import Batch, BatchSource, Run, check_batches, structure_of
+from course_pkg.training.run import (
+    Batch,
+    BatchSource,
+    Run,
+    check_batches,
+    checked_batch,
+    structure_of,
+)
 from course_pkg.training.schedules import Schedule, rate_of
 from course_pkg.training.settings import TrainerConfig
 from course_pkg.training.spikes import TrainingDivergedError
@@ -87,6 +94,7 @@ class Trainer:
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
         _check(model, batches, config, evaluate, optimizer)
+        self.predicts_next = isinstance(model, LanguageModel)
         flags(shard=shard, show_progress=show_progress)
         if learning_rate is not None and not callable(learning_rate):
             raise ValueError(
@@ -205,7 +213,7 @@ class Trainer:
         """Draw the batches of an update; of each, what the parts of its loss are means over."""
         for _ in range(MOST_EMPTY):
             batches = [
-                _checked_batch(self.run.batches.next_batch())
+                checked_batch(self.run.batches.next_batch(), self.predicts_next)
                 for _ in range(self.config.n_accumulate)
             ]
             sizes = [self.count(batch) for batch in batches]
@@ -356,6 +364,11 @@ def _check(
         check_batches(batches)
     if evaluate is not None and not callable(evaluate):
         raise ValueError(f"evaluate is {type(evaluate).__name__}; it must be a function of a model")
+    if evaluate is None and config.evaluate_every is not None:
+        raise ValueError(
+            f"evaluate_every is {config.evaluate_every}, but there is no evaluate; give the "
+            "trainer a function of the model that returns figures by name"
+        )
     if optimizer is not None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise ValueError(
@@ -370,6 +383,18 @@ def _check(
                 f"optimizer has {n_others} parameters that are not the model's; make it of this "
                 "very model's parameters()"
             )
+        held = {id(weight) for group in groups for weight in group["params"]}
+        lacking = [
+            name
+            for name, weight in model.named_parameters()
+            if weight.requires_grad and id(weight) not in held
+        ]
+        if lacking:
+            raise ValueError(
+                f"optimizer lacks {len(lacking)} parameters that are to be trained, such as "
+                f"{lacking[0]}: make it after the last of them (add_lora makes new ones), or "
+                "freeze what shall stay as it is by requires_grad_(False)"
+            )
 
 
 def _first_not_finite(numbers: Sequence[float]) -> float | None:
@@ -383,28 +408,6 @@ def _n_read(batch: Batch) -> int:
 
 def _at_least_one(total: int | Tensor) -> int | Tensor:
     return total.clamp(min=1) if isinstance(total, Tensor) else max(total, 1)
-
-
-def _checked_batch(batch: Any) -> Batch:
-    """Refuse what is no batch, or has nothing to predict.
-
-    Raises:
-        ValueError: saying what it is.
-    """
-    if not isinstance(batch, Mapping):
-        raise ValueError(
-            f"a batch is {type(batch).__name__}; it must be the model's keyword arguments, such as "
-            '{"ids": ids, "targets": targets}'
-        )
-    if "targets" not in batch:
-        raise ValueError(
-            f"a batch has {', '.join(map(repr, batch)) or 'nothing'}; it must have 'targets' as "
-            "well, the loss's own"
-        )
-    for name, tensor in batch.items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"{name} of a batch is {type(tensor).__name__}; it must be a tensor")
-    return batch
 
 
 def _checked_losses(output: Any, n_parts: int) -> Sequence[Tensor]:

@@ -24,7 +24,7 @@ from torch import nn
 
 from course_pkg.common.checks import is_model
 from course_pkg.common.devices import usable_device
-from course_pkg.common.files import CHECKSUMS_FILE, check_checksums, write_checksums
+from course_pkg.common.files import CHECKSUMS_FILE, check_checksums, path_of, write_checksums
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.adaptation import LoRALinear
 from course_pkg.models.bert import BERT
@@ -138,7 +138,7 @@ def save_model(
         raise ValueError(f"tokenizer is {found}; it must have vocab_size and save, as ours do")
     _check_vocabulary(model, tokenizer.vocab_size)
     _check_structure(kind, structure, model)
-    folder = Path(folder).resolve()
+    folder = path_of(folder).resolve()
     claim_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
@@ -156,6 +156,15 @@ def save_model(
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a process left beside a model's folder that was killed while it saved there.
+
+    Call it only where no other process can be saving, as in the folder of a run.
+    """
+    for leftover in folder.parent.glob(f".{folder.name}.*"):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def claim_folder(folder: Path) -> None:
@@ -207,7 +216,7 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
         ValueError: if a file is missing, damaged, or of another model; the message names it. If
             torch cannot compute on the device here.
     """
-    folder, reading, device = Path(folder), CONFIG_FILE, usable_device(device)
+    folder, reading, device = path_of(folder), CONFIG_FILE, usable_device(device)
     if not (folder / CONFIG_FILE).is_file():
         raise ValueError(f"{folder} does not hold a trained model: {_instead_of_model(folder)}")
     try:

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from course_pkg.common.files import path_of
 from course_pkg.models.bert import BERT, NORM_EPS
 from course_pkg.models.gpt import GPT
 from course_pkg.models.inference import without_weights
@@ -159,7 +160,7 @@ def load_gpt2(
     Raises:
         ValueError: if the digest is another, or the config asks for what our model has not.
     """
-    published = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+    published = json.loads((path_of(folder) / "config.json").read_text(encoding="utf-8"))
     _require(published, "layer_norm_epsilon", 1e-5)
     _require(published, "scale_attn_weights", True)
     _require(published, "scale_attn_by_inverse_layer_idx", False)
@@ -199,7 +200,7 @@ def load_bert(
     Raises:
         ValueError: if the digest is another, or the config asks for what our model has not.
     """
-    published = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+    published = json.loads((path_of(folder) / "config.json").read_text(encoding="utf-8"))
     _require(published, "layer_norm_eps", NORM_EPS)
     _require(published, "position_embedding_type", "absolute")
     theirs, decoder = _read_weights(folder, sha256), "cls.predictions.decoder.weight"
@@ -261,7 +262,7 @@ def minilm_folder() -> Path:
 
 
 def _read_weights(folder: str | Path, sha256: str | None) -> dict[str, Tensor]:
-    path = Path(folder) / "model.safetensors"
+    path = path_of(folder) / "model.safetensors"
     if sha256 is not None:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

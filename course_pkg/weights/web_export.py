@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_pkg.common.files import replacing
+from course_pkg.common.files import path_of, replacing
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT
 from course_pkg.text.tokenizers import BytePairTokenizer
@@ -61,6 +61,7 @@ def export_web(folder: Path, out: Path) -> Path:
     header = web_header(name, trained)
     header["tensors"] = [[key, list(array.shape)] for key, array in weights.items()]
     bits = np.concatenate([array.ravel() for array in weights.values()])
+    out = path_of(out)
     out.mkdir(parents=True, exist_ok=True)
     _claim(out / f"{name}.js")
     with replacing(out / f"{name}.js") as scratch, scratch.open("wb") as file:

@@ -20,10 +20,11 @@ from course_pkg.evaluation.likelihood import (
     paired_bootstrap,
     perplexity,
 )
+from course_pkg.evaluation.metrics import accuracy, f1
 from course_pkg.evaluation.scoring import answer_log_probs, pseudo_perplexity
 from course_pkg.layers.blocks import LayerNorm, RMSNorm
 from course_pkg.layers.caches import KeyValueCache
-from course_pkg.models.adaptation import add_lora
+from course_pkg.models.adaptation import add_lora, merge_lora
 from course_pkg.models.attention import AttentionLM
 from course_pkg.models.bert import BERT, MaskedLMLoss, bert_tiny
 from course_pkg.models.bert_objectives import (
@@ -111,6 +112,25 @@ def windows():
     return window_batches(torch.arange(40) % V, 4, 2, seed=0)
 
 
+class Copies:
+    """Batches whose targets are the ids, as where the model is thought to shift them."""
+
+    def __init__(self, ids=IDS):
+        self.ids = ids
+
+    def next_batch(self):
+        return {"ids": self.ids, "targets": self.ids.clone()}
+
+    reshuffle = state_dict = load_state_dict = next_batch
+
+
+def optimizer_made_before_lora():
+    model = GPT(gpt_tiny(V))
+    optimizer = torch.optim.AdamW(model.parameters())
+    add_lora(model)
+    return {"model": model, "optimizer": optimizer}
+
+
 STEP = TrainerConfig(n_steps=1)
 BERT_IDS = {"mask_id": 1, "first_id": 2, "last_id": 3}
 
@@ -137,6 +157,20 @@ MISUSES = [
     (lambda: load_pretrained("mine"), "name is 'mine'; .* load_model loads one of your own"),
     (lambda: trainer(learning_rate=0.001), r"learning_rate is 0\.001; it must be a function"),
     (lambda: trainer(optimizer=torch.optim.SGD), "optimizer is <class .*; it must be one over"),
+    (lambda: trainer(**optimizer_made_before_lora()), "lacks 8 parameters .*add_lora makes new"),
+    (lambda: trainer(batches=Copies()).train(), "targets of a batch are its ids"),
+    (
+        lambda: trainer(config=TrainerConfig(n_steps=2, log_every=1, evaluate_every=2)),
+        "evaluate_every is 2, but there is no evaluate",
+    ),
+    (lambda: merge_lora(GPT(gpt_tiny(V))), "model has no LoRA layer; there is nothing to merge"),
+    (
+        lambda: evaluate(NGram.fit([[1, 2]], 2, V, 0), [[1, 2]], eos_id=3),
+        "eos_id is 3; the model was made with 0",
+    ),
+    (lambda: evaluate(GPT(gpt_tiny(V)), [[1]], 0, eos_id=0), "n_bytes is 0; it must be at least 1"),
+    (lambda: f1(["no", "yes"], ["yes", "yes"]), "positive is 1; the items have 'no', 'yes': name"),
+    (lambda: accuracy(["0", "1"], [0, 1]), "item 0 is predicted as '0' and in truth 0; text"),
     (lambda: trainer(full_speed="1e12"), "full_speed is '1e12'; it must be a number"),
     (lambda: trainer(full_speed=0), "full_speed is 0; it must be positive"),
     (lambda: trainer(shard="no"), "shard is 'no'; it must be True or False"),
@@ -293,6 +327,39 @@ def test_a_damaged_checkpoint_names_the_one_before_it(tmp_path):
     (list_checkpoints(tmp_path)[-1] / "state.json").write_text("")
     with pytest.raises(CheckpointError, match=r"rename the folder: .* goes on from step-000000001"):
         trainer(folder=tmp_path, config=config).train(resume=True)
+
+
+def test_one_token_repeated_predicts_itself():
+    trainer(batches=Copies(torch.full((2, 5), 3))).train()
+
+
+def test_optimizer_of_a_part_trains_it_where_the_rest_is_frozen():
+    model = GPT(gpt_tiny(V)).requires_grad_(False)
+    part = model.embedding.requires_grad_(True)
+    before = part.weight.clone()
+    trainer(model=model, optimizer=torch.optim.SGD(part.parameters(), lr=1)).train()
+    assert not torch.equal(part.weight, before)
+
+
+def test_home_may_be_called_by_its_sign(tmp_path, monkeypatch):
+    """Shells read "~" only where a word begins with it, and Python never does."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # on Windows
+    monkeypatch.chdir(tmp_path)
+    trainer(folder="~/run").train()
+    assert load_checkpoint("~/run/step-000000001").step == 1
+    assert len(list_checkpoints("~/run")) == len(list_checkpoints(tmp_path / "run")) == 2
+    assert read_log("~/run") == read_log(tmp_path / "run") != []
+    byte, sizes = ByteTokenizer(), gpt_tiny(257)
+    save_model("~/m", GPT(sizes), byte, kind="gpt", structure=vars(sizes), card="")
+    assert load_model("~/m").tokenizer.vocab_size == 257
+    byte.save("~/bytes.json")
+    assert load_tokenizer("~/bytes.json").vocab_size == 257
+    write_token_file("~/tokens", [[1, 2]], V)
+    assert len(TokenFile("~/tokens")) == 2
+    NGram.fit([[1, 2]], 2, V, 0).save("~/n-gram")
+    assert NGram.load("~/n-gram").order == 2
+    assert not (tmp_path / "~").exists()
 
 
 def test_names_of_files_and_folders_may_be_text(tmp_path):

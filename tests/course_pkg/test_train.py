@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from course_pkg import train
-from course_pkg.recipes import Recipe
+from course_pkg.recipes import Recipe, data
 from course_pkg.training.lock import LOCK_FILE
+from course_pkg.weights import model_folders
 from course_pkg.weights.model_folders import load_model
 
 ROOT = Path(__file__).parents[2]
@@ -163,6 +164,12 @@ def killed(*args, **kwargs):
     raise KilledError
 
 
+def killed_between(unfinished, folder):
+    """What is written stays where it is; only `save_model` would remove it."""
+    shutil.copytree(unfinished, f"{unfinished}.left")
+    raise KilledError
+
+
 def killed_at_7(trainer, note=train.Trainer._note_updates):
     return killed() if trainer.run.step == 7 else note(trainer)
 
@@ -171,15 +178,22 @@ def test_run_killed_before_its_model_was_written_is_finished_by_resuming(
     tmp_path, capsys, monkeypatch
 ):
     command = [*SMALL, "--out", str(tmp_path)]
-    for step in (7, 12):  # twice: while it trained, and after its last checkpoint
+    for moment in (
+        (data, "write_atomically", killed),  # the tokens are there, and nothing says so
+        (train.Trainer, "_note_updates", killed_at_7),
+        (train, "save_model", killed),  # after the last checkpoint
+        (model_folders, "_put_in_place", killed_between),  # while the model is written
+        (model_folders, "_put_in_place", killed_between),
+    ):
         with monkeypatch.context() as patch, pytest.raises(KilledError):
-            if step == 12:
-                patch.setattr(train, "save_model", killed)
-            else:
-                patch.setattr(train.Trainer, "_note_updates", killed_at_7)
+            patch.setattr(*moment)
             train.main([*command, "--resume"])
         assert not (tmp_path / "model").exists()
+        if moment[0] is data:
+            (tmp_path / "tokens" / ".train.tokens.left").touch()
+    assert list(tmp_path.glob(".model.*"))
     train.main([*command, "--resume"])
+    assert not [*tmp_path.glob(".model.*"), *tmp_path.glob("tokens/.*")]
     card = load_model(tmp_path / "model").card
     assert [line.split()[1] for line in card.splitlines() if line.startswith("| ")][1:] == [
         *("5", "10", "12")

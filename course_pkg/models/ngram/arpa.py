@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from course_pkg.common.files import replacing
+from course_pkg.common.files import path_of, replacing
 from course_pkg.models.ngram.counts import UNSEEN, IntArray, NGramIndex
 from course_pkg.models.ngram.model import FloatArray, NGram
 
@@ -65,7 +65,7 @@ def read_arpa(
     Raises:
         ValueError: what is wrong with the file, or how tokens differs from it.
     """
-    sections = _read_sections(Path(path))
+    sections = _read_sections(path_of(path))
     words = [words[0] for _, _, words, _ in sections[0] if words[0] not in (START, END)]
     if len(words) != len(sections[0]) - 2:
         raise ValueError(f"{path} must list {START} and {END} once each among its 1-grams")

@@ -26,7 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
-from course_pkg.common.files import replacing
+from course_pkg.common.files import path_of, replacing
 from course_pkg.models import IGNORE
 from course_pkg.models.ngram.counts import (
     UNSEEN,
@@ -221,7 +221,7 @@ class NGram:
             ValueError: if the file is not a saved n-gram model, or a damaged one.
         """
         try:
-            with safe_open(path, framework="numpy") as file:
+            with safe_open(path_of(path), framework="numpy") as file:
                 metadata = file.metadata() or {}
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             description = json.loads(metadata["ngram"])

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 from torch import Tensor
 
 from course_pkg.common.checks import document_of_ids, documents_of_ids, not_used_up, whole_numbers
@@ -41,7 +41,8 @@ class Batches:
             is another one for each batch of each epoch.
         is_ordered: the order carries meaning, so `reshuffle` skips one batch instead.
         share: this process's number and the number of processes.
-        settings: what else makes these batches other than those of the same text, by name.
+        settings: what else makes these batches other than those of the same text, by name; under
+            "batches" by what function they were made.
         content: what the batches are made of: ids or examples.
     """
 
@@ -190,7 +191,7 @@ def require_stream(ids: object) -> None:
 
 
 def window_batches(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     *,
@@ -220,16 +221,20 @@ def window_batches(
     def collate(windows: Tensor, generator: torch.Generator) -> Batch:
         firsts = windows * length  # first target that is this window's own, less one
         starts = firsts.clamp(max=n_targets - length)
-        text = ids[starts.unsqueeze(1) + torch.arange(length + 1)]
+        text = ids[starts.unsqueeze(1) + torch.arange(length + 1)].long()
         is_seen = torch.arange(length) < (firsts - starts).unsqueeze(1)
         return {"ids": text[:, :-1], "targets": text[:, 1:].masked_fill(is_seen, IGNORE)}
 
-    settings = {"context_length": context_length, "batch_size": batch_size}
+    settings = {
+        "batches": "window_batches",
+        "context_length": context_length,
+        "batch_size": batch_size,
+    }
     return Batches(plan, collate, seed=seed, share=share, settings=settings, content=ids)
 
 
 def random_windows(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     generator: torch.Generator,
@@ -250,12 +255,16 @@ def random_windows(
             f"context_length is {context_length}; it must be below the {len(ids)} tokens of ids"
         )
     starts = torch.randint(n_starts, (batch_size, 1), generator=generator)
-    text = ids[starts + torch.arange(context_length + 1)]
+    text = ids[starts + torch.arange(context_length + 1)].long()
     return text[:, :-1], text[:, 1:]
 
 
 def stream_batches(
-    ids: Int[Tensor, " N"] | TokenFile, length: int, batch_size: int, *, marks_start: bool = False
+    ids: Integer[Tensor, " N"] | TokenFile,
+    length: int,
+    batch_size: int,
+    *,
+    marks_start: bool = False,
 ) -> Batches:
     """Cut a stream into `batch_size` parallel ones, read side by side in pieces of `length`.
 
@@ -288,14 +297,14 @@ def stream_batches(
     def collate(positions: Tensor, generator: torch.Generator) -> Batch:
         is_over = positions >= sizes.unsqueeze(1)
         places = starts.unsqueeze(1) + positions
-        targets = ids[(places + 1).clamp(max=n_targets)]
+        targets = ids[(places + 1).clamp(max=n_targets)].long()
         batch = {
-            "ids": ids[places.clamp(max=n_targets - 1)],
+            "ids": ids[places.clamp(max=n_targets - 1)].long(),
             "targets": targets.masked_fill(is_over, IGNORE),
         }
         return batch | ({"is_start": positions[0] == 0} if marks_start else {})
 
-    settings = {"length": length, "batch_size": batch_size}
+    settings = {"batches": "stream_batches", "length": length, "batch_size": batch_size}
     return Batches(plan, collate, seed=0, is_ordered=True, settings=settings, content=ids)
 
 
@@ -337,7 +346,8 @@ def example_batches(
     def collate_items(items: Tensor, generator: torch.Generator) -> Batch:
         return collate([examples[item] for item in items.tolist()], generator)
 
-    settings = {"batch_size": batch_size, "sorts by length": lengths is not None}
+    settings = {"batches": "example_batches", "batch_size": batch_size}
+    settings |= {"sorts by length": lengths is not None}
     return Batches(plan, collate_items, seed=seed, share=share, settings=settings, content=examples)
 
 

@@ -7,7 +7,7 @@ is not always cut in the same places. Chapter: GPT.
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Integer
 from torch import Tensor
 
 from course_pkg.common.checks import whole_numbers
@@ -16,7 +16,7 @@ from course_pkg.text.batches.token_files import TokenFile
 
 
 def mixed_windows(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     parts: Sequence[tuple[int, int, int]],
     context_length: int,
     batch_size: int,
@@ -72,8 +72,13 @@ def mixed_windows(
         return order[: len(order) // batch_size * batch_size].split(int(batch_size))
 
     def collate(starts: Tensor, _: torch.Generator) -> Batch:
-        text = ids[starts.unsqueeze(1) + torch.arange(length + 1)]
+        text = ids[starts.unsqueeze(1) + torch.arange(length + 1)].long()
         return {"ids": text[:, :-1], "targets": text[:, 1:]}
 
-    settings = {"context_length": length, "batch_size": batch_size, "parts": [*map(list, parts)]}
+    settings = {
+        "batches": "mixed_windows",
+        "context_length": length,
+        "batch_size": batch_size,
+        "parts": [*map(list, parts)],
+    }
     return Batches(plan, collate, seed=seed, settings=settings, content=ids)

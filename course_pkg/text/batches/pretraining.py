@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 from torch import Tensor
 
 from course_pkg.common.checks import lists_of_ids, probabilities, whole_numbers
@@ -49,7 +49,7 @@ def sentinel_tokens(n: int) -> tuple[str, ...]:
 
 
 def masked_batches(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     *,
@@ -94,15 +94,15 @@ def masked_batches(
         )
         return {"ids": seen, "targets": targets}
 
-    settings = {"rate": rate, "shares": list(shares), "whole_spans": whole_spans}
-    settings["vocab_size"] = vocab_size
+    settings = {"batches": "masked_batches", "rate": rate, "vocab_size": vocab_size}
+    settings |= {"shares": list(shares), "whole_spans": whole_spans}
     return _framed_windows(
         ids, context_length, batch_size, special_ids, corrupt, seed, share, settings
     )
 
 
 def permuted_batches(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     *,
@@ -133,14 +133,14 @@ def permuted_batches(
         n_known = rows.shape[1] - (rate * is_ordinary.sum(dim=1, keepdim=True)).round()
         return {"ids": rows, "ranks": ranks, "targets": rows.where(ranks >= n_known, IGNORE)}
 
-    settings = {"rate": rate}
+    settings = {"batches": "permuted_batches", "rate": rate}
     return _framed_windows(
         ids, context_length, batch_size, special_ids, corrupt, seed, share, settings
     )
 
 
 def span_batches(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     *,
@@ -167,7 +167,7 @@ def span_batches(
         ]
         return translation_rows(pairs, eos_id)
 
-    settings = {"sentinel_ids": list(sentinel_ids)}
+    settings = {"batches": "span_batches", "sentinel_ids": list(sentinel_ids)}
     return _windows(ids, context_length, batch_size, corrupt, seed, share, settings)
 
 
@@ -197,7 +197,7 @@ def _check_bert_tokens(special_ids: dict[str, int]) -> None:
 
 
 def _framed_windows(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     context_length: int,
     batch_size: int,
     special_ids: dict[str, int],
@@ -219,7 +219,7 @@ def _framed_windows(
 
 
 def _windows(
-    ids: Int[Tensor, " N"] | TokenFile,
+    ids: Integer[Tensor, " N"] | TokenFile,
     length: int,
     batch_size: int,
     corrupt: Callable[[Tensor, torch.Generator], Batch],
@@ -241,7 +241,7 @@ def _windows(
 
     def collate(windows: Tensor, generator: torch.Generator) -> Batch:
         starts = (windows * length).clamp(max=len(ids) - length)
-        return corrupt(ids[starts.unsqueeze(1) + torch.arange(length)], generator)
+        return corrupt(ids[starts.unsqueeze(1) + torch.arange(length)].long(), generator)
 
     settings |= {"window": length, "batch_size": batch_size}
     return Batches(plan, collate, seed=seed, share=share, settings=settings, content=ids)

@@ -18,7 +18,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_pkg.common.checks import whole_numbers
-from course_pkg.common.files import replacing
+from course_pkg.common.files import path_of, replacing
 
 MAGIC = b"LMTOKENS"
 HEADER = struct.Struct("<8sHHIQI36x")  # magic, version, bytes per id, vocabulary, ids, checksum
@@ -87,7 +87,7 @@ class TokenFile:
     """
 
     def __init__(self, path: str | Path, *, is_verified: bool = True) -> None:
-        path = Path(path)
+        path = path_of(path)
         with path.open("rb") as file:
             header = file.read(HEADER.size)
         if len(header) < HEADER.size or not header.startswith(MAGIC):

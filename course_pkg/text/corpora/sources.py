@@ -12,6 +12,8 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from course_pkg.common.files import path_of
+
 Splits = tuple[list[Any], list[Any], list[Any]]
 """Training, validation and test records."""
 
@@ -29,9 +31,10 @@ def local_folder(folder: str | Path | None) -> Path | None:
     chosen = folder if folder is not None else os.environ.get("COURSE_DATA")
     if not chosen:
         return None
-    if not Path(chosen).is_dir():
+    found = path_of(chosen)
+    if not found.is_dir():
         raise ValueError(f"folder is {str(chosen)!r}; there is no such folder")
-    return Path(chosen)
+    return found
 
 
 def read_local(folder: Path | None, path: str, *, encoding: str = "utf-8") -> str:
@@ -85,7 +88,7 @@ def cache_folder() -> Path | None:
     """
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(os.environ.get("COURSE_CACHE") or Path(base) / "language-models-by-hand")
+        folder = path_of(os.environ.get("COURSE_CACHE") or Path(base) / "language-models-by-hand")
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # RuntimeError: pathlib finds no home
         return None

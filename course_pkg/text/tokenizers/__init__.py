@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from course_pkg.common.files import path_of
 from course_pkg.text.tokenizers.byte_pair import BytePairTokenizer, FastBytePairTokenizer
 from course_pkg.text.tokenizers.vocabulary import EOS, UNK, Tokenizer
 from course_pkg.text.tokenizers.word_piece import WordPieceTokenizer
@@ -36,10 +37,10 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     Raises:
         ValueError: the file does not hold a tokenizer of the course.
     """
-    if Path(path).is_dir():
+    if path_of(path).is_dir():
         raise ValueError(f"{path} is a folder; name a file, such as a model's tokenizer.json in it")
     try:
-        kind = json.loads(Path(path).read_text(encoding="utf-8"))["kind"]
+        kind = json.loads(path_of(path).read_text(encoding="utf-8"))["kind"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
     if not isinstance(kind, str) or kind not in _KINDS:

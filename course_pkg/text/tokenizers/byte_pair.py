@@ -20,6 +20,7 @@ from typing import Any
 import regex
 
 from course_pkg.common.checks import whole_numbers
+from course_pkg.common.files import path_of
 from course_pkg.text.tokenizers.merges import Pair, learn_merges, merge_pair
 from course_pkg.text.tokenizers.vocabulary import (
     EOS,
@@ -376,7 +377,7 @@ def _utf8(text: str) -> bytes:
 
 
 def _read(path: str | Path) -> str:
-    data = Path(path).read_bytes()
+    data = path_of(path).read_bytes()
     return (gzip.decompress(data) if Path(path).suffix == ".gz" else data).decode("utf-8")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from course_pkg.common.checks import whole_numbers
-from course_pkg.common.files import digest_of, write_atomically
+from course_pkg.common.files import digest_of, path_of, write_atomically
 
 Built = TypeVar("Built")
 
@@ -256,7 +256,7 @@ def load_fields(path: str | Path, kind: str, build: Callable[[dict[str, Any]], B
         ValueError: the file holds no tokenizer, a damaged one, or one of another kind.
     """
     try:
-        fields: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        fields: dict[str, Any] = json.loads(path_of(path).read_text(encoding="utf-8"))
         noted = fields.pop("sha256", None)  # none in files of earlier versions
         if noted is not None and noted != digest_of(fields):
             raise ValueError("it was changed after it was written: its checksum is another")

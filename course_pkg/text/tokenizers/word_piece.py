@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from course_pkg.common.files import path_of
 from course_pkg.text.tokenizers.vocabulary import (
     check_names,
     check_text,
@@ -74,7 +75,7 @@ class WordPieceTokenizer:
         cls, path: str | Path, *, lowercase: bool = True
     ) -> "WordPieceTokenizer":
         """Load a published vocab.txt: one piece per line, numbered from zero."""
-        lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = path_of(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
         return cls(lines, lowercase=lowercase)
 
     @property

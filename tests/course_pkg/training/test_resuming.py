@@ -15,7 +15,12 @@ from torch import nn
 
 from course_pkg.common.files import CHECKSUMS_FILE
 from course_pkg.models.gpt import GPT, gpt_tiny
-from course_pkg.text.batches import example_batches, next_token_rows, window_batches
+from course_pkg.text.batches import (
+    example_batches,
+    next_token_rows,
+    stream_batches,
+    window_batches,
+)
 from course_pkg.text.batches.batching import fingerprint
 from course_pkg.training import checkpoint, lock
 from course_pkg.training.lock import only_process
@@ -256,6 +261,10 @@ OTHERS = {
     "context length": ({"batches": windows(length=7)}, "context_length was 8, not 7"),
     "text": ({"batches": windows(TEXT.flip(0))}, "text was '[0-9a-f]{8}', not '"),
     "text of another length": ({"batches": windows(TEXT[:-1])}, "text was"),
+    "batches of another kind": (
+        {"batches": stream_batches(TEXT, 8, 2)},
+        "batches was 'window_batches', not 'stream_batches'",
+    ),
     "heads": ({"toy": gpt(n_heads=2)}, r"attention.n_heads was 4, not 2"),
     "optimizer": (
         {"config": replace(CONFIG, optimizer="sgd", weight_decay=0.01)},

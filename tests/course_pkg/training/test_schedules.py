@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from transformers.optimization import get_inverse_sqrt_schedule, get_wsd_schedule
 
 from course_pkg.training import schedules
 from course_pkg.training.settings import SCHEDULES, TrainerConfig
@@ -39,6 +40,33 @@ def test_warmup_stable_decay_schedule_meets_its_corners():
     endless = schedules.warmup_stable_decay_schedule(2.0, n_warmup=4, n_steps=10_000, n_decay=0)
     assert [endless(s) for s in range(34)] == [lr(s) for s in range(34)]
     assert endless(20_000) == 2.0
+
+
+def rates_of_transformers(get_schedule, **settings):
+    """Rates by their scheduler. Its warm-up begins at 0 and is an update later than ours."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.02)
+    scheduler = get_schedule(optimizer, **settings)
+    rates = []
+    for _ in range(51):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return rates
+
+
+def test_inverse_sqrt_schedule_matches_transformers():
+    theirs = rates_of_transformers(get_inverse_sqrt_schedule, num_warmup_steps=8)
+    ours = schedules.inverse_sqrt_schedule(1, n_warmup=8, factor=0.02 * 8**0.5)
+    assert [ours(step) for step in range(50)] == pytest.approx(theirs[1:], rel=1e-12)
+
+
+def test_warmup_stable_decay_schedule_matches_transformers():
+    settings = {"num_warmup_steps": 5, "num_stable_steps": 25, "num_decay_steps": 20}
+    theirs = rates_of_transformers(get_wsd_schedule, decay_type="1-sqrt", **settings)
+    sizes = {"n_warmup": 5, "n_steps": 50, "n_decay": 20}
+    ours = schedules.warmup_stable_decay_schedule(0.02, **sizes)
+    assert [ours(step) for step in range(5)] == pytest.approx(theirs[1:6], rel=1e-12)
+    assert [ours(step) for step in range(5, 50)] == pytest.approx(theirs[5:50], rel=1e-12)
 
 
 def test_inverse_sqrt_schedule_peak_matches_published():

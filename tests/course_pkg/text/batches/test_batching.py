@@ -19,6 +19,8 @@ from course_pkg.text.batches import (
     translation_rows,
     window_batches,
 )
+from course_pkg.text.batches.mixture import mixed_windows
+from course_pkg.text.batches.pretraining import span_batches
 from course_pkg.text.batches.token_files import HEADER, TokenFile, write_token_file
 
 
@@ -347,3 +349,19 @@ def test_token_file_rejects_an_id_outside_the_vocabulary_and_leaves_the_old_file
 def test_token_file_rejects_a_vocabulary_without_ids(vocab_size, tmp_path):
     with pytest.raises(ValueError, match=f"vocab_size is {vocab_size}"):
         write_token_file(tmp_path / "t", [], vocab_size)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.int32])
+def test_ids_of_any_whole_type_give_the_same_batches(dtype):
+    """Files of tokens often have two bytes an id, without a sign: no room for IGNORE."""
+    ids = torch.arange(50) % 7
+    few = torch.from_numpy(ids.numpy().astype(str(dtype).removeprefix("torch.")))
+    for make in (
+        lambda x: window_batches(x, 8, 3, seed=0),
+        lambda x: stream_batches(x, 8, 3),
+        lambda x: mixed_windows(x, [(0, 50, 1)], 8, 3, seed=0),
+        lambda x: span_batches(x, 8, 3, sentinel_ids=[7, 8, 9], eos_id=0, seed=0),
+    ):
+        assert same(make(few).next_batch(), make(ids).next_batch())
+    drawn = [random_windows(x, 8, 3, torch.Generator().manual_seed(0)) for x in (few, ids)]
+    assert torch.equal(drawn[0][1], drawn[1][1]) and drawn[0][0].dtype == torch.int64

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from course_pkg import __main__, chat, doctor, published
+from course_pkg import __main__, chat, doctor
 from course_pkg.chat import Chat, pieces, printable
+from course_pkg.weights import published
 from course_pkg.weights.published import load_published
 from tests.course_pkg import tiny_gguf
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_pkg import planning, plots, widgets
+from course_pkg import plots, widgets
 from course_pkg.common.devices import choose_device
 from course_pkg.decoding.beam_search import TextContinuation
 from course_pkg.decoding.generation import generate
@@ -44,6 +44,7 @@ from course_pkg.text.batches.noising import delete_tokens, permute_sentences, ro
 from course_pkg.text.batches.token_files import TokenFile, write_token_file
 from course_pkg.text.tokenizers import ByteTokenizer, WordPieceTokenizer, load_tokenizer
 from course_pkg.text.tokenizers.vocabulary import Vocabulary
+from course_pkg.training import planning
 from course_pkg.training.checkpoint import (
     CheckpointError,
     list_checkpoints,

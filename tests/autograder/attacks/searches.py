@@ -98,10 +98,11 @@ print("FOUND", found)
     "edits the gradebook": {
         "every database": _READS
         + """
-import sqlite3
+import os, sqlite3
 found = []
+own = os.path.expanduser("~/.cache/matplotlib")  # matplotlib's list of fonts, made by this process
 for path in below("/home", "/tmp", "/srv", "/var"):
-    if path.endswith((".db", ".json", ".csv")):
+    if path.endswith((".db", ".json", ".csv")) and not path.startswith(own):
         try:
             open(path, "r+b")
             found.append(path)

@@ -492,10 +492,10 @@ def test_rehearsal_leaves_open_what_the_finished_image_can_isolate(container, mo
 def test_student_is_named_by_address_also_in_a_group(tmp_path):
     path = tmp_path / "submission_metadata.json"
     path.write_text(json.dumps({"users": [{"email": "b@x.org"}, {"email": "A@x.org"}]}))
-    assert gradescope_run._student(path) == "a@x.org+b@x.org"
+    assert gradescope_run._student(gradescope_run._metadata(path)) == "a@x.org+b@x.org"
     for text in ("", "[]", '{"users": []}', '{"users": [{}]}'):
         path.write_text(text)
-        assert gradescope_run._student(path) == "student"
+        assert gradescope_run._student(gradescope_run._metadata(path)) == "student"
 
 
 class _Breaks:

@@ -9,6 +9,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.intake.repair import repair
 from autograder.records import (
     CellResult,
+    Difference,
     Grade,
     HandGrade,
     Misconception,

@@ -364,11 +364,6 @@ def _check(
         check_batches(batches)
     if evaluate is not None and not callable(evaluate):
         raise ValueError(f"evaluate is {type(evaluate).__name__}; it must be a function of a model")
-    if evaluate is None and config.evaluate_every is not None:
-        raise ValueError(
-            f"evaluate_every is {config.evaluate_every}, but there is no evaluate; give the "
-            "trainer a function of the model that returns figures by name"
-        )
     if optimizer is not None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise ValueError(

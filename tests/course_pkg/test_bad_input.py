@@ -179,7 +179,7 @@ CASES = {
     ),
     "bert: evaluated as if it could not see the answer": (
         lambda: evaluate(bert(), IDS.tolist(), eos_id=0),
-        r"model is BERT.*sees the answer: use course_pkg\.scoring\.pseudo_perplexity",
+        r"model is BERT.*sees the answer: use course_pkg\.evaluation\.scoring\.pseudo_perplexity",
     ),
     "bert: no heads": (
         lambda: MaskedLMLoss(bert(has_heads=False)),

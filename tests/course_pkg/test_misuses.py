@@ -160,10 +160,6 @@ MISUSES = [
     (lambda: trainer(optimizer=torch.optim.SGD), "optimizer is <class .*; it must be one over"),
     (lambda: trainer(**optimizer_made_before_lora()), "lacks 8 parameters .*add_lora makes new"),
     (lambda: trainer(batches=Copies()).train(), "targets of a batch are its ids"),
-    (
-        lambda: trainer(config=TrainerConfig(n_steps=2, log_every=1, evaluate_every=2)),
-        "evaluate_every is 2, but there is no evaluate",
-    ),
     (lambda: merge_lora(GPT(gpt_tiny(V))), "model has no LoRA layer; there is nothing to merge"),
     (
         lambda: evaluate(NGram.fit([[1, 2]], 2, V, 0), [[1, 2]], eos_id=3),

@@ -84,8 +84,11 @@ def too_wide(browser) -> list[str]:
 def small_labels(browser) -> list[str]:
     """Labels of drawings, live ones included, that this screen shows smaller than ten pixels.
 
-    A label is as large as its largest part: exponents and indices are smaller.
+    A label is as large as its largest part: exponents and indices are smaller. A deck of slides
+    is for a wall; a small screen shows each slide whole, made smaller.
     """
+    if browser.find_elements("css selector", ".reveal .slides"):
+        return []
     return browser.execute_script(
         "const hasWords = (node) => [...node.childNodes].some((part) => part.nodeType === 3);"
         "const size = (text) => Math.max(...[text, ...text.children].filter(hasWords)"

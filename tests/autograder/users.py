@@ -119,4 +119,5 @@ def run_tests(uid, *arguments, **variables):
             **as_user(uid),
         )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+    assert " passed" in done.stdout, done.stdout[-6000:]  # not skipped, all of them
     return done.stdout

@@ -1117,7 +1117,7 @@ def train(model, gaps, loss_of, seed):
     return losses
 
 
-config = classic(vocab_size, LONGEST, 64, 4, 2, is_pre_norm=False, activation="gelu")
+config = classic(vocab_size, LONGEST, 64, 4, 2, block="post_norm", activation="gelu")
 theirs = BERT(config, generator=torch.Generator().manual_seed(4))
 mine = copy.deepcopy(theirs)
 

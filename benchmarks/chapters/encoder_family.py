@@ -318,7 +318,7 @@ def masked_once(batches: Batches) -> Batches:
 def new_model(words: Words, arm: Arm, generator: torch.Generator) -> BERT:
     """Return a BERT as an arm has it."""
     longest = CONTEXT if arm.kind in ("windows", "orders") else LONGEST_PAIR
-    base = replace(bert_tiny(words.tokenizer.vocab_size, longest), is_pre_norm=True)
+    base = replace(bert_tiny(words.tokenizer.vocab_size, longest), block="pre_norm")
     changes = {"positions": "rotary", **arm.changes}
     return BERT(replace(base, **changes), generator=generator)
 

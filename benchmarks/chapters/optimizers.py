@@ -52,7 +52,7 @@ class Arm:
     first: int = 4
     n_steps: int = 300
     n_layers: int = 2
-    is_pre_norm: bool = True
+    block: str = "pre_norm"
     is_xavier: bool = False
 
 
@@ -72,7 +72,7 @@ and the clipping of the best with the optimizer of the second."""
 
 WARMUPS = {
     f"{norm}, {warm}": Arm(
-        n_warmup=n_warmup, n_steps=250, n_layers=6, is_pre_norm=norm == "pre-norm", is_xavier=True
+        n_warmup=n_warmup, n_steps=250, n_layers=6, block=norm.replace("-", "_"), is_xavier=True
     )
     for norm in ("pre-norm", "post-norm")
     for warm, n_warmup in (("no warm-up", 0), ("warm-up", 60))
@@ -122,7 +122,7 @@ def new_model(stories: Stories, arm: Arm, seed: int) -> GPT:
         n_layers=arm.n_layers,
         d_ff=4 * WIDTH,
         positions="rotary",
-        is_pre_norm=arm.is_pre_norm,
+        block=arm.block,
     )
     generator = torch.Generator().manual_seed(seed)
     model = GPT(config, generator=generator)

@@ -114,8 +114,8 @@ def arms(d_model: int = 32, n_layers: int = 4) -> dict[str, Make]:
 
     "Transformer" has the structure of GPT-2 and GPT-3, and "Transformer++" that of LLaMA, as in
     Gu & Dao 2023; the gate of SwiGLU is paid for by a narrower layer (Shazeer 2020). "rotary" is
-    "Transformer" with its positions changed. The others are wired in another way than "rotary",
-    whose wiring is A, and else like it.
+    "Transformer" with its positions changed. The others have other blocks than "rotary", whose
+    are pre-norm (wiring A), and else are like it.
     """
     base = TransformerConfig(
         vocab_size=1,
@@ -141,10 +141,10 @@ def arms(d_model: int = 32, n_layers: int = 4) -> dict[str, Make]:
     return {
         "rotary": transformer(rotary),
         "attention only": lambda V, source: rewired(attention(V, source), AttentionOnlyBlock),
-        "post-norm": transformer({**rotary, "is_pre_norm": False}),
-        "wiring B": transformer({**rotary, "wiring": "B"}),
-        "wiring C": transformer({**rotary, "wiring": "C"}),
-        "wiring D": transformer({**rotary, "wiring": "D"}),
+        "post-norm": transformer({**rotary, "block": "post_norm"}),
+        "wiring B": transformer({**rotary, "block": "single_residual"}),
+        "wiring C": transformer({**rotary, "block": "parallel"}),
+        "wiring D": transformer({**rotary, "block": "parallel_two_norms"}),
         "no residual": lambda V, source: rewired(transformer(rotary)(V, source), NoResidualBlock),
         "Transformer": transformer({}),
         "Transformer++": transformer(llama),

@@ -68,7 +68,7 @@
         ],
       );
     const sum = (what) => leaf(`add ${what} to the residual path`, x);
-    const sublayer = (layer, what) => (c.is_pre_norm ? [norm("norm"), layer, sum(what)] : [layer, sum(what), norm("norm")]);
+    const sublayer = (layer, what) => (c.block === "pre_norm" ? [norm("norm"), layer, sum(what)] : [layer, sum(what), norm("norm")]);
     const stack = (name, mask, hasMemory) => [
       group(
         `${name}${c.n_layers} blocks`,
@@ -81,7 +81,7 @@
         `${c.n_layers} times`,
         c.n_layers,
       ),
-      ...(c.is_pre_norm ? [norm(`${name}last norm`)] : []),
+      ...(c.block === "pre_norm" ? [norm(`${name}last norm`)] : []),
     ];
     const embedding = [leaf("token embedding", x, V * D, `${number(V)} × ${number(D)}`, "embedding")];
     if (c.positions === "learned") embedding.push(leaf("position embedding, added", x, T * D, `${number(T)} × ${number(D)}`, "embedding"));

@@ -5,7 +5,7 @@ transforms each position by itself. Residual connections keep a straight path fr
 layer; normalisation keeps what travels on it at a fixed size.
 
 Chapter: the transformer. Ba et al. 2016 (LayerNorm); Zhang & Sennrich 2019 (RMSNorm); Xiong et al.
-2020 (pre- and post-norm); Shazeer 2020 (SwiGLU); Chowdhery et al. 2022 (parallel wiring).
+2020 (pre- and post-norm); Shazeer 2020 (SwiGLU); Chowdhery et al. 2022 (parallel sublayers).
 """
 
 from collections.abc import Callable
@@ -193,7 +193,7 @@ class Block(nn.Module):
         **reading: Any,
     ) -> Float[Tensor, "B T D"]:
         """Update every position; `memory` and `reading` are the arguments of `sublayers`."""
-        raise NotImplementedError("use one of WIRINGS, whose forward says how sublayers are wired")
+        raise NotImplementedError("use one of BLOCKS, whose forward says how sublayers are wired")
 
     def sublayers(
         self,
@@ -299,11 +299,12 @@ class ParallelTwoNormBlock(Block):
         return x + sum(self.dropout(output) for output in outputs)
 
 
-WIRINGS: dict[str, type[Block]] = {
-    "A": PreNormBlock,
-    "B": SingleResidualBlock,
-    "C": ParallelBlock,
-    "D": ParallelTwoNormBlock,
+BLOCKS: dict[str, type[Block]] = {
+    "post_norm": PostNormBlock,
+    "pre_norm": PreNormBlock,
+    "single_residual": SingleResidualBlock,
+    "parallel": ParallelBlock,
+    "parallel_two_norms": ParallelTwoNormBlock,
 }
-"""The ways to place residual connections around sublayers whose input is normalised. Post-norm, the
-original, exists for A alone: `PostNormBlock`."""
+"""The ways to place norms and residual connections around the sublayers. Lectures draw the last
+four as wirings A to D."""

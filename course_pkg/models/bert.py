@@ -274,7 +274,7 @@ class MaskedLMLoss(nn.Module):
         return logits, nats_per_target(logits, targets[hidden])
 
 
-_bert = partial(classic, is_pre_norm=False, activation="gelu")
+_bert = partial(classic, block="post_norm", activation="gelu")
 
 
 def bert_base() -> TransformerConfig:

@@ -168,7 +168,7 @@ _gpt = partial(classic, activation="gelu_tanh")
 
 def gpt1() -> TransformerConfig:
     """Return GPT-1's structure, post-norm: 116,534,784 parameters. Radford et al. 2018."""
-    return _gpt(40_478, 512, 768, 12, 12, is_pre_norm=False)
+    return _gpt(40_478, 512, 768, 12, 12, block="post_norm")
 
 
 def gpt2_small() -> TransformerConfig:

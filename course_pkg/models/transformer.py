@@ -70,8 +70,8 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         first, *others = (block.attention.positions for block in blocks)
         first.share_with(others)
-        # Post-norm blocks normalise their sums; pre-norm ones leave the last sum as it is.
-        self.final_norm = norm(config.d_model) if config.is_pre_norm else None
+        # Post-norm blocks normalise their sums; the others leave the last sum as it is.
+        self.final_norm = norm(config.d_model) if config.block != "post_norm" else None
         self.n_layers, self.is_causal = config.n_layers, is_causal
 
     def new_cache(self) -> list[BlockCache]:
@@ -319,7 +319,7 @@ def original_transformer_base(vocab_size: int = 37_000) -> TransformerConfig:
 
     The paper's vocabulary, shared by German and English, has "about 37,000" tokens.
     """
-    choices = {"positions": "sinusoidal", "is_pre_norm": False, "activation": "relu"}
+    choices = {"positions": "sinusoidal", "block": "post_norm", "activation": "relu"}
     return classic(vocab_size, 512, d_model=512, n_heads=8, n_layers=6, **choices)
 
 

@@ -1,6 +1,6 @@
 """One config that spans the family of transformers, and the parts that it asks for.
 
-GPT, BERT, LLaMA and the original transformer differ in seventeen choices. A config holds these and
+GPT, BERT, LLaMA and the original transformer differ in sixteen choices. A config holds these and
 nothing else; the functions here turn single choices into layers, and `make_block` into a block.
 
 Chapter: the transformer. Vaswani et al. 2017.
@@ -18,11 +18,10 @@ from course_pkg.common.checks import real_number, whole_numbers
 from course_pkg.layers.attention import MultiHeadAttention
 from course_pkg.layers.blocks import (
     ACTIVATIONS,
-    WIRINGS,
+    BLOCKS,
     Block,
     FeedForward,
     LayerNorm,
-    PostNormBlock,
     RMSNorm,
 )
 from course_pkg.layers.positions import (
@@ -58,9 +57,9 @@ class TransformerConfig:
         rotary_base: of "rotary" positions: its slowest pair of entries turns by about 1 / base at
             each step; longer contexts have larger ones (10,000 in LLaMA, 500,000 in LLaMA 3).
         norm: LayerNorm ("layer") or RMSNorm ("rms").
-        is_pre_norm: normalise what enters each sublayer, and the last output; else each sum.
+        block: where norms and residual connections stand, a key of `BLOCKS`: "pre_norm" normalises
+            what enters each sublayer, "post_norm" each sum.
         activation: nonlinearity of the feed-forward layer, a key of `ACTIVATIONS`.
-        wiring: where residual connections go, a key of `WIRINGS`.
         has_qk_norm: RMSNorm on the queries and keys of each head.
         has_bias: whether linear layers and LayerNorms have biases.
         is_tied: weight tying (Press & Wolf 2017): one table embeds and unembeds and, in the
@@ -81,9 +80,8 @@ class TransformerConfig:
     positions: str = "learned"
     rotary_base: float = 10_000.0
     norm: str = "layer"
-    is_pre_norm: bool = True
+    block: str = "pre_norm"
     activation: str = "gelu"
-    wiring: str = "A"
     has_qk_norm: bool = False
     has_bias: bool = True
     is_tied: bool = True
@@ -95,8 +93,8 @@ class TransformerConfig:
         choices = {
             "positions": ("none", *EMBEDDING_POSITIONS, *ATTENTION_POSITIONS),
             "norm": NORMS,
+            "block": tuple(BLOCKS),
             "activation": tuple(ACTIVATIONS),
-            "wiring": tuple(WIRINGS),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -124,8 +122,6 @@ class TransformerConfig:
                 f"n_kv_heads is {self.n_kv_heads}; with disentangled positions it must be n_heads, "
                 f"{self.n_heads}"
             )
-        if self.wiring != "A" and not self.is_pre_norm:
-            raise ValueError(f"wiring is {self.wiring!r}; with post-norm it must be 'A'")
 
     @property
     def d_head(self) -> int:
@@ -220,8 +216,7 @@ def make_block(
         config.d_model, config.d_ff, activation=config.activation, has_bias=config.has_bias
     )
     positions = ATTENTION_POSITIONS.get(config.positions)
-    block = WIRINGS[config.wiring] if config.is_pre_norm else PostNormBlock
-    return block(
+    return BLOCKS[config.block](
         attention(positions=None if positions is None else positions(config)),
         feed_forward,
         partial(norm, config.d_model),

@@ -96,7 +96,7 @@ def _structure(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
         if recipe.kind == "bert":
             # As encoders are built now (Warner et al. 2024), for the same reason: post-norm and a
             # table of positions take millions of tokens before a token finds its neighbours.
-            sizes |= {"is_pre_norm": True, "positions": "rotary"}
+            sizes |= {"block": "pre_norm", "positions": "rotary"}
         return preset | sizes | {"d_model": width}
     structure = {
         "vocab_size": vocab_size,

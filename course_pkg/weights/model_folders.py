@@ -225,7 +225,7 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
         raise ValueError(f"{folder} does not hold a trained model: {error}") from error
     try:
         config = json.loads((folder / reading).read_text(encoding="utf-8"))
-        model = build_model(config["kind"], config["structure"])
+        model = build_model(config["kind"], _as_written_now(config["structure"]))
         reading = WEIGHTS_FILE
         safetensors.torch.load_model(model, str(folder / reading), device=str(device))
         reading = TOKENIZER_FILE
@@ -236,6 +236,20 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} does not hold a trained model: {reading}: {error}") from error
     return TrainedModel(config["kind"], model.to(device).eval(), tokenizer, card)
+
+
+_WIRINGS = dict(
+    zip("ABCD", ("pre_norm", "single_residual", "parallel", "parallel_two_norms"), strict=True)
+)
+
+
+def _as_written_now(structure: dict[str, Any]) -> dict[str, Any]:
+    """Return a structure with `block`, for which versions up to 0.7 wrote two fields."""
+    if not {"is_pre_norm", "wiring"} <= set(structure):
+        return structure
+    now = {key: value for key, value in structure.items() if key not in ("is_pre_norm", "wiring")}
+    block = _WIRINGS[structure["wiring"]] if structure["is_pre_norm"] else "post_norm"
+    return now | {"block": block}
 
 
 def _instead_of_model(folder: Path) -> str:

@@ -213,7 +213,7 @@ def load_bert(
         n_heads=published["num_attention_heads"],
         n_layers=published["num_hidden_layers"],
         d_ff=published["intermediate_size"],
-        is_pre_norm=False,
+        block="post_norm",
         activation=_activation(published, "hidden_act"),
         is_tied=is_tied,
     )

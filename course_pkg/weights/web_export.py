@@ -30,8 +30,7 @@ from course_pkg.weights.published import published_path
 READABLE = {
     "positions": ("learned", "rotary", "none"),
     "rotary_base": (10_000.0,),
-    "is_pre_norm": (True,),
-    "wiring": ("A",),
+    "block": ("pre_norm",),
     "has_qk_norm": (False,),
     "shares_layers": (False,),
 }

@@ -38,10 +38,11 @@ def transformer_sizes(models: Mapping[str, Transformer], *, selected: str, alt: 
     presets, rows = {}, []
     for name, model in models.items():
         config = model.config
-        if config.wiring != "A" or config.shares_layers or config.has_qk_norm:
+        shown = config.block in ("pre_norm", "post_norm")
+        if not shown or config.shares_layers or config.has_qk_norm:
             raise ValueError(
-                f"{name!r} has wiring {config.wiring!r}, shared layers or query norms; "
-                "the page shows blocks of wiring A without them"
+                f"{name!r} has block {config.block!r}, shared layers or query norms; "
+                "the page shows pre- and post-norm blocks without them"
             )
         kind = {GPT: "decoder", BERT: "encoder", EncoderDecoder: "encoder–decoder"}[type(model)]
         n_parameters = count_parameters(model)

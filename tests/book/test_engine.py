@@ -208,7 +208,7 @@ def test_other_structures_match_the_package(engine, shipped_site, tmp_path, name
     kind, changes = OTHER_STRUCTURES[name]
     tokenizer = BytePairTokenizer.train(["slow lower lowest"], vocab_size=262)
     sizes = {"vocab_size": tokenizer.vocab_size, "context_length": 9, "d_model": 24}
-    structure = sizes | {"n_heads": 4, "n_layers": 2, "d_ff": 20, "is_pre_norm": True} | changes
+    structure = sizes | {"n_heads": 4, "n_layers": 2, "d_ff": 20, "block": "pre_norm"} | changes
     model = build_model(kind, structure, generator=torch.Generator().manual_seed(5)).half().float()
     with torch.no_grad():  # of a size at which a wrong step shows
         for weight in model.parameters():

@@ -156,7 +156,7 @@ def figure() -> widgets.Widget:
     ("config", "selected", "message"),
     [
         (gpt_tiny(11), "other", "selected is 'other'"),
-        (replace(gpt_tiny(11), wiring="C"), "tiny", "'tiny' has wiring 'C'"),
+        (replace(gpt_tiny(11), block="parallel"), "tiny", "'tiny' has block 'parallel'"),
         (replace(gpt_tiny(11), has_qk_norm=True), "tiny", "query norms"),
     ],
 )

@@ -48,7 +48,7 @@ def test_each_recipe_differs_from_the_one_before_in_one_thing():
     assert differing(arms[1], arms[-1]) == {"schedule", "n_warmup", "clip_norm"}
     a, b, c, d = WARMUPS.values()
     assert differing(a, b) == differing(c, d) == {"n_warmup"}
-    assert differing(a, c) == differing(b, d) == {"is_pre_norm"}
+    assert differing(a, c) == differing(b, d) == {"block"}
 
 
 @pytest.mark.slow

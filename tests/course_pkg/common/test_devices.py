@@ -19,7 +19,7 @@ from course_pkg.evaluation.likelihood import evaluate
 from course_pkg.evaluation.probing import probe
 from course_pkg.evaluation.scoring import pseudo_log_probs
 from course_pkg.layers.attention import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
-from course_pkg.layers.blocks import WIRINGS
+from course_pkg.layers.blocks import BLOCKS
 from course_pkg.layers.recurrent import Cell, ElmanCell, GRUCell, LSTMCell
 from course_pkg.models.bert import BERT
 from course_pkg.models.gpt import GPT, gpt_tiny
@@ -131,11 +131,8 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], Batch]]] = {
         )
         for positions in (*EMBEDDING_POSITIONS, *ATTENTION_POSITIONS)
     },
-    **{
-        f"gpt, wiring {wiring}": (lambda wiring=wiring: GPT(tiny(wiring=wiring)), text)
-        for wiring in WIRINGS
-    },
-    "bert": (lambda: BERT(tiny(is_pre_norm=False)), masked),
+    **{f"gpt, {block}": (lambda block=block: GPT(tiny(block=block)), text) for block in BLOCKS},
+    "bert": (lambda: BERT(tiny(block="post_norm")), masked),
     "encoder and decoder": (lambda: EncoderDecoder(tiny()), translation),
 }
 
@@ -206,7 +203,7 @@ def test_skip_gram_learns_on_any_device(has_float64):
 
 
 def test_words_in_their_places_are_scored_on_a_device_without_float64():
-    model = BERT(tiny(is_pre_norm=False)).eval()
+    model = BERT(tiny(block="post_norm")).eval()
     ids = {"mask_id": 1, "first_id": EOS, "last_id": 2}
     here = pseudo_log_probs(model, DOCUMENTS, **ids)
     with imaginary_device(has_float64=False) as device:

@@ -29,7 +29,7 @@ FRAME = {"mask_id": MASK, "first_id": CLS, "last_id": SEP}
 
 def masked_model(rng) -> tuple[BERT, BertForMaskedLM]:
     """The same weights in our BERT and in the library's."""
-    sizes = {"d_model": 12, "n_heads": 3, "n_layers": 2, "d_ff": 20, "is_pre_norm": False}
+    sizes = {"d_model": 12, "n_heads": 3, "n_layers": 2, "d_ff": 20, "block": "post_norm"}
     ours = BERT(TransformerConfig(vocab_size=V, context_length=CONTEXT, **sizes)).double()
     theirs = BertForMaskedLM(
         BertConfig(

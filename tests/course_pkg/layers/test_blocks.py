@@ -8,7 +8,7 @@ from transformers.models.llama.modeling_llama import LlamaMLP
 from course_pkg.layers.attention import MultiHeadAttention, padding_mask
 from course_pkg.layers.blocks import (
     ACTIVATIONS,
-    WIRINGS,
+    BLOCKS,
     BlockCache,
     FeedForward,
     LayerNorm,
@@ -190,35 +190,38 @@ class TestSerialBlock:
         torch.testing.assert_close(out, expected, **EXACT)
 
 
-class TestWirings:
+class TestBlocks:
     @pytest.mark.parametrize("has_memory", [False, True])
-    def test_wirings_follow_their_formulas(self, rng, has_memory):
+    def test_blocks_follow_their_formulas(self, rng, has_memory):
         x, memory = normal(rng, B, T, D), normal(rng, B, S, D)
-        for wiring, kind in WIRINGS.items():
+        for name, kind in BLOCKS.items():
             block = make_block(rng, kind, has_memory=has_memory)
-            N = [*block.norms, *block.norms, *block.norms]  # C has one, used by all
+            N = [*block.norms, *block.norms, *block.norms]  # "parallel" has one, used by all
             steps = [block.attention, block.feed_forward]
             if has_memory:
                 steps.insert(1, lambda y, block=block: block.cross_attention(y, memory))
-            if wiring == "A":
+            if name in ("pre_norm", "post_norm"):
                 expected = x
                 for norm, step in zip(N, steps, strict=False):
-                    expected = expected + step(norm(expected))
-            elif wiring == "B":
+                    if name == "pre_norm":
+                        expected = expected + step(norm(expected))
+                    else:
+                        expected = norm(expected + step(expected))
+            elif name == "single_residual":
                 inner = x
                 for norm, step in zip(N, steps, strict=False):
                     inner = step(norm(inner))
                 expected = x + inner
-            elif wiring in ("C", "D"):
+            elif name in ("parallel", "parallel_two_norms"):
                 expected = x + sum(step(norm(x)) for norm, step in zip(N, steps, strict=False))
             else:
-                pytest.fail(f"no formula is written here for wiring {wiring}")
+                pytest.fail(f"no formula is written here for block {name!r}")
             out = block(x, memory if has_memory else None)
             torch.testing.assert_close(out, expected, **EXACT)
 
-    def test_only_the_wiring_of_palm_shares_one_norm(self, rng):
-        n_norms = {w: len(make_block(rng, kind).norms) for w, kind in WIRINGS.items()}
-        assert n_norms == {wiring: 1 if wiring == "C" else 2 for wiring in WIRINGS}
+    def test_only_the_block_of_palm_shares_one_norm(self, rng):
+        n_norms = {name: len(make_block(rng, kind).norms) for name, kind in BLOCKS.items()}
+        assert n_norms == {name: 1 if name == "parallel" else 2 for name in BLOCKS}
 
 
 class TestBlock:
@@ -229,18 +232,18 @@ class TestBlock:
         with pytest.raises(ValueError, match="memory is given: False"):
             make_block(rng, has_memory=True)(x)
 
-    @pytest.mark.parametrize("wiring", WIRINGS)
-    def test_every_parameter_gets_a_gradient(self, rng, wiring):
-        block = make_block(rng, WIRINGS[wiring], has_memory=True)
+    @pytest.mark.parametrize("name", BLOCKS)
+    def test_every_parameter_gets_a_gradient(self, rng, name):
+        block = make_block(rng, BLOCKS[name], has_memory=True)
         block(normal(rng, B, T, D), normal(rng, B, S, D)).square().sum().backward()
         for name, parameter in block.named_parameters():
             # A bias of the keys adds the same to all scores of a query: softmax does not see it.
             is_seen = not name.endswith("attention.key.bias")
             assert (parameter.grad.abs().max() > 1e-6) == is_seen, name
 
-    @pytest.mark.parametrize("wiring", WIRINGS)
-    def test_dropout_acts_in_training_only(self, rng, wiring):
-        block = make_block(rng, WIRINGS[wiring], dropout=0.5)
+    @pytest.mark.parametrize("name", BLOCKS)
+    def test_dropout_acts_in_training_only(self, rng, name):
+        block = make_block(rng, BLOCKS[name], dropout=0.5)
         x = normal(rng, B, T, D)
         assert not torch.equal(block(x), block(x))
         block.eval()

@@ -38,7 +38,7 @@ MASK = torch.arange(T) < LENGTHS.unsqueeze(-1)
 
 def small_config(**changes):
     sizes = {"vocab_size": V, "context_length": CONTEXT, "d_model": D, "n_heads": H}
-    sizes |= {"n_layers": L, "d_ff": D_FF, "is_pre_norm": False}
+    sizes |= {"n_layers": L, "d_ff": D_FF, "block": "post_norm"}
     return TransformerConfig(**(sizes | changes))
 
 

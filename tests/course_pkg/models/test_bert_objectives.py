@@ -29,7 +29,7 @@ REAL = torch.arange(T) < torch.tensor([7, 5]).unsqueeze(-1)
 
 def small_bert(rng, *, has_heads=True, **changes):
     sizes = {"vocab_size": V, "context_length": CONTEXT, "d_model": D, "n_heads": H}
-    sizes |= {"n_layers": L, "d_ff": D_FF, "is_pre_norm": False} | changes
+    sizes |= {"n_layers": L, "d_ff": D_FF, "block": "post_norm"} | changes
     model = BERT(TransformerConfig(**sizes), has_heads=has_heads).double()
     return drawn(model, rng)
 
@@ -251,7 +251,7 @@ class TestPermutation:
 )
 def test_objective_learns_a_few_sentences(rng, kind, n_sentences, n_steps):
     """Two tokens of each sentence in turn; the rest of the sentence gives them away."""
-    config = replace(bert_tiny(V + 2, T + 2), d_model=32, d_ff=64, is_pre_norm=True)
+    config = replace(bert_tiny(V + 2, T + 2), d_model=32, d_ff=64, block="pre_norm")
     model = BERT(config, generator=rng)
     text = F.pad(torch.randint(V - 1, (n_sentences, T), generator=rng), (1, 1), value=V)
     hidden = torch.eye(T + 2, dtype=torch.bool)[1:T]

@@ -16,7 +16,7 @@ from transformers.models.phi import PhiConfig, PhiForCausalLM
 from transformers.models.qwen3 import Qwen3Config, Qwen3ForCausalLM
 
 from course_pkg.decoding.generation import generate
-from course_pkg.layers.blocks import ACTIVATIONS, WIRINGS, Trace
+from course_pkg.layers.blocks import ACTIVATIONS, BLOCKS, Trace
 from course_pkg.models import IGNORE, LanguageModel
 from course_pkg.models.gpt import (
     GPT,
@@ -148,7 +148,7 @@ def _gpt2():
 
 def _gpt1():
     model = OpenAIGPTLMHeadModel(OpenAIGPTConfig(**_GPT_SIZES, **_NO_DROPOUT))
-    config = small_config(activation="gelu_tanh", is_pre_norm=False, d_ff=4 * D)
+    config = small_config(activation="gelu_tanh", block="post_norm", d_ff=4 * D)
     return model, config, renamed_gpt1
 
 
@@ -166,7 +166,9 @@ def _phi():
     model = PhiForCausalLM(PhiConfig(**_SIZES, partial_rotary_factor=1.0, layer_norm_eps=1e-5))
     model.lm_head.bias.data.zero_()
     model.lm_head.bias.requires_grad_(False)
-    config = small_config(positions="rotary", wiring="C", activation="gelu_tanh", is_tied=False)
+    config = small_config(
+        positions="rotary", block="parallel", activation="gelu_tanh", is_tied=False
+    )
     return model, config, renamed
 
 
@@ -175,7 +177,7 @@ def _gpt_neox():
     config = GPTNeoXConfig(**_SIZES, rope_parameters=rope, use_parallel_residual=True)
     return (
         GPTNeoXForCausalLM(config),
-        small_config(positions="rotary", wiring="D", is_tied=False),
+        small_config(positions="rotary", block="parallel_two_norms", is_tied=False),
         renamed,
     )
 
@@ -191,8 +193,8 @@ ORACLES = {
     "GPT-2": _gpt2,
     "LLaMA (rotary, RMSNorm, SwiGLU, grouped heads)": _llama,
     "Qwen3 (QK-norm)": _qwen3,
-    "Phi (wiring C)": _phi,
-    "GPT-NeoX (wiring D)": _gpt_neox,
+    "Phi (parallel)": _phi,
+    "GPT-NeoX (parallel, two norms)": _gpt_neox,
     "MPT (ALiBi)": _mpt,
 }
 
@@ -342,7 +344,7 @@ class TestEveryKindOfPositions:
 EVERY_PART = [
     *({"norm": norm} for norm in NORMS),
     *({"activation": activation} for activation in ACTIVATIONS),
-    *({"wiring": wiring} for wiring in WIRINGS),
+    *({"block": block} for block in BLOCKS),
 ]
 
 

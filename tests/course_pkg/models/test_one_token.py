@@ -91,7 +91,7 @@ def with_lora():
     [
         lambda: model_of(gpt_tiny(V)),
         lambda: model_of(replace(CONFIG, has_qk_norm=True)),
-        lambda: model_of(replace(CONFIG, wiring="C")),
+        lambda: model_of(replace(CONFIG, block="parallel")),
         lambda: model_of(attend=lambda query, key, value, mask: value),
         lambda: model_of(norm=lambda d_model: nn.Identity()),
         lambda: model_of(fused=False),

@@ -67,8 +67,7 @@ class TestConfig:
             ({"positions": "absolute"}, "positions is 'absolute'; it must be one of"),
             ({"norm": "batch"}, "norm is 'batch'; it must be one of"),
             ({"activation": "tanh"}, "activation is 'tanh'; it must be one of"),
-            ({"wiring": "E"}, "wiring is 'E'; it must be one of"),
-            ({"wiring": "B", "is_pre_norm": False}, "wiring is 'B'; with post-norm"),
+            ({"block": "pre-norm"}, "block is 'pre-norm'; it must be one of"),
             ({"positions": "rotary", "d_model": 15}, "d_head is 5; with rotary positions"),
             ({"rotary_base": 0}, "rotary_base is 0; it must be positive and finite"),
             ({"rotary_base": "10k"}, "rotary_base is '10k'; it must be a number"),
@@ -113,7 +112,7 @@ def copy_attention(ours, theirs):
 
 def torch_twins(model):
     """Return torch's encoder and decoder with the weights of an EncoderDecoder."""
-    is_pre_norm = model.config.is_pre_norm
+    is_pre_norm = model.config.block == "pre_norm"
     kwargs = {"dropout": 0.0, "activation": model.config.activation, "batch_first": True}
     kwargs |= {"norm_first": is_pre_norm, "dtype": torch.float64}
     # torch's own nn.Transformer adds a last norm to post-norm stacks too; the paper does not.
@@ -136,10 +135,10 @@ def torch_twins(model):
     return encoder, decoder
 
 
-@pytest.mark.parametrize("is_pre_norm", [False, True])
+@pytest.mark.parametrize("block", ["pre_norm", "post_norm"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_encoder_decoder_matches_torch(rng, is_pre_norm, activation):
-    model = small_model(rng, positions="sinusoidal", is_pre_norm=is_pre_norm, activation=activation)
+def test_encoder_decoder_matches_torch(rng, block, activation):
+    model = small_model(rng, positions="sinusoidal", block=block, activation=activation)
     encoder, decoder = torch_twins(model)
     source_ids, ids, _ = batch(rng)
     logits, _ = model(source_ids, ids, source_lengths=LENGTHS)

@@ -26,7 +26,7 @@ TRANSFORMER = {
 }
 STRUCTURES = {
     "gpt": TRANSFORMER,
-    "bert": {**TRANSFORMER, "is_pre_norm": False},
+    "bert": {**TRANSFORMER, "block": "post_norm"},
     "t5": {**TRANSFORMER, "positions": "sinusoidal"},
     "lstm": {"vocab_size": V, "d_embedding": 6, "d_hidden": 6, "n_layers": 2, "is_tied": True},
     "seq2seq": {
@@ -70,6 +70,25 @@ def test_model_folder_round_trips(tmp_path, kind):
     assert not loaded.model.training
     assert torch.equal(logits(kind, loaded.model), logits(kind, model))
     assert loaded.tokenizer.decode(loaded.tokenizer.encode("né")) == "né"
+
+
+@pytest.mark.parametrize(
+    ("is_pre_norm", "wiring", "block"),
+    [(True, "A", "pre_norm"), (True, "D", "parallel_two_norms"), (False, "A", "post_norm")],
+)
+def test_folders_of_earlier_versions_are_read(tmp_path, is_pre_norm, wiring, block):
+    structure = {**TRANSFORMER, "block": block}
+    model = build_model("gpt", structure, generator=torch.Generator().manual_seed(5))
+    folder = tmp_path / "model"
+    save_model(folder, model, ByteTokenizer(), kind="gpt", structure=structure, card="")
+    config = json.loads((folder / "config.json").read_text())
+    del config["structure"]["block"]
+    config["structure"] |= {"is_pre_norm": is_pre_norm, "wiring": wiring}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "SHA256SUMS").unlink()
+    loaded = load_model(folder).model
+    assert loaded.config == model.config
+    assert torch.equal(logits("gpt", loaded), logits("gpt", model))
 
 
 def test_saving_again_replaces_the_folder(tmp_path):

@@ -94,7 +94,7 @@ def test_every_position_scheme_is_exported_or_refused_by_name(tmp_path, position
     ("changes", "message"),
     [
         ({"positions": "rotary", "rotary_base": 5e4}, "rotary_base is 50000.0; a page can read 10"),
-        ({"is_pre_norm": False}, "is_pre_norm is False"),
+        ({"block": "post_norm"}, "block is 'post_norm'"),
         ({"tokenizer": ByteTokenizer()}, "tokenizer is a ByteTokenizer"),
         ({"kind": "t5", "positions": "sinusoidal"}, "kind is 't5'; a page can read gpt and bert"),
         ({"weight": torch.tensor([-70000.0])}, "embedding.weight has the weight 70000.0"),

@@ -306,23 +306,39 @@ class Lesson:
         return tuned(self.policy(), self.pairs, loss_of, lr, self.seed)
 
     def online(
-        self, beta: float, lr: float, requests: Sequence[Request]
+        self,
+        beta: float,
+        lr: float,
+        requests: Sequence[Request],
+        *,
+        reward: Callable[[Sequence[Request], Sequence[Ids]], Tensor] | None = None,
+        n_replies: int = 1,
     ) -> tuple[GPT, list[dict[str, float]]]:
-        """Raise the reward by policy gradients; return the policy and its way there."""
+        """Raise a reward by policy gradients; return the policy and its way there.
+
+        Args:
+            requests: to look at the policy with, every few updates.
+            reward: of requests and replies; the reward model's if None.
+            n_replies: drawn for each request. Several are compared with each other, as in GRPO
+                (Shao et al. 2024); one, with the whole batch.
+        """
         world, policy, rng = self.world, self.policy(), random.Random(self.seed)
-        asked = [world.prompt(q) for q, _ in world.requests.sample(1000, seed=300 + self.seed)]
+        asked = [q for q, _ in world.requests.sample(1000, seed=300 + self.seed)]
         optimizer = torch.optim.AdamW(policy.parameters(), lr=lr, betas=(0.9, 0.95), weight_decay=0)
         way = []
         for step in range(N_UPDATES + 1):
             if step % EVERY == 0:
                 way.append({"step": step} | self.measure(policy, requests))
-            prompts = rng.sample(asked, N_DRAWS)
+            some = [q for q in rng.sample(asked, N_DRAWS // n_replies) for _ in range(n_replies)]
+            prompts = [world.prompt(request) for request in some]
             replies = world.draw(policy, prompts, 1000 * self.seed + step)
             own = world.log_probs(policy, prompts, replies)
             with torch.no_grad():
                 gap = own - world.log_probs(self.reference, prompts, replies)
-                value = self.rewards(prompts, replies) - beta * gap
-                advantage = (value - value.mean()) / (value.std() + 1e-6)
+                given = reward(some, replies) if reward else self.rewards(prompts, replies)
+                value = (given - beta * gap).view(-1, n_replies if n_replies > 1 else N_DRAWS)
+                apart = value - value.mean(dim=1, keepdim=True)
+                advantage = (apart / (value.std(dim=1, keepdim=True) + 1e-6)).flatten()
             loss = -(advantage * own).mean()
             optimizer.zero_grad()
             loss.backward()

@@ -80,3 +80,22 @@ def test_policy_gradients_return_a_way_and_best_of_n_takes_the_most_rewarded(les
 def test_rate_with_the_most_good_replies_is_chosen():
     rate, tried = benchmark.best_rate(lambda lr: -abs(lr - 1e-3))
     assert rate == 1e-3 and list(tried) == ["0.0003", "0.001", "0.003", "0.01"]
+
+
+def test_replies_to_one_request_are_compared_with_each_other(lesson, monkeypatch):
+    """Where all replies to a request get the same, as two do here, nothing is learned."""
+    for name, value in (("N_UPDATES", 1), ("EVERY", 1), ("N_DRAWS", 4)):
+        monkeypatch.setattr(benchmark, name, value)
+    asked = []
+
+    def by_request(requests, replies):
+        asked.append([request.text for request in requests])
+        names = sorted({request.text for request in requests})
+        return torch.tensor([float(names.index(request.text)) for request in requests])
+
+    alike, _ = lesson.online(0.0, 1e-3, lesson.world.test, reward=by_request, n_replies=2)
+    assert [texts[0::2] == texts[1::2] for texts in asked] == [True, True]
+    before = lesson.reference.state_dict()
+    assert all(torch.equal(value, before[name]) for name, value in alike.state_dict().items())
+    apart, _ = lesson.online(0.0, 1e-3, lesson.world.test, reward=by_request)
+    assert any(not torch.equal(value, before[name]) for name, value in apart.state_dict().items())

@@ -1,0 +1,160 @@
+"""A reward that is checked and not learned: the story assistant's rule, by GRPO and by imitation.
+
+    python -m benchmarks.chapters.checked_reward [--record FILE]
+
+World, rule, models and pairs are those of `benchmarks.chapters.story_assistant`. A reply is worth 1
+if it meets all three demands of the rule, and 0 if not. Five ways to learn, each of the last four
+from 60 times 48 drawn replies:
+  imitation of pairs   the better replies of the pairs; nothing is drawn, nothing checked
+  imitation of checked   the replies of the reference that pass the check, each as often
+  learned reward   policy gradients on the reward model, with the penalty 0.3
+  batch            policy gradients on the check; 48 requests, compared with the batch's mean
+  groups           GRPO (Shao et al. 2024): 6 requests with 8 replies each, compared within these;
+                   without a penalty, and with 0.04, here taken from the reward
+Each batch is learned from once, so that GRPO's ratio is 1 and its clipping idle; a reply's loss is
+the sum over its tokens. Shares are of 200 requests; every rate is the best of three or four by the
+mean of three seeds on 200 others, each seed with a pretraining of its own.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.chapters.story_assistant import (
+    N_DRAWS,
+    N_UPDATES,
+    RATES,
+    SEEDS,
+    Ids,
+    Lesson,
+    World,
+    pretrain,
+    tuned,
+)
+from benchmarks.records import add_record_option, provenance, write_record
+from course_pkg.models.gpt import GPT
+from course_pkg.text.stories.requests import Request
+
+N_REPLIES = 8
+Policy = tuple[GPT, list[dict[str, float]]]
+"""A policy, and the looks at it on its way: the last is where it ended."""
+
+
+def checked(world: World, requests: Sequence[Request], replies: Sequence[Ids]) -> Tensor:
+    """Return 1 for each reply that meets all demands of the rule, and else 0."""
+    verdicts = [world.judge(*pair) for pair in zip(requests, replies, strict=True)]
+    return torch.tensor([float(verdict.is_good) for verdict in verdicts])
+
+
+def imitate_checked(lesson: Lesson, lr: float) -> Policy:
+    """Draw as many replies as the policies do, and imitate those that pass the check."""
+    world = lesson.world
+    asked = [q for q, _ in world.requests.sample(1000, seed=300 + lesson.seed)]
+    kept: list[tuple[Ids, Ids]] = []
+    for step in range(N_UPDATES):
+        some = [asked[(step * N_DRAWS + n) % len(asked)] for n in range(N_DRAWS)]
+        prompts = [world.prompt(request) for request in some]
+        replies = world.draw(lesson.reference, prompts, 1000 * lesson.seed + step)
+        passed = checked(world, some, replies).tolist()
+        rows = zip(prompts, replies, passed, strict=True)
+        kept += [(prompt, reply) for prompt, reply, is_good in rows if is_good]
+
+    def loss_of(policy: nn.Module, examples: list[Any]) -> Tensor:
+        ids, targets, _ = world.rows(*zip(*examples, strict=True))
+        loss: Tensor = policy(ids, targets)[1]
+        return loss
+
+    policy = tuned(lesson.policy(), kept, loss_of, lr, lesson.seed, N_UPDATES, N_DRAWS)
+    return policy, [{"n_kept": len(kept)} | lesson.measure(policy, world.test)]
+
+
+def imitate_pairs(lesson: Lesson, lr: float) -> Policy:
+    """Imitate the better reply of each pair."""
+    policy = lesson.offline("imitation", lr)
+    return policy, [lesson.measure(policy, lesson.world.test)]
+
+
+def by_check(lesson: Lesson, lr: float, *, beta: float = 0.0, n_replies: int = N_REPLIES) -> Policy:
+    """Raise the check by policy gradients."""
+    reward = partial(checked, lesson.world)
+    return lesson.online(beta, lr, lesson.world.test, reward=reward, n_replies=n_replies)
+
+
+def by_reward_model(lesson: Lesson, lr: float) -> Policy:
+    """Raise the learned reward by policy gradients, with the chapter's penalty."""
+    return lesson.online(0.3, lr, lesson.world.test)
+
+
+ARMS: dict[str, Callable[[Lesson, float], Policy]] = {
+    "groups": by_check,
+    "imitation of checked": imitate_checked,
+    "batch": partial(by_check, n_replies=1),
+    "learned reward": by_reward_model,
+    "groups, penalty": partial(by_check, beta=0.04),
+    "imitation of pairs": imitate_pairs,
+}
+
+
+def searched(arm: str, lessons: Sequence[Lesson]) -> dict[str, Any]:
+    """Return the ways of an arm at its best rate.
+
+    A policy at each rate is judged twice at its end: on other requests, to choose the rate, and on
+    those that are reported.
+    """
+    world, learn, tried = lessons[0].world, ARMS[arm], {}
+    rates = RATES if arm.startswith("imitation") else RATES[:3]  # as in story_assistant
+    for lr in rates:
+        ends = [learn(lesson, lr) for lesson in lessons]
+        chosen_by = [
+            lesson.measure(policy, world.valid)["is_good"]
+            for lesson, (policy, _) in zip(lessons, ends, strict=True)
+        ]
+        tried[lr] = statistics.fmean(chosen_by), [way for _, way in ends]
+        print(arm, lr, round(tried[lr][0], 3), flush=True)
+    lr = max(tried, key=lambda rate: tried[rate][0])
+    return {
+        "lr": lr,
+        "valid_good_by_rate": {f"{rate:g}": good for rate, (good, _) in tried.items()},
+        "ways": tried[lr][1],
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every arm; print and, on request, record each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_record_option(parser, __file__)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    started, world = time.process_time(), World()
+    record: dict[str, Any] = {
+        **provenance("python -m benchmarks.chapters.checked_reward", torch.device("cpu")),
+        "what": "share of replies that meet each demand of the rule, by seed",
+        "seeds": SEEDS,
+        "n_requests": len(world.test),
+        "n_drawn": N_UPDATES * N_DRAWS,
+        "arms": {},
+    }
+    lessons = [Lesson(world, pretrain(world, seed), seed) for seed in SEEDS]
+    record["reference"] = [lesson.measure(lesson.reference, world.test) for lesson in lessons]
+    record["n_pairs"] = [len(lesson.pairs) for lesson in lessons]
+    record["held_out_pairs_right"] = [lesson.held_out_right for lesson in lessons]
+    print("reference", json.dumps(record["reference"]), flush=True)
+    for arm in ARMS:
+        record["arms"][arm] = searched(arm, lessons)
+        record["cpu_seconds"] = round(time.process_time() - started, 1)
+        print(arm, json.dumps(record["arms"][arm]), flush=True)
+        if options.record:
+            write_record(options.record, record, indent=1)
+
+
+if __name__ == "__main__":
+    main()

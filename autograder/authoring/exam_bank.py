@@ -183,6 +183,8 @@ def draw_question(question: Question, seed: int) -> Drawn:
     names["answer_code"] = _SHOWN.findall(answer)
     _run(question, "checks", question.checks, names)
     partial = tuple((int(points), said) for points, said in _PARTIAL.findall(rubric))
+    if picture is not None and (hidden := _outside(picture)):
+        raise GraderError(f"{question.place}: its figure's axes cut off {hidden}")
     return Drawn(question, text, answer, partial, _png(picture), alt)
 
 
@@ -202,6 +204,18 @@ def _filled(question: Question, text: str, names: dict[str, Any]) -> str:
             raise GraderError(f"{question.place}: {match[0]} cannot be filled: {error}") from error
 
     return _DRAWN.sub(value, text)
+
+
+def _outside(figure: Any) -> str:
+    """Name a point of a curve that the axes do not show, so that nobody can read it off."""
+    for axes in getattr(figure, "axes", ()):  # whatever can be saved as PNG is a figure
+        (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+        # Of a level across the axes, x is no value of the data.
+        curves = [line for line in axes.get_lines() if line.get_transform() == axes.transData]
+        for x, y in (point for line in curves for point in line.get_xydata()):
+            if not (left <= x <= right and low <= y <= high):
+                return f"the point ({x:g}, {y:g})"
+    return ""
 
 
 def _png(figure: Any) -> bytes | None:

@@ -114,6 +114,12 @@ def test_numbers_come_from_the_seed_and_stay_when_other_questions_come(course):
         ("return n + n", "return n + 2", "Wrong way: its checks fail: AssertionError"),
         ("{{2 * n}}", "{{2 * m}}", r"Twice: \{\{2 \* m\}\} cannot be filled: name 'm'"),
         ("draw.choice(", "draw.choose(", "Twice: its numbers fail: AttributeError"),
+        (
+            "n = draw.choice(range(100))",
+            "import matplotlib.figure\n\nn, figure = 3, matplotlib.figure.Figure()\n"
+            "axes = figure.add_subplot(ylim=(0, 3))\naxes.plot([1, 2], [1, 4])\naxes.axhline(2)",
+            r"Twice: its figure's axes cut off the point \(2, 4\)",
+        ),
     ],
 )
 def test_answer_that_is_not_proved_makes_no_paper(course, old, new, message):

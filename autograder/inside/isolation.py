@@ -20,13 +20,20 @@ from typing import Any, Protocol
 
 from autograder.inside import landlock, process_limits, seccomp
 from autograder.inside.deletion import empty_folder
-from autograder.inside.messages import ALL_OUT_OF_TIME, ENDED, OUT_OF_MEMORY
-from autograder.inside.process_limits import WRITABLE, Limits
+from autograder.inside.messages import (
+    ALL_OUT_OF_TIME,
+    ENDED,
+    OUT_OF_MEMORY,
+    TOO_MANY_PROCESSES,
+)
+from autograder.inside.process_limits import MOST_TERMINALS, WRITABLE, Limits
 
 # Where less is left on the disk, a submission without a disk of its own is killed.
 _DISK_RESERVE = 512 << 20
 _MOST_FILES = 16384
 _KILL_INTERVAL_SECONDS = 0.0005
+# The kernel counts what all of one user's submissions run together: so many may run at a time.
+_MOST_AT_A_TIME = 16
 # Without /dev/zero: memory that is mapped from it would be nobody's.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -49,7 +56,7 @@ class Isolation(Protocol):
         """Isolate this process; raises OSError where that fails, and then nothing may run."""
 
     def exceeds_limits(self, outside: Iterable[int]) -> int:
-        """ALL_OUT_OF_TIME or OUT_OF_MEMORY if the session uses more than it may, else 0.
+        """ALL_OUT_OF_TIME, OUT_OF_MEMORY or TOO_MANY_PROCESSES if the session uses more, else 0.
 
         Args:
             outside: processes not of the session.
@@ -134,6 +141,8 @@ class PerSubmission:
         if sum(found.f_files - found.f_ffree for found in folders) > len(folders) * _MOST_FILES:
             return OUT_OF_MEMORY
         inside = set(process_limits.processes()).difference(outside)
+        if process_limits.n_terminals() > MOST_TERMINALS:
+            return TOO_MANY_PROCESSES
         return _exceeded(inside, self.limits, process_limits.socket_bytes())
 
     def kill_all(self, session: int) -> int:
@@ -228,7 +237,11 @@ class UserOrLandlock:
         if self.uid is not None:
             process_limits.switch_user(self.uid)
         process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
-        process_limits.set_limits(self.limits, process_limits.threads_of_user(os.getuid()))
+        # The grader's own user may run others: what one of them starts is not taken from this one,
+        # whose supervisor counts for it.
+        n_submissions = 1 if self.uid is not None else _MOST_AT_A_TIME
+        others = process_limits.threads_of_user(os.getuid())
+        process_limits.set_limits(self.limits, others + (n_submissions - 1) * self.limits.processes)
         os.chdir(self.work)
         process_limits.drop_capabilities()
         if rules is not None:
@@ -298,6 +311,8 @@ def _exceeded(inside: Collection[int], limits: Limits, sockets: int = 0) -> int:
     """
     if process_limits.cpu_seconds(inside) > limits.submission_seconds:
         return ALL_OUT_OF_TIME
+    if process_limits.n_threads(inside) > limits.processes:
+        return TOO_MANY_PROCESSES
     used = process_limits.private_bytes(inside, limits.memory_bytes) + sockets
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 # How a session ended: the exit status of its supervisor.
 ENDED, OUT_OF_MEMORY, STOPPED, NOT_ISOLATED = 0, 10, 11, 12
-CELL_OUT_OF_TIME, ALL_OUT_OF_TIME = 13, 14
+CELL_OUT_OF_TIME, ALL_OUT_OF_TIME, TOO_MANY_PROCESSES = 13, 14, 15
 
+MOST_CHARACTERS = 500  # of the line that describes an exception; what is longer, no worker sent
 MOST_QUESTIONS = 200  # that a probe may `ask`; it keeps to that itself
 
 

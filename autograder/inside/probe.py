@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autograder.inside import process_state, wire
-from autograder.inside.messages import Failure, ProbeRequest, WireError
+from autograder.inside.messages import MOST_CHARACTERS, Failure, ProbeRequest, WireError
 
 Ask = Callable[[Any], Any]
 """Sends a plain value out and returns what is answered; a probe may call it under this name."""
@@ -161,4 +161,4 @@ def describe(error: BaseException) -> str:
         text = "(its text cannot be shown)"
     line = " ".join(text.split())
     name = type(error).__name__
-    return f"{name}: {line}"[:500] if line else name[:500]
+    return f"{name}: {line}"[:MOST_CHARACTERS] if line else name[:MOST_CHARACTERS]

@@ -37,6 +37,13 @@ UNNEEDED: _Numbers = {
     "vmsplice": (278, 75),
     "tee": (276, 77),
     "sendfile": (40, 71),
+    # lists of who may use a file, of 64 KB, of which a file system in memory counts none
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    # programs that the kernel keeps and translates, into memory that all have in common
+    "seccomp": (317, 277),
     # what others do with a file that all may read: when, which part of it, and whose lock it has
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
@@ -123,10 +130,6 @@ WITHOUT_NAMESPACES: _Numbers = {
     "utimes": (235, None),
     "futimesat": (261, None),
     "utimensat": (280, 88),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "setxattrat": (463, 463),
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
@@ -141,6 +144,16 @@ _NEW_NAMESPACES = 0x7E020000
 _FAMILIES = (1,)
 _STREAM = (1,)  # whoever is sent other messages holds those of any number of senders
 _MAPPINGS = (0x01, 0x02, 0x03, 0x22, 0x28)  # of a file; without one only what is not shared
+# Of fcntl: descriptors, their flags, whom they signal, how large a pipe is. Not: locks, leases and
+# hints, which others can see; news of folders; larger pipes; and what is yet to come.
+_OF_DESCRIPTORS = (0, 1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 1027, 1030, 1032, 1034)
+# Of ioctl: terminals, and descriptors. Not: typing into a terminal, and what drives it, as a modem
+# or a radio; flags of files, which their owner may change where they are open to be read; devices.
+_OF_TERMINALS = (
+    *(*range(0x5401, 0x5405), *range(0x5409, 0x540C), *range(0x540E, 0x5412)),
+    *(0x5413, 0x5414, 0x541B, 0x5421, 0x5422, 0x5425, 0x5429, 0x5441, 0x5450, 0x5451, 0x5452),
+    *(0x802C542A, 0x402C542B, 0x402C542C, 0x402C542D, 0x80045430, 0x40045431, 0x80045439),
+)
 # Allowed only where the argument of this index, under this mask, has one of these values.
 _Condition = tuple[tuple[int, int], int, int, tuple[int, ...]]
 _ONLY_WITH: tuple[_Condition, ...] = (
@@ -150,22 +163,16 @@ _ONLY_WITH: tuple[_Condition, ...] = (
     ((41, 198), 1, 0xF, _STREAM),
     ((53, 199), 0, 0xFFFFFFFF, _FAMILIES),  # socketpair
     ((53, 199), 1, 0xF, _STREAM),  # which cannot be connected to anything else
+    ((72, 25), 1, 0xFFFFFFFF, _OF_DESCRIPTORS),  # fcntl
+    ((16, 29), 1, 0xFFFFFFFF, _OF_TERMINALS),  # ioctl
     ((9, 222), 3, 0x2F, _MAPPINGS),  # mmap: shared memory without a file is no process's own
 )
 # Denied where the lower half of the argument of this index has one of these values.
 _Exception = tuple[tuple[int, int], int, tuple[int, ...]]
 _NEVER_WITH: tuple[_Exception, ...] = (
-    # fcntl: locks and leases that others can see, news of folders, larger pipes
-    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031)),
-    # ioctl: flags of files, which their owner may change where they are open to be read; of
-    # terminals: to type, and what drives them, as a modem or a radio
-    (
-        (16, 29),
-        1,
-        (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x5412, 0x541C, 0x5423),
-    ),
     ((54, 208), 2, (7, 8, 32, 33)),  # setsockopt: larger buffers
-    ((157, 167), 0, (4, 78)),  # prctl: hide what it uses; a table of futexes of any size
+    # prctl: hide what it uses; a filter of its own; a table of futexes of any size
+    ((157, 167), 0, (4, 22, 78)),
 )
 # A child that ends waits as a zombie, with its time, unless its parent ignores SIGCHLD; so what
 # happens on that signal stays as it is. Data loaders with worker processes want to change it.

@@ -302,7 +302,7 @@ class _Session:
 
     def _run_probe_process(self, requests: list[bytes]) -> tuple[str, str] | None:
         """Run the probes of one item in a fork; return what ended it early, if anything did."""
-        pid = process_limits.fork()
+        pid = process_limits.fork_soon()
         if pid == 0:
             with contextlib.suppress(BaseException):
                 self._probe(requests)

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import hashlib
 import io
+import itertools
 import os
 import stat
 import struct
@@ -28,7 +29,11 @@ MAX_RATIO = 200  # deflate can do 1,000; text with plots in it does 2 to 20
 _RATIO_MATTERS_BYTES = 4 << 20  # below it, an honest log that repeats itself may do 300
 _MAX_DIRECTORY_BYTES = 8 << 20  # a zip file's list of contents: some 80,000 members
 _MAX_DEPTH = 4
-_MAX_ENTRIES = 100_000
+_MAX_ENTRIES = 100_000  # of a folder that holds a class
+_MAX_ENTRIES_OF_ONE = 10_000  # of all that one student has put there
+WRAPPERS = ("submitted", "inbound")
+"""Folders of a course that hold a class, and are no student's."""
+_OF_WRAPPERS = [(name,) for name in WRAPPERS]
 _SKIPPED = {"__MACOSX", "__pycache__", ".DS_Store", ".git", ".ipynb_checkpoints"}
 _PACKED = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")
 _BROKEN = (
@@ -137,11 +142,15 @@ def _bad_name(parts: Sequence[str]) -> str:
 # ------------------------------------------------------------------ folders
 def _in_folder(root: Path) -> Iterator[Delivered]:
     waiting: list[tuple[str, ...]] = [()]
-    n_entries = 0
+    seen: Counter[tuple[str, ...]] = Counter()
     while waiting:
         above = waiting.pop()
+        is_wrapped = above[:1] in _OF_WRAPPERS
+        whose = above[:2] if is_wrapped else above[:1]
+        is_shared = len(above) == is_wrapped
+        most = _MAX_ENTRIES if is_shared else _MAX_ENTRIES_OF_ONE - seen[whose]
         try:
-            entries = _entries(root, above)
+            entries = _entries(root, above, most)
         except OSError as error:
             shown = tuple(map(as_text, above))
             reason = f"{'/'.join(shown) or root} cannot be listed: {error.strerror}"
@@ -149,30 +158,35 @@ def _in_folder(root: Path) -> Iterator[Delivered]:
                 raise GraderError(reason) from None
             yield Delivered(shown, root.joinpath(*above), is_folder=True, refusal=reason)
             continue
-        n_entries += len(entries)
-        if n_entries > _MAX_ENTRIES:
-            raise GraderError(f"{root} holds more than {_MAX_ENTRIES} files and folders")
+        if len(entries) > most:
+            if is_shared:
+                place = root.joinpath(*above)
+                raise GraderError(f"{place} holds more than {_MAX_ENTRIES} files and folders")
+            shown = tuple(map(as_text, whose))
+            reason = f"{shown[-1]} holds more than {_MAX_ENTRIES_OF_ONE} files and folders"
+            reason += "; hand in the notebook alone"
+            yield Delivered(shown, root.joinpath(*whose), is_folder=True, refusal=reason)
+            waiting = [other for other in waiting if other[: len(whose)] != whose]
+            continue
+        seen[whose] += len(entries)
         for name, found in entries:
             if found.is_folder and not found.refusal and len(found.parts) < _MAX_DEPTH:
                 waiting.append((*above, name))
             yield found
 
 
-def _entries(root: Path, above: tuple[str, ...]) -> list[tuple[str, Delivered]]:
+def _entries(root: Path, above: tuple[str, ...], most: int) -> list[tuple[str, Delivered]]:
     """List one folder by its descriptor: a name could lead elsewhere by now.
 
     Returns:
-        With each entry its name as it is.
+        With each entry its name as it is; where there are more than `most`, one more than that.
     """
     folder = open_beneath(root, above, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
-        return [
-            (entry.name, _in_directory(root, (*above, entry.name), entry))
-            for entry in entries
-            if not _is_hidden((*above, entry.name))
-        ]
+            shown = (entry for entry in listed if not _is_hidden((*above, entry.name)))
+            entries = sorted(itertools.islice(shown, most + 1), key=lambda entry: entry.name)
+        return [(entry.name, _in_directory(root, (*above, entry.name), entry)) for entry in entries]
     finally:
         os.close(folder)
 

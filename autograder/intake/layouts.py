@@ -23,7 +23,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from pathlib import PurePath
 
-from autograder.intake.archives import Delivered
+from autograder.intake.archives import WRAPPERS, Delivered
 from autograder.intake.identity import name_and_number, without_digest
 from autograder.intake.times import read_clock, read_time, unreadable
 from autograder.records import GraderError
@@ -99,7 +99,7 @@ def unwrapped(found: Sequence[Delivered], from_zip: bool) -> tuple[Delivered, ..
     than one notebook.
     """
     roots = {entry.parts[0] for entry in found}
-    wrappers: list[str] = [name for name in ("submitted", "inbound") if name in roots]
+    wrappers: list[str] = [name for name in WRAPPERS if name in roots]
     if not wrappers and from_zip and len(roots) == 1:
         notebooks = [entry for entry in found if entry.name.endswith(".ipynb")]
         wrappers = list(roots) if len(notebooks) > 1 else []

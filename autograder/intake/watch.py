@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.intake.collection import Collected, read_notebook
+from autograder.intake.collection import Collected, is_too_intricate, read_notebook
 from autograder.records import GraderError, SubmissionRefused
 
 _Stamp = tuple[int, int, int]
@@ -96,7 +96,10 @@ def _stamp(path: Path) -> _Stamp | None:
 
 def _wait(found: Collected, patience: Patience) -> float:
     try:
-        json.loads(read_notebook(found))
+        data = read_notebook(found)
+        if is_too_intricate(data):
+            return patience.settle  # it will be refused, and is not built up for that
+        json.loads(data)
     except (SubmissionRefused, ValueError, RecursionError):
         return max(patience.settle, patience.unreadable)
     return patience.settle

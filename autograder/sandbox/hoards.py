@@ -111,6 +111,17 @@ def take_there(writer):
 def take():
     return in_a_child(take_there)
 """,
+    "lists of who may use a folder": """
+entries = [(kind, 0xFFFFFFFF) for kind in (1, 4, 16, 32)]
+entries[1:1] = [(2, os.getuid())] * 8000
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", kind, 7, who) for kind, who in entries)
+def take():
+    hoard.append(f"folder{len(hoard)}")
+    os.mkdir(hoard[-1])
+    for name in ("system.posix_acl_access", "system.posix_acl_default"):
+        os.setxattr(hoard[-1], name, acl)
+    return 2 * len(acl)
+""",
     "memory that is written and then closed to writing": """
 def take():
     place = mapped(16 * MB, 3, 0x22)

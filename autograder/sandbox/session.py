@@ -13,6 +13,7 @@ from autograder.inside.messages import (
     CELL_OUT_OF_TIME,
     NOT_ISOLATED,
     OUT_OF_MEMORY,
+    TOO_MANY_PROCESSES,
     Failure,
     WireError,
 )
@@ -181,6 +182,8 @@ class Session:
         status = self.end()
         if status == OUT_OF_MEMORY:
             return DiedError("memory", "more memory was used than is allowed")
+        if status == TOO_MANY_PROCESSES:
+            return DiedError("crash", "more processes ran than are allowed")
         if status == CELL_OUT_OF_TIME:
             return DiedError("timeout", "the time limit was exceeded")
         if status == ALL_OUT_OF_TIME:

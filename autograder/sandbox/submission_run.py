@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.inside import wire
 from autograder.inside.messages import (
+    MOST_CHARACTERS,
     MOST_QUESTIONS,
     Failure,
     ProbeRequest,
@@ -60,6 +61,7 @@ class SubmissionRun:
         self._probe_cpu_seconds = 0.0
         self._kept_memory = 0
         self._is_spent = False
+        self._has_asked = False
         self.results: dict[int, CellResult] = {}
         self.observations: dict[int, Observation] = {}
         self.problems: list[str] = []
@@ -137,13 +139,14 @@ class SubmissionRun:
                 deadline = self._within(self.limits.cell_seconds)
                 session.send({"cell": source}, deadline)
                 kind, error = session.receive(deadline)
-                if kind != "error" or type(error) not in (str, type(None)):
+                if kind != "error" or not _is_description(error):
                     raise ProtocolError
             except DiedError as death:
                 self._look_at(death)
                 error = f"{death.failure.kind}: {death.failure.message}"
                 self._fatal_cells.add(index)
-                self.problems.append(f"cell {index} was left out: {death.failure.message}")
+                if not self._has_asked:  # else which cell it is could say what was asked
+                    self.problems.append(f"cell {index} was left out: {death.failure.message}")
                 self.results.setdefault(index, CellResult(index, session.take_output(), error))
                 return False
             # A later process runs the cell again, perhaps after something hidden was sent to the
@@ -164,6 +167,7 @@ class SubmissionRun:
             batch = {"requests": [_encoded(request, hides) for _, request in group]}
             # Student code may compute while it takes the questions, so the sending counts, too.
             used = self._cpu_clock()
+            self._has_asked = True
             try:
                 session.send(batch, self._within(0))
                 self._receive_item(session, group)
@@ -255,6 +259,11 @@ def _encoded(request: ProbeRequest, hides_partner: bool) -> bytes:
     return wire.encode(fields)
 
 
+def _is_description(error: object) -> bool:
+    """Whether this is what a worker says of how a cell ended."""
+    return error is None or (type(error) is str and len(error) <= MOST_CHARACTERS)
+
+
 def _read_answer(kind: str, content: Any) -> tuple[object, bool]:
     """Return the value or Failure of an answer, and whether its probe process goes on."""
     if kind == "value":
@@ -262,5 +271,5 @@ def _read_answer(kind: str, content: Any) -> tuple[object, bool]:
     if kind in ("failure", "died") and type(content) is list and len(content) == 2:
         name, message = content
         if name in _FAILURE_KINDS and type(message) is str:
-            return Failure(name, message[:500]), kind == "failure"
+            return Failure(name, message[:MOST_CHARACTERS]), kind == "failure"
     raise ProtocolError

@@ -30,9 +30,13 @@ ELSEWHERE = {
     ),
     "fills the grader": (
         "sandbox/test_session.py::test_answers_that_would_fill_the_graders_memory_are_not_kept",
+        "sandbox/test_session.py::test_error_of_a_cell_is_kept_only_where_a_worker_may_have_sent_it",
+        "intake/test_watch.py::test_file_of_lists_without_end_is_not_built_up_to_be_looked_at",
         "inside/test_wire.py::test_memory_of_a_message_is_never_more_than_is_said",
     ),
     "stops what is done for the class": (
+        "class_run/test_containment.py::test_student_who_fills_the_folder_ends_nobodys_grading",
+        "test_attacks.py::test_attack_in_another_sandbox_costs_an_honest_submission_nothing",
         "class_run/test_containment.py::test_name_that_is_no_utf_8_ends_nobodys_grading",
         "class_run/test_containment.py::test_answer_that_cannot_be_compared_is_named_and_all_others_are",
         "class_run/test_containment.py::test_answer_that_breaks_a_score_leaves_the_leaderboard_standing",

@@ -5,6 +5,7 @@ The honest submissions do odd things for good reasons and must not suffer.
 """
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,48 @@ def test_attack_does_not_take_other_cells_away(sandbox):
         assert run.cells[1].error is not None
         assert run.cells[2].error is None
         assert len(run.problems) == 1
+
+
+BESIDE = {
+    "processes": """
+import os, time
+for _ in range(50):
+    try:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+    except OSError:
+        time.sleep(0.1)
+time.sleep(60)
+""",
+    "processes that start others": """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+""",
+}
+"""What takes all that it can of what the kernel counts for a user."""
+WAITS = """
+import subprocess, time
+def gram(x):
+    time.sleep(0.2)
+    return (x @ x.T) / 3
+print(subprocess.run(["echo", "started"], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.mark.parametrize("cell", BESIDE.values(), ids=BESIDE.keys())
+def test_attack_in_another_sandbox_costs_an_honest_submission_nothing(sandbox, cell):
+    beside = limits(5, wall_factor=2, memory_bytes=1 << 30)
+    with Sandbox(limits=beside) as other, ThreadPoolExecutor(1) as pool:
+        attack = pool.submit(other.run, [cell], [])
+        while not attack.done():
+            verdict, run = grade(sandbox, WAITS)
+            assert verdict.points == 10.0, run
+            assert (run.cells[0].output, run.problems) == ("started\n\n", ())
 
 
 def test_right_answer_that_prints_while_it_is_probed_is_right(sandbox):

@@ -370,12 +370,59 @@ print("FOUND", tries({
         + """
 print("FOUND", tries({
     "flags": lambda: fcntl.ioctl(fd, 0x40086602, struct.pack("q", 0x40)),
+    "how long it lives": lambda: fcntl.fcntl(fd, 1036, struct.pack("Q", 4)),
+    "the same of one that is open": lambda: fcntl.fcntl(fd, 1038, struct.pack("Q", 4)),
+    "read once and for all": lambda: fcntl.ioctl(fd, 0x40806685, bytearray(128)),
+    "how it is locked": lambda: fcntl.ioctl(folder, 0x800C6613, bytearray(16)),
     "project": lambda: fcntl.ioctl(fd, 0x401C5820, bytes(28)),
     "times": lambda: os.utime(fd),
     "attribute": lambda: os.setxattr(fd, "user.left", b"1"),
 }))
 """,
     },
+}
+
+SEARCHES["takes away what all share"] = {
+    "terminals": """
+import os, time
+def take(keep):
+    try:
+        while len(keep) < 100:
+            keep.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        pass
+    return len(keep)
+n = 0
+for _ in range(3):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, b"%d" % take([]))
+        time.sleep(3)
+        os._exit(0)
+    n += int(os.read(reader, 9))
+print("FOUND", [n] if n > 64 else [])
+""",
+    "memory for the kernel's own programs": _TRIES
+    + """
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+program = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7FFF0000))
+header = struct.pack("HP", 1, ctypes.addressof(program))
+seccomp = 317 if os.uname().machine == "x86_64" else 277
+print("FOUND", tries({
+    "by its own call": lambda: libc.syscall(seccomp, 1, 0, header) == 0 or 1 / 0,
+    "by prctl": lambda: libc.prctl(22, 2, header, 0, 0) == 0 or 1 / 0,
+}))
+""",
+    "the processor": _TRIES
+    + """
+import os
+print("FOUND", tries({
+    "first in, first out": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+    "in turn": lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1)),
+    "before others": lambda: os.setpriority(os.PRIO_PROCESS, 0, -1),
+}))
+""",
 }
 
 LEAKS: dict[str, str] = {

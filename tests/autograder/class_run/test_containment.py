@@ -13,7 +13,7 @@ from autograder.class_run.leaderboard import make_leaderboard
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.cli.main import main
-from autograder.intake import collection
+from autograder.intake import archives, collection
 from autograder.intake.repair import repair
 from autograder.lms import export, give_back
 from autograder.records import FinalScore, GraderError, State
@@ -162,6 +162,17 @@ def test_name_that_is_no_utf_8_ends_nobodys_grading(run, trio, tmp_path, name):
     assert_others_have_all(tmp_path / "out", result, result.grades[1].state)
     for page in (tmp_path / "out").rglob("*.html"):
         page.read_text(encoding="utf-8")
+
+
+def test_student_who_fills_the_folder_ends_nobodys_grading(run, trio, monkeypatch):
+    monkeypatch.setattr(archives, "_MAX_ENTRIES_OF_ONE", 50)
+    full = trio / "eve-and-more"
+    full.mkdir()
+    for number in range(200):
+        (full / f"{number}").touch()
+    states = {grade.student: (grade.state, grade.points) for grade in run().grades}
+    assert states.pop("eve-and-more")[0] is State.REFUSED
+    assert states == dict.fromkeys(("ada", BROKEN, "eve"), (State.GRADED, 90.0))
 
 
 def test_two_students_whose_names_are_no_utf_8_stay_two(run, trio, tmp_path):

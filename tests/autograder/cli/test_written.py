@@ -3,11 +3,14 @@
 import base64
 import json
 import re
+import stat
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+import webbrowser
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -124,6 +127,30 @@ def recorded(settings, student="ada"):
         row = book.find_grade("toy_essay", "toy", "toy", student)
         comment = book.find_comment("toy_essay", "toy", "toy", student)
         return row.manual_score, row.needs_manual_grade, comment.manual_comment
+
+
+def test_address_stands_in_no_command_that_other_accounts_could_see(
+    write, toy_course, settings, monkeypatch
+):
+    write(ada="Because.")
+    seen = {}
+
+    def look(called):
+        page = Path(urllib.parse.urlparse(called).path)
+        seen[called] = page.read_text(), stat.S_IMODE(page.parent.stat().st_mode), page
+
+    def end(server):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", look)
+    monkeypatch.setattr(WrittenServer, "serve_forever", end)
+    command = [f"--course={toy_course.folder}", "written", "toy", f"--out={settings.out}"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    ((called, (text, mode, page)),) = seen.items()
+    address = done.output.splitlines()[0]
+    assert address in text and address.split("/")[3] not in called
+    assert mode == 0o700 and not page.exists()
 
 
 def test_rubric_is_read_with_all_its_levels(released):

@@ -194,8 +194,8 @@ def test_numbers_of_system_calls_match_the_kernels_headers(column):
     published = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
     named = seccomp.UNNEEDED | seccomp.WITHOUT_NAMESPACES
     by_argument = (
-        *("clone", "prlimit64", "socket", "socket", "socketpair", "socketpair", "mmap"),
-        *("fcntl", "ioctl", "setsockopt", "prctl", "rt_sigaction"),
+        *("clone", "prlimit64", "socket", "socket", "socketpair", "socketpair", "fcntl"),
+        *("ioctl", "mmap", "setsockopt", "prctl", "rt_sigaction"),
     )
     named |= dict(zip(by_argument, _conditional(), strict=True))
     named["clone3"] = (seccomp._CLONE3,) * 2
@@ -220,16 +220,18 @@ def _conditional():
         (1, (0, resource.RLIMIT_CORE, 0, 0), "done"),
         (4, (1, 2, 0, None), "EPERM"),  # datagrams
         (4, (1, 1, 0, ctypes.create_string_buffer(8)), "done"),  # streams
-        *((6, (0, 4096, 3, flags, -1, 0), "EPERM") for flags in (0x21, 0x23, 0x4021)),  # shared
-        (6, (0, 4096, 3, 0x22, -1, 0), "done"),
-        (6, (0, 4096, 1, 0x01, -1, 0), "EBADF"),  # of a file: for the kernel to judge
-        *((7, (0, command, 0), "EPERM") for command in (5, 6, 7, 36, 37, 38, 1024, 1026, 1031)),
-        *((7, (1, command, 0), "done") for command in (1, 3)),
-        *((8, (1, command, 0), "EPERM") for command in (0x40086602, 0x401C5820, 0x5412, 0x5423)),
-        (8, (-1, 0x5401, 0), "EBADF"),
+        *((6, (0, command, 0), "EPERM") for command in (5, 6, 7, 36, 37, 38, 1024, 1026, 1031)),
+        *((6, (0, command, 0), "EPERM") for command in (1036, 1038, 1039, 12345)),  # hints, and new
+        *((6, (1, command, 0), "done") for command in (1, 3)),
+        *((7, (1, command, 0), "EPERM") for command in (0x40086602, 0x401C5820, 0x5412, 0x5423)),
+        *((7, (1, command, 0), "EPERM") for command in (0x40806685, 0x800C6613, 0xC0189436, 99)),
+        *((7, (-1, command, 0), "EBADF") for command in (0x5401, 0x541B, 0x5451, 0x80045430)),
+        *((8, (0, 4096, 3, flags, -1, 0), "EPERM") for flags in (0x21, 0x23, 0x4021)),  # shared
+        (8, (0, 4096, 3, 0x22, -1, 0), "done"),
+        (8, (0, 4096, 1, 0x01, -1, 0), "EBADF"),  # of a file: for the kernel to judge
         *((9, (-1, 1, option, None, 0), "EPERM") for option in (7, 8, 32, 33)),
         (9, (-1, 1, 2, None, 0), "EBADF"),
-        *((10, (option, 0, 0, 0, 0), "EPERM") for option in (4, 78)),
+        *((10, (option, 0, 0, 0, 0), "EPERM") for option in (4, 22, 78)),
         (10, (3, 0, 0, 0, 0), "done"),
     ],
 )
@@ -304,6 +306,29 @@ def test_descendants_are_found_even_where_their_parent_has_ended():
         return os.waitpid(orphan, 0)[0] == orphan
 
     assert in_child(leave_an_orphan) == "True"
+
+
+def test_no_program_runs_before_all_others():
+    """Some systems let those who make music, or an account of their own, do so."""
+
+    def look():
+        process_limits.set_limits(Limits())
+        limits = (resource.RLIMIT_RTPRIO, resource.RLIMIT_NICE)
+        return [resource.getrlimit(limit) for limit in limits]
+
+    assert in_child(look) == "[(0, 0), (0, 0)]"
+
+
+def test_threads_of_processes_are_counted():
+    ended = threading.Event()
+    before = process_limits.n_threads([os.getpid()])
+    others = [threading.Thread(target=ended.wait) for _ in range(3)]
+    for other in others:
+        other.start()
+    assert process_limits.n_threads([os.getpid(), 1 << 30]) == before + 3
+    ended.set()
+    for other in others:
+        other.join()
 
 
 def test_threads_of_this_user_are_counted():

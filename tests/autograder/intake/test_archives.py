@@ -284,6 +284,26 @@ def test_folder_with_too_many_entries_is_refused(tmp_path, monkeypatch):
         contents(tmp_path)
 
 
+@pytest.mark.parametrize("wrapper", ["", "submitted", "inbound"])
+@pytest.mark.parametrize("place", ["bob", "bob/deep"])
+def test_student_who_fills_the_folder_is_one_student_with_a_reason(
+    tmp_path, monkeypatch, wrapper, place
+):
+    monkeypatch.setattr(archives, "_MAX_ENTRIES_OF_ONE", 5)
+    for student in ("ada", "bob", *(f"other{n}" for n in range(6))):
+        (tmp_path / wrapper / student).mkdir(parents=True)
+        (tmp_path / wrapper / student / "ps1.ipynb").write_bytes(NOTEBOOK)
+    (tmp_path / wrapper / place).mkdir(parents=True, exist_ok=True)
+    for number in range(9):
+        (tmp_path / wrapper / place / f"{number}").touch()
+    (bob,) = [found for found in contents(tmp_path) if found.refusal]
+    assert (bob.name, bob.is_folder) == ("bob", True)
+    assert bob.refusal == "bob holds more than 5 files and folders; hand in the notebook alone"
+    delivered = collect(tmp_path, "ps1")
+    assert len(delivered.submissions) == 8
+    assert all(found.path for found in delivered if found.student != "bob")
+
+
 def test_folder_that_cannot_be_listed_is_a_student_with_a_reason(tmp_path, monkeypatch):
     (tmp_path / "ada").mkdir()
     (tmp_path / "bo.ipynb").write_bytes(NOTEBOOK)

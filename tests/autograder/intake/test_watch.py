@@ -2,6 +2,7 @@
 
 import json
 import os
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,7 @@ from autograder.class_run.settings import Settings
 from autograder.cli import class_commands, options
 from autograder.cli import main as cli
 from autograder.intake.collection import collect
-from autograder.intake.watch import Patience, rounds
+from autograder.intake.watch import Patience, _wait, rounds
 
 PATIENCE = Patience(settle=2, unreadable=10, pause=1)
 
@@ -79,6 +80,17 @@ def _grow(hand_in, text, second):
 def test_file_that_stays_broken_is_taken_in_the_end(hand_in):
     folder = hand_in("broken", b'{"cells": [')
     assert _rounds(folder, Clock(20)) == [(10, ["broken"])]
+
+
+def test_file_of_lists_without_end_is_not_built_up_to_be_looked_at(tmp_path):
+    (tmp_path / "ada.ipynb").write_bytes(b"[" + b"[]," * 4_000_000 + b"[]]")
+    (found,) = collect(tmp_path, "toy")
+    tracemalloc.start()
+    try:
+        assert _wait(found, PATIENCE) == PATIENCE.settle
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20  # built, its lists take 280 MB
+    finally:
+        tracemalloc.stop()
 
 
 def test_file_that_changes_between_look_and_reading_is_held(hand_in):

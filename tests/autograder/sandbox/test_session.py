@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.inside import framing, wire
-from autograder.inside.messages import Failure, ProbeRequest
+from autograder.inside.messages import MOST_CHARACTERS, Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
 from autograder.sandbox.session import DiedError, Session
 from autograder.sandbox.submission_run import SubmissionRun
@@ -87,6 +87,29 @@ def test_what_a_cell_printed_before_anything_hidden_was_sent_stands():
     progress.observations.clear()
     progress.advance(printed)  # in this process the cell itself ends it
     assert progress.results[0].output == "printed"
+
+
+def test_cell_that_ends_a_later_process_is_not_named_once_something_hidden_was_asked():
+    """Which one it is, the submission could choose by what it has seen."""
+    progress = SubmissionRun(["f = 1", "g = 2"], HIDDEN, Limits(), time.monotonic())
+    progress.advance(FakeSession(DiedError("crash", "x"), ("a", "p", 0), []))
+    again = FakeSession(None, None, [])
+    again.receive = lambda deadline: (_ for _ in ()).throw(DiedError("crash", "x"))
+    progress.advance(again)
+    assert progress.problems == []
+    first = SubmissionRun(["f = 1"], HIDDEN, Limits(), time.monotonic())
+    first.advance(again)
+    assert first.problems == ["cell 0 was left out: x"]
+
+
+@pytest.mark.parametrize("length", [MOST_CHARACTERS, MOST_CHARACTERS + 1, 1 << 20])
+def test_error_of_a_cell_is_kept_only_where_a_worker_may_have_sent_it(length):
+    session = FakeSession(None, None, [])
+    session.receive = lambda deadline: ("error", "x" * length)
+    progress = SubmissionRun(["f = 1"], [], Limits(), time.monotonic())
+    progress.advance(session)
+    assert progress.tampered == (length > MOST_CHARACTERS)
+    assert len(progress.results[0].error) <= MOST_CHARACTERS
 
 
 def test_answers_that_would_fill_the_graders_memory_are_not_kept():

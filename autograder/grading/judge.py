@@ -156,10 +156,15 @@ class ItemJudge:
         return all(explains(check, named, case) for case in asked_of(judged))
 
     def _cases(self, check: Check, seed: int) -> list[DrawnCase]:
-        """Draw all cases, or return those drawn before: students of one seed come in a row."""
+        """Draw all cases, or return those drawn before: students of one seed come in a row.
+
+        Cases that are not drawn but fixed are the last seed's, with what they were answered.
+        """
         key = seed, id(check)  # an id stands for one check as long as the check is kept, too
         if key not in self._kept:
-            self._kept[key] = check, _draw(check, seed, self._references)
+            before = [drawn for other, drawn in self._kept.values() if other is check]
+            drawn = _draw(check, seed, self._references)
+            self._kept[key] = check, _with_answers_of(before[-1] if before else (), drawn)
         self._kept.move_to_end(key)
         if len(self._kept) > self._n_kept:
             self._kept.popitem(last=False)
@@ -194,6 +199,16 @@ def _draw(check: Check, seed: int, references: tuple[str, ...]) -> list[DrawnCas
             request = ProbeRequest(*place, source, inputs, *limits)
             drawn.append(DrawnCase(part, case.label, request, message))
     return drawn
+
+
+def _with_answers_of(known: Iterable[DrawnCase], drawn: Sequence[DrawnCase]) -> list[DrawnCase]:
+    """Put what is known in the place of drawn cases that ask the same."""
+    same = {_question(case): case for case in known}
+    return [same.get(_question(case), case) for case in drawn]
+
+
+def _question(case: DrawnCase) -> tuple[str, int, str, bytes]:
+    return case.part.name, case.request.case, case.label, case.message
 
 
 def _judge_case(

@@ -77,14 +77,14 @@ class _Session:
         self._pipe = pipe
         self._known = known
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        """Send a message.
+    def send(self, message: dict[str, Any] | bytes, deadline: float) -> None:
+        """Send a message; bytes are one already.
 
         Raises:
             DiedError: if the process is gone.
         """
         try:
-            self._pipe.send_bytes(wire.encode(message))
+            self._pipe.send_bytes(message if isinstance(message, bytes) else wire.encode(message))
         except OSError:
             raise DiedError("crash", "the process ended") from None
 

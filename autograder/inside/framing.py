@@ -4,26 +4,17 @@ The other side may send a byte a second, claim any length or close the stream: w
 before it is received, and no number of small steps moves the deadline.
 """
 
+import select
+import socket
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from autograder.inside.wire import PREFIX, decode, length_of_rest
 
-
-class Stream(Protocol):
-    """What messages travel over: a connected socket."""
-
-    def settimeout(self, seconds: float | None, /) -> None:
-        """Set how long the next call may wait."""
-
-    def recv(self, n_bytes: int, /) -> bytes:
-        """Return at most `n_bytes`, none at the end."""
-
-    def send(self, data: memoryview, /) -> int:
-        """Send some of the data and return how much."""
+_MOST_AT_ONCE = 1 << 20
 
 
-def read(stream: Stream, deadline: float) -> Any:
+def read(stream: socket.socket, deadline: float | None = None) -> Any:
     """Receive one message and return what it means.
 
     Raises:
@@ -33,8 +24,8 @@ def read(stream: Stream, deadline: float) -> Any:
     return decode(receive(stream, deadline))
 
 
-def receive(stream: Stream, deadline: float) -> bytes:
-    """Receive one message whole before `deadline`, a time of `time.monotonic()`.
+def receive(stream: socket.socket, deadline: float | None = None) -> bytes:
+    """Receive one message whole before `deadline`, a time of `time.monotonic()`; None is never.
 
     Raises:
         TimeoutError: if the message is not complete by then.
@@ -42,34 +33,62 @@ def receive(stream: Stream, deadline: float) -> bytes:
         WireError: if it says that it is longer than may be.
     """
     prefix = _receive(stream, PREFIX.size, deadline)
-    return bytes(prefix + _receive(stream, length_of_rest(prefix), deadline))
+    return prefix + _receive(stream, length_of_rest(prefix), deadline)
 
 
-def write(stream: Stream, message: bytes, deadline: float) -> None:
-    """Send a message whole before `deadline`.
+def write(stream: socket.socket, message: bytes, deadline: float | None = None) -> None:
+    """Send a message whole before `deadline`; None is never.
 
     Raises:
         TimeoutError: if the other side does not take it in time.
     """
+    if deadline is None:
+        stream.sendall(message)
+        return
     rest = memoryview(message)
     while rest:
-        _wait_until(stream, deadline)
-        rest = rest[stream.send(rest[: 1 << 20]) :]
+        try:
+            rest = rest[stream.send(rest[:_MOST_AT_ONCE], socket.MSG_DONTWAIT) :]
+        except BlockingIOError:
+            _wait(stream, select.POLLOUT, deadline)
 
 
-def _wait_until(stream: Stream, deadline: float) -> None:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("the deadline of a message has passed")
-    stream.settimeout(left)
-
-
-def _receive(stream: Stream, n_bytes: int, deadline: float) -> bytearray:
-    data = bytearray()
+def _receive(stream: socket.socket, n_bytes: int, deadline: float | None) -> bytes:
+    data: bytes | bytearray = b""
     while len(data) < n_bytes:
-        _wait_until(stream, deadline)
-        chunk = stream.recv(min(n_bytes - len(data), 1 << 20))
+        chunk = _receive_some(stream, min(n_bytes - len(data), _MOST_AT_ONCE), deadline)
         if not chunk:
             raise EOFError("the other side closed the stream")
+        if len(chunk) == n_bytes:
+            return chunk
+        data = data or bytearray()
         data += chunk
-    return data
+    return bytes(data)
+
+
+def _receive_some(stream: socket.socket, n_bytes: int, deadline: float | None) -> bytes:
+    """Return what there is, or what comes first."""
+    if deadline is None:
+        return stream.recv(n_bytes)
+    while True:
+        try:
+            chunk = stream.recv(n_bytes, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            _wait(stream, select.POLLIN, deadline)
+            continue
+        if len(chunk) < n_bytes and time.monotonic() >= deadline:
+            raise TimeoutError("the deadline of a message has passed")
+        return chunk
+
+
+def _wait(stream: socket.socket, event: int, deadline: float) -> None:
+    """Wait until there is something to receive, or room to send.
+
+    Raises:
+        TimeoutError: if it is not so in time.
+    """
+    poll = select.poll()
+    poll.register(stream, event)
+    left = deadline - time.monotonic()
+    if left <= 0 or not poll.poll(left * 1000):
+        raise TimeoutError("the deadline of a message has passed")

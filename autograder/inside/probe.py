@@ -32,6 +32,14 @@ def seed_of(request: ProbeRequest) -> int:
     return zlib.crc32(f"{request.item}/{request.part}/{request.case}".encode())
 
 
+def seed_generators(seed: int) -> None:
+    """Seed the global generators of Python, NumPy and, where it is loaded, torch."""
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)
+
+
 def call_probe(
     source: str,
     implementation: Any,
@@ -52,10 +60,7 @@ def call_probe(
     """
     kinds = process_state.SETTINGS if watches else process_state.QUICK
     before = process_state.read(kinds) if before is None else process_state.only(kinds, before)
-    random.seed(seed)
-    np.random.seed(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].default_generator.manual_seed(seed)
+    seed_generators(seed)
     namespace: dict[str, Any] = {"__name__": "probe", "ask": ask}
     code, name = _compiled(source)
     exec(code, namespace)

@@ -210,6 +210,12 @@ def stop_later(seconds: float, wall_factor: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds * wall_factor)
 
 
+def hold_timers(held: bool) -> None:
+    """Let what `stop_later` sends wait, or come."""
+    how = signal.SIG_BLOCK if held else signal.SIG_UNBLOCK
+    signal.pthread_sigmask(how, (signal.SIGPROF, signal.SIGALRM))
+
+
 def cpu_seconds(pids: Iterable[int]) -> float:
     """CPU time of these processes and of all children that they have waited for."""
     ticks = 0

@@ -54,6 +54,7 @@ class Bounds:
 DEFAULT_BOUNDS = Bounds()
 QUESTION_BOUNDS = Bounds(header_bytes=1 << 20, body_bytes=4 << 20, items=1 << 16)
 """Of each of the many messages that a probe may send while it runs."""
+_QUESTION = b'["dict",["list","ask"],'
 
 
 def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:
@@ -63,7 +64,7 @@ def encode(value: Any, bounds: Bounds = DEFAULT_BOUNDS) -> bytes:
         WireError: if it holds a type that does not travel, or is too large; names which.
     """
     encoder = _Encoder(bounds)
-    header = json.dumps(encoder.node(value, 0), separators=(",", ":")).encode("ascii")
+    header = _as_json(encoder.node(value, 0)).encode("ascii")
     _check_sizes(len(header), encoder.n_bytes, bounds)
     return b"".join([PREFIX.pack(len(header), encoder.n_bytes), header, *encoder.body])
 
@@ -98,6 +99,24 @@ def length_of_rest(prefix: bytes | bytearray, bounds: Bounds = DEFAULT_BOUNDS) -
     n_header, n_body = PREFIX.unpack(prefix)
     _check_sizes(n_header, n_body, bounds)
     return int(n_header + n_body)
+
+
+def is_question(message: bytes) -> bool:
+    """Whether a message says that it is a dict with the one key "ask".
+
+    Of what else it holds nothing is known; it may also be longer than a question may be.
+    """
+    return message.startswith(_QUESTION, PREFIX.size)
+
+
+def check_question(message: bytes) -> None:
+    """Look at how long a question is, without looking into it.
+
+    Raises:
+        WireError: if it is longer than one may be.
+    """
+    n_header, n_body = PREFIX.unpack(message[: PREFIX.size])
+    _check_sizes(n_header, n_body, QUESTION_BOUNDS)
 
 
 def most_memory(message: bytes) -> int:
@@ -274,7 +293,7 @@ def _parse(header: bytes, bounds: Bounds) -> Any:
     if re.search(rb"(?<![0-9])[0-9]{%d}" % (bounds.int_bits // 3 + 3), header):
         raise WireError(f"a whole number of more than {bounds.int_bits} bits")
     try:
-        return json.loads(header.decode("ascii"), object_pairs_hook=_refuse_object)
+        return _from_json(header.decode("ascii"))
     except RecursionError:
         raise WireError(f"containers nested deeper than {bounds.depth}") from None
     except ValueError as error:
@@ -283,6 +302,11 @@ def _parse(header: bytes, bounds: Bounds) -> Any:
 
 def _refuse_object(pairs: list[tuple[str, Any]]) -> Any:
     raise WireError("a JSON object has no place in a header")
+
+
+# Made once: for a small message that takes as long as the message itself.
+_as_json = json.JSONEncoder(separators=(",", ":")).encode
+_from_json = json.JSONDecoder(object_pairs_hook=_refuse_object).decode
 
 
 class _Decoder(_Counted):

@@ -25,8 +25,8 @@ import selectors
 import signal
 import socket
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 from autograder.inside import framing, process_limits, process_state, wire
@@ -42,12 +42,12 @@ from autograder.inside.messages import (
 )
 from autograder.inside.probe import call_probe, describe, failure_of, probe_or_failure
 from autograder.inside.process_limits import Limits
+from autograder.inside.serving import serve as serve_partner
 from autograder.inside.shell import make_shell
 
 # Exit status of a probe process that has run every probe; with any other, student code ended it.
 _PROBES_DONE = 77
 _GRACE_SECONDS = 0.5  # of CPU time, for a cell that does not heed its limit
-_FOREVER = 1e6  # seconds; a socket's timeout cannot be much longer
 _WATCH_SECONDS = 0.1
 
 
@@ -56,7 +56,7 @@ def serve(control_fd: int) -> NoReturn:
     """Warm up, then fork a supervisor for each submission until the grader closes the socket."""
     control = socket.socket(fileno=control_fd)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the grader may have inherited another
-    settings = framing.read(control, _forever())
+    settings = framing.read(control)
     limits = Limits(**settings["limits"])
     if settings["become"] is not None and settings["tier"] != "B":
         process_limits.switch_user(settings["become"])
@@ -270,13 +270,15 @@ class _Session:
 
     def run(self) -> None:
         while True:
-            message = framing.read(self.channel, _forever())
+            message = framing.read(self.channel)
             if "cell" in message:
                 _send(self.channel, {"error": self._run_cell(message["cell"])})
+                continue
+            if "serve" in message:
+                failure = self._run_apart(partial(serve_partner, self.channel, message["serve"]))
             else:
-                failure = self._run_probe_process(message["requests"])
-                end = {"done": None} if failure is None else {"died": [*failure]}
-                _send(self.channel, end)
+                failure = self._run_apart(partial(self._probe, message["requests"]))
+            _send(self.channel, {"done": None} if failure is None else {"died": [*failure]})
 
     def _run_cell(self, source: str) -> str | None:
         """Run one cell like Jupyter and return its error in one line."""
@@ -300,12 +302,16 @@ class _Session:
                 sys.stdout.flush()
                 sys.stderr.flush()
 
-    def _run_probe_process(self, requests: list[bytes]) -> tuple[str, str] | None:
-        """Run the probes of one item in a fork; return what ended it early, if anything did."""
+    def _run_apart(self, work: Callable[[], object]) -> tuple[str, str] | None:
+        """Do the work in a fork; return what ended that early, if anything did."""
         pid = process_limits.fork_soon()
         if pid == 0:
             with contextlib.suppress(BaseException):
-                self._probe(requests)
+                os.setsid()
+                nothing = os.open(os.devnull, os.O_RDWR)
+                os.dup2(nothing, 1)
+                os.dup2(nothing, 2)
+                work()
                 os._exit(_PROBES_DONE)
             os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -321,10 +327,6 @@ class _Session:
 
     def _probe(self, requests: list[bytes]) -> None:
         """Run the probes in turn; the inputs of each are decoded only then."""
-        os.setsid()
-        nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
         before = process_state.read(process_state.SETTINGS)
         for message in requests:
             request = ProbeRequest(**wire.decode(message))
@@ -336,19 +338,18 @@ class _Session:
             answer = _encode_answer(value)
             # Ended while it sends, it would leave half a message, as if it had tampered with them.
             process_limits.stop_later(0, self.limits.wall_factor)
-            framing.write(self.channel, answer, _forever())
+            framing.write(self.channel, answer)
 
     def _ask(self, question: Any) -> Any:
-        """Send a value to the grader, and return what it answers."""
+        """Send a value to the request's partner, and return what that answers."""
         message = wire.encode({"ask": question}, wire.QUESTION_BOUNDS)
         # Ended in between, it would leave half a message, or an answer that nobody waits for.
-        ends = {signal.SIGPROF, signal.SIGALRM}
-        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        process_limits.hold_timers(True)
         try:
-            framing.write(self.channel, message, _forever())
-            return framing.read(self.channel, _forever())["told"]
+            framing.write(self.channel, message)
+            return framing.read(self.channel)["ask"]
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+            process_limits.hold_timers(False)
 
 
 def _encode_answer(value: Any) -> bytes:
@@ -362,8 +363,4 @@ def _encode_answer(value: Any) -> bytes:
 
 
 def _send(stream: socket.socket, message: dict[str, Any]) -> None:
-    framing.write(stream, wire.encode(message), _forever())
-
-
-def _forever() -> float:
-    return time.monotonic() + _FOREVER
+    framing.write(stream, wire.encode(message))

@@ -4,8 +4,8 @@ The other way round than usual: what a student wrote is a test, and the grader b
 tested. Both run in a sandbox, each in its own, and the grader passes calls and results on:
 
     the student's session               the grader               a session of the other sandbox
-      probe calls `hidden(x)`  ─ ask ─►  plain value  ─ told ─►    partner(x)
-      the call returns        ◄─ told ─  plain value  ◄─ ask ─     its result
+      probe calls `hidden(x)`   ─ ask ─►    bytes     ─ ask ─►     partner(x)
+      the call returns         ◄─ ask ─     bytes    ◄─ ask ─      its result
 
 Arguments and results cross by value, and of an exception only the name of its type. So neither side
 sees the other's code, memory or files, and what one writes into a tensor the other does not see.
@@ -15,7 +15,6 @@ session does not say which one it will meet.
 
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Protocol
@@ -24,44 +23,18 @@ from autograder.inside import wire
 from autograder.inside.messages import ProbeRequest, WireError
 from autograder.records import GraderError
 
-_SERVE = '''
-def serve(implementation, inputs):
-    """Define implementations and call them as often as is asked for.
-
-    What is told is the source of the next one, or the arguments of a call.
-    """
-    import signal
-
-    reply = None
-    while True:
-        told = ask(reply)
-        if isinstance(told, str):
-            # Each has its own time, and waits as long as the other side computes.
-            signal.setitimer(signal.ITIMER_PROF, inputs["seconds"])
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            names = {"__name__": "partner"}
-            exec(told, names)
-            reply = None
-            continue
-        arguments, keywords = told
-        try:
-            reply = False, names["partner"](*arguments, **keywords)
-        except Exception as error:
-            reply = True, type(error).__name__
-'''
-_READY = ("ask", None)
-_SECONDS = 30.0  # before the first implementation
-_DEFINE = "def partner(): pass"  # what serves is called this, and calls something else
+_DEFINED = ("defined", None)
+_LOST = wire.encode({"ask": (True, "RuntimeError")})
 
 
 class _Notebook(Protocol):
     """What `sandbox.session.RunningNotebook` is."""
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        """Send a message."""
+    def send(self, message: dict[str, Any] | bytes, deadline: float) -> None:
+        """Send a message; bytes are one already."""
 
     def receive(self, deadline: float) -> tuple[str, Any]:
-        """Return the next answer: its kind and its content."""
+        """Return the next answer: its kind and its content; a question's is the whole message."""
 
 
 OpenSession = Callable[[], AbstractContextManager[_Notebook]]
@@ -102,74 +75,59 @@ class Partners:
         """Let the next call define its implementation anew."""
         self._served = None
 
-    def answer(self, request: ProbeRequest, question: Any) -> tuple[bool, Any]:
-        """Call the implementation; say whether it has raised, and its result or what it raised.
+    def answer(self, request: ProbeRequest, question: bytes) -> bytes:
+        """Pass a question on to the implementation; return the message that answers it.
 
-        Once it has used up its time or memory, it raises on every later call, too.
+        That says whether the call has raised, and its result or what it raised. Neither message is
+        unpacked here: each side does that for itself, and strictly. Once the implementation has
+        used up its time or memory, it raises on every later call, too.
 
         Args:
-            question: what student code has sent.
+            question: the message that student code has sent.
 
         Raises:
             WireError: if it is no call, or more than may be asked at once.
             GraderError: if the implementation itself cannot be defined.
         """
-        if not _is_call(question):
-            raise WireError("a question that is no call")
-        wire.encode(question, wire.QUESTION_BOUNDS)
+        wire.check_question(question)
         if request is not self._served:
             self._define(request)
             self._served, self._is_lost = request, False
         if not self._is_lost:
             try:
-                kind, reply = self._hear({"told": question}, request.seconds)
+                kind, reply = self._hear(question, request.seconds)
                 if kind == "ask":
-                    has_raised, value = reply
-                    return bool(has_raised), value
+                    return bytes(reply)
+                if kind == "refused":
+                    raise WireError(str(reply))
             except self._gone:
                 pass  # as if it had said so itself
             self._is_lost, self._session = True, None
             self._closing.close()
-        return True, "RuntimeError"
+        return _LOST
 
     def _define(self, request: ProbeRequest) -> None:
         found: Any = None
         if self._session is not None:
             # What an earlier call has begun may end the process only now.
             with contextlib.suppress(self._gone):
-                found = self._hear({"told": request.partner}, request.seconds)
-        if found != _READY:
+                found = self._hear({"define": request.partner}, request.seconds)
+        if found != _DEFINED:
             self._closing.close()
             self._session = self._closing.enter_context(self._open())
             try:
-                self._hear({"cell": _DEFINE}, request.seconds)
-                self._hear({"requests": [_serving(request.seconds)]}, request.seconds)
-                found = self._hear({"told": request.partner}, request.seconds)
+                self._session.send({"serve": request.seconds}, self._within(request.seconds))
+                found = self._hear({"define": request.partner}, request.seconds)
             except self._gone as error:
                 found = error
-        if found != _READY:
+        if found != _DEFINED:
             raise GraderError(f"{request.item}: a hidden implementation breaks: {found}")
 
-    def _hear(self, message: dict[str, Any], seconds: float) -> tuple[str, Any]:
+    def _hear(self, message: dict[str, Any] | bytes, seconds: float) -> tuple[str, Any]:
         assert self._session is not None
         deadline = self._within(seconds)
         self._session.send(message, deadline)
         return self._session.receive(deadline)
-
-
-def _is_call(question: Any) -> bool:
-    """Whether this is what a worker sends for a call: positional arguments, and those by name."""
-    return (
-        type(question) is tuple
-        and tuple(map(type, question)) == (tuple, dict)
-        and all(type(name) is str for name in question[1])
-    )
-
-
-@functools.cache
-def _serving(seconds: float) -> bytes:
-    inputs = {"seconds": seconds}
-    return _encoded(ProbeRequest("partner", "partner", 0, "partner", _SERVE, inputs, _SECONDS))
 
 
 def without_partner(request: ProbeRequest) -> ProbeRequest:
@@ -177,8 +135,3 @@ def without_partner(request: ProbeRequest) -> ProbeRequest:
     if not request.partner:
         return request
     return dataclasses.replace(request, part="", case=0, partner="")
-
-
-def _encoded(request: ProbeRequest) -> bytes:
-    fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
-    return wire.encode(fields)

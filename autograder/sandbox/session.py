@@ -52,11 +52,11 @@ class RunningNotebook(Protocol):
 
     answers_memory: int
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        """Send a message."""
+    def send(self, message: dict[str, Any] | bytes, deadline: float) -> None:
+        """Send a message; bytes are one already."""
 
     def receive(self, deadline: float) -> tuple[str, Any]:
-        """Return the next answer: its kind and its content."""
+        """Return the next answer: its kind and its content; a question's is the whole message."""
 
     def take_output(self) -> str:
         """Return what was printed since the last call."""
@@ -101,14 +101,15 @@ class Session:
         self._poll.register(output, select.POLLIN)
         os.set_blocking(output, False)
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        """Send a message.
+    def send(self, message: dict[str, Any] | bytes, deadline: float) -> None:
+        """Send a message; bytes are one already.
 
         Raises:
             DiedError: if it is not taken in time.
         """
         try:
-            framing.write(self.channel, wire.encode(message), deadline)
+            encoded = message if isinstance(message, bytes) else wire.encode(message)
+            framing.write(self.channel, encoded, deadline)
         except TimeoutError:
             raise DiedError("timeout", "the time limit was exceeded") from None
         except OSError:
@@ -117,12 +118,16 @@ class Session:
     def receive(self, deadline: float) -> tuple[str, Any]:
         """Return the next answer: its kind and its content.
 
+        A question is for others to look into: its content is the message as it came.
+
         Raises:
             DiedError: if none comes in time, or it is malformed.
         """
         try:
             self._wait(deadline)
-            answer = self._meaning(framing.receive(self.channel, deadline))
+            message = framing.receive(self.channel, deadline)
+            is_question = wire.is_question(message)
+            answer = {"ask": message} if is_question else self._meaning(message)
         except WireError as error:
             raise ProtocolError(str(error)) from None
         except TimeoutError:

@@ -237,8 +237,7 @@ class SubmissionRun:
                 kind, content = session.receive(deadline)
                 if kind != "ask":
                     return kind, content
-                answer = self._partners.answer(request, content)
-                session.send({"told": answer}, deadline)
+                session.send(self._partners.answer(request, content), deadline)
         except WireError as error:
             raise ProtocolError(str(error)) from None
         raise ProtocolError("more questions than a worker sends")

@@ -582,6 +582,27 @@ def test_students_of_one_seed_have_one_draw_and_one_reference_answer():
     assert all(map(lambda a, b: a is b, JUDGE.requests(check, SEED), JUDGE.requests(check, SEED)))
 
 
+def test_what_is_not_drawn_is_answered_once_for_all_seeds():
+    calls = []
+
+    def counted(values):
+        calls.append(list(values))
+        return mean(values)
+
+    def fixed_and_drawn(rng):
+        return [Case("fixed", {"values": [1.0, 2.0]}), *draw(rng)]
+
+    parts = (Part("values", "They are right.", fixed_and_drawn, probe),)
+    check = dataclasses.replace(CHECK, reference=counted, parts=parts, mistakes=())
+    judge = ItemJudge()
+    for seed in (SEED, SEED + 1, SEED + 2):
+        first, *others = judge.requests(check, seed)
+        assert list(first.inputs["values"]) == [1.0, 2.0]
+        assert others[0].inputs != judge.requests(check, seed + 1)[1].inputs
+        judge.known_answers(check, seed)
+    assert calls.count([1.0, 2.0]) == 1 and len(calls) == 1 + 3 * len(others)
+
+
 def test_large_set_is_drawn_once_however_often_it_is_asked():
     draws = []
 

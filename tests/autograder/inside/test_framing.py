@@ -67,3 +67,31 @@ def test_messages_that_follow_each_other_stay_apart():
         deadline = time.monotonic() + 10
         assert framing.receive(ours, deadline) == wire.encode(5)
         assert framing.read(ours, deadline) == 6
+
+
+def test_nothing_has_a_deadline_that_was_given_none():
+    ours, theirs = socket.socketpair()
+    value = {"x": np.arange(300_000)}
+    late = threading.Timer(0.1, framing.write, (theirs, wire.encode(value)))
+    with ours, theirs:
+        late.start()
+        assert np.array_equal(framing.read(ours)["x"], value["x"])
+        late.join()
+
+
+def test_message_that_comes_in_single_bytes_is_whole():
+    ours, theirs = socket.socketpair()
+    message = wire.encode({"x": list(range(50))})
+    with ours, theirs:
+        drip = threading.Thread(
+            target=lambda: [theirs.send(message[n : n + 1]) for n in range(len(message))]
+        )
+        drip.start()
+        assert framing.receive(ours, time.monotonic() + 30) == message
+        drip.join()
+
+
+def test_write_ends_at_its_deadline_where_nobody_reads():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(TimeoutError):
+        framing.write(ours, bytes(8 << 20), time.monotonic() + 0.1)

@@ -10,6 +10,7 @@ from autograder.grading.grader import in_unforeseen_order
 from autograder.grading.judge import ItemJudge
 from autograder.inside.messages import Failure, ProbeRequest
 from autograder.inside.process_limits import Limits
+from autograder.records import GraderError
 from autograder.sandbox.sandbox import Sandbox
 from autograder.sandbox.submission_run import _encoded
 
@@ -275,6 +276,49 @@ def test_question_that_is_no_call_is_tampering_and_reaches_nothing(sandbox, ques
     """
     values, run = ask(sandbox, cell, HALVES[0])
     assert run.tampered and isinstance(values[0], Failure)
+
+
+MALFORMED = {
+    "no message": (b"", b'["dict",["list","ask"],["list",'),
+    "an unknown dtype": (b"12345678", b'["dict",["list","ask"],["list",["array","float99",1]]]'),
+    "two answers in one": (b"", b'["dict",["list","ask"],["list",1,2]]'),
+    "bytes beyond what may be asked": (bytes(5 << 20), b'["dict",["list","ask"],["list",1]]'),
+    "a source to define": (b"", b'["dict",["list","define"],["list","def partner(x): return 1"]]'),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_question_that_student_code_writes_itself_is_tampering(sandbox, kind):
+    """The grader passes questions on unread, so whoever reads them is as strict as it would be."""
+    body, header = MALFORMED[kind]
+    cell = f"""
+    import struct, sys
+
+    def judge(f):
+        frame = sys._getframe()
+        while not hasattr(frame.f_locals.get("self"), "channel"):
+            frame = frame.f_back
+        channel = frame.f_locals["self"].channel
+        header = {header!r}
+        channel.sendall(struct.pack(">IQ", len(header), {len(body)}) + header + bytes({len(body)}))
+        return True
+    """
+    other = "def partner(x):\n    return x + 5"
+    values, run = ask(sandbox, cell, HALVES[0])
+    assert run.tampered and isinstance(values[0], Failure)
+    assert ask(sandbox, "def judge(f):\n    return f(3)", other)[0] == [8]
+
+
+def test_random_numbers_of_an_implementation_are_the_same_in_every_run(sandbox):
+    draws = "import random\nimport numpy as np\ndef partner():\n"
+    draws += "    return random.random(), np.random.rand()"
+    values, _ = ask(sandbox, "def judge(f):\n    return f(), f()", draws, draws)
+    assert values[0] == values[1] and values[0][0] != values[0][1]
+
+
+def test_implementation_that_cannot_be_defined_is_a_fault_of_the_set(sandbox):
+    with pytest.raises(GraderError, match=r"a hidden implementation breaks.*NameError"):
+        ask(sandbox, "def judge(f):\n    return f(3)", "partner = undefined")
 
 
 HOGS = {

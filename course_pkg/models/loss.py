@@ -92,5 +92,5 @@ def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> 
             f"targets has shape {tuple(targets.shape)}; the logits call for "
             f"{tuple(logits.shape[:-1])}, one target for each position"
         )
-    if targets.is_floating_point():
+    if targets.is_floating_point() or targets.dtype == torch.bool:
         raise ValueError(f"targets is {targets.dtype}; it must hold whole numbers, such as int64")

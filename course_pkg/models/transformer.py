@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_pkg.common.checks import is_model
 from course_pkg.layers.attention import padding_mask
 from course_pkg.layers.blocks import (
     BlockCache,
@@ -132,7 +133,12 @@ class Stack(nn.Module):
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Return how many numbers training may change; shared ones count once."""
+    """Return how many numbers training may change; shared ones count once.
+
+    Raises:
+        ValueError: if it is no model, such as a `state_dict`.
+    """
+    is_model(model)
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 

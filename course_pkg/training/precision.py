@@ -23,9 +23,10 @@ def forbid_tf32() -> None:
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[None]:
-    """Return the context in which a model computes in one of `PRECISIONS`."""
+    """Return the context in which a model computes in one of `PRECISIONS`, whatever is around."""
     if precision == "float32":
-        return nullcontext()
+        is_around = torch.is_autocast_enabled(device.type)
+        return torch.autocast(device.type, enabled=False) if is_around else nullcontext()
     return torch.autocast(device.type, dtype=getattr(torch, precision))
 
 
@@ -39,6 +40,11 @@ def check_weights(model: nn.Module) -> None:
         if weight.is_meta:
             raise ValueError(
                 f"{name} is on the device meta, which holds no numbers; build the model on the CPU"
+            )
+        if weight.is_inference():
+            raise ValueError(
+                f"{name} was made in torch.inference_mode(), and keeps no gradient; make or load "
+                "the model outside of it"
             )
         if weight.dtype == torch.float16 and weight.requires_grad:
             raise ValueError(

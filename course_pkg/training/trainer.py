@@ -9,6 +9,7 @@ Chapter: training transformers.
 """
 
 import copy
+import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -142,7 +143,8 @@ class Trainer:
                 that has ended is returned as it is.
 
         Raises:
-            ValueError: if resume is True and there is no folder to go on from.
+            ValueError: if resume is True and there is no folder to go on from, or gradients are
+                switched off.
             FileExistsError: if the folder has checkpoints and resume is False.
             BlockingIOError: if another process is training in the folder.
             CheckpointError: if the folder's run had another model, config, data or optimizer.
@@ -150,6 +152,11 @@ class Trainer:
             KeyboardInterrupt: after Ctrl-C.
         """
         flags(resume=resume)
+        if not torch.is_grad_enabled():
+            raise ValueError(
+                "gradients are switched off here, by torch.no_grad() or torch.inference_mode(); "
+                "train outside of it"
+            )
         if resume and self.run.folder is None:
             raise ValueError(
                 "resume is True, but this trainer keeps no checkpoints; make it by Trainer(..., "
@@ -370,6 +377,11 @@ def _check(
                 f"optimizer is {optimizer!r:.60}; it must be one over the model's parameters, such "
                 "as torch.optim.SGD(model.parameters(), lr=0.1)"
             )
+        if _needs_closure(optimizer):
+            raise ValueError(
+                f"optimizer is {type(optimizer).__name__}, whose step evaluates the loss several "
+                "times; the trainer evaluates it once an update, so take one that asks once"
+            )
         own = {id(weight) for weight in model.parameters()}
         groups = optimizer.param_groups
         n_others = sum(id(weight) not in own for group in groups for weight in group["params"])
@@ -390,6 +402,12 @@ def _check(
                 f"{lacking[0]}: make it after the last of them (add_lora makes new ones), or "
                 "freeze what shall stay as it is by requires_grad_(False)"
             )
+
+
+def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:
+    """Say whether an optimizer asks for the loss itself, as L-BFGS does."""
+    parameters = inspect.signature(optimizer.step).parameters
+    return any(p.name == "closure" and p.default is p.empty for p in parameters.values())
 
 
 def _first_not_finite(numbers: Sequence[float]) -> float | None:

@@ -36,6 +36,7 @@ from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.models.ngram import NGram
 from course_pkg.models.recurrent import BidirectionalEncoder, RecurrentLM, TruncatedBPTT
 from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.transformer import count_parameters
 from course_pkg.models.window import FixedWindowLM
 from course_pkg.recipes import Recipe, prepare
 from course_pkg.text.batches import example_batches, window_batches
@@ -132,10 +133,31 @@ def optimizer_made_before_lora():
     return {"model": model, "optimizer": optimizer}
 
 
+def lbfgs():
+    model = GPT(gpt_tiny(V))
+    return {"model": model, "optimizer": torch.optim.LBFGS(model.parameters())}
+
+
+@torch.inference_mode()
+def made_to_infer():
+    return GPT(gpt_tiny(V))
+
+
 STEP = TrainerConfig(n_steps=1)
 BERT_IDS = {"mask_id": 1, "first_id": 2, "last_id": 3}
 
+YES = torch.ones(9, dtype=torch.bool)
+
 MISUSES = [
+    (lambda: torch.no_grad()(trainer().train)(), r"gradients are switched off .*no_grad\(\)"),
+    (lambda: torch.inference_mode()(trainer().train)(), "gradients are switched off here"),
+    (lambda: trainer(model=made_to_infer()), r"embedding.weight was made in torch.inference_mode"),
+    (lambda: trainer(**lbfgs()), "optimizer is LBFGS, whose step evaluates the loss several"),
+    (lambda: GPT(gpt_tiny(V))(IDS, IDS > 1), "targets is torch.bool; it must hold whole numbers"),
+    (lambda: window_batches(YES, 2, 2, seed=0), r"ids is torch.bool of shape \(9,\); it must be"),
+    (lambda: window_batches(np.arange(9), 2, 2, seed=0), "ids is ndarray; .* torch.from_numpy"),
+    (lambda: example_batches({"a": 1}, None, 1, seed=0), "examples is dict; it must be a list"),
+    (lambda: count_parameters({"weight": IDS}), "model is dict; it must be a torch.nn.Module"),
     (lambda: trainer(model=GPT(gpt_tiny(V)).half()), "embedding.weight is float16, in which"),
     (lambda: trainer(model=without_numbers()), "embedding.weight is on the device meta"),
     (lambda: trainer(learning_rate=lambda n: NAN).train(), r"learning_rate\(0\) is nan; it must"),
@@ -393,3 +415,13 @@ def test_numpy_numbers_are_saved(tmp_path):
     sizes = {"order": np.int64(2), "vocab_size": np.int64(5), "eos_id": np.int64(0)}
     NGram.fit([[1, 2]], **sizes).save(tmp_path / "n-gram")
     assert NGram.load(tmp_path / "n-gram").vocab_size == 5
+
+
+def test_precision_is_the_configs_and_not_what_is_around_the_trainer():
+    losses = []
+    for is_around in (False, True):
+        torch.manual_seed(0)
+        of_model = trainer(model=GPT(gpt_tiny(V)))
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_around):
+            losses.append(of_model.train()[0]["loss"])
+    assert losses[0] == losses[1]

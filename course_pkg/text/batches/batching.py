@@ -181,12 +181,14 @@ def require_stream(ids: object) -> None:
     """
     found = type(ids).__name__
     if isinstance(ids, Tensor):
-        if ids.dim() == 1 and not ids.is_floating_point():
+        if ids.dim() == 1 and not ids.is_floating_point() and ids.dtype != torch.bool:
             return
         found = f"{ids.dtype} of shape {tuple(ids.shape)}"
     if not isinstance(ids, TokenFile):
+        how = "torch.from_numpy makes of such an array"
         raise ValueError(
-            f"ids is {found}; it must be one row of ids, as pack_documents makes of documents"
+            f"ids is {found}; it must be one row of ids, as "
+            f"{how if isinstance(ids, np.ndarray) else 'pack_documents makes of documents'}"
         )
 
 
@@ -331,6 +333,8 @@ def example_batches(
         torch.Size([2, 3])
     """
     not_used_up(examples=examples)
+    if isinstance(examples, Mapping):
+        raise ValueError(f"examples is {type(examples).__name__}; it must be a list of examples")
     whole_numbers(batch_size=batch_size, n_examples=len(examples))
     if lengths is not None and len(lengths) != len(examples):
         raise ValueError(f"lengths has {len(lengths)} entries for {len(examples)} examples")

@@ -7,7 +7,8 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,26 @@ def cache_folder() -> Path | None:
     except (OSError, RuntimeError):  # RuntimeError: pathlib finds no home
         return None
     return folder
+
+
+@contextmanager
+def some_home() -> Iterator[None]:
+    """Let what is imported meanwhile find a home, also where the user has none.
+
+    A container may run under a number without a name and without HOME. Libraries that only ask
+    where their settings would be, if there were any, then fail at import; the top folder, which
+    Docker itself gives such users, answers them.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = os.sep
+        try:
+            yield
+        finally:
+            del os.environ["HOME"]
+    else:
+        yield
 
 
 def digest(splits: Iterable[Iterable[Any]]) -> str:

@@ -16,7 +16,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from course_pkg.common.files import write_atomically
-from course_pkg.text.corpora.sources import SourceUnavailableError, Splits, cache_folder, digest
+from course_pkg.text.corpora.sources import (
+    SourceUnavailableError,
+    Splits,
+    cache_folder,
+    digest,
+    some_home,
+)
 
 ARCHIVE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 ARCHIVE_SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
@@ -80,8 +86,9 @@ def wikipedia_articles(_folder: Path | None = None) -> Splits:
 
 def _read_archive() -> list[str]:
     try:
-        from gensim.corpora.wikicorpus import extract_pages, filter_wiki
-        from gensim.test.utils import datapath
+        with some_home():
+            from gensim.corpora.wikicorpus import extract_pages, filter_wiki
+            from gensim.test.utils import datapath
     except ImportError as error:
         raise SourceUnavailableError("gensim is missing; pip install 'gensim>=4.3,<5'") from error
     archive = Path(datapath(ARCHIVE))

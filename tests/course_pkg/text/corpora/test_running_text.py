@@ -2,7 +2,9 @@
 
 import errno
 import gzip
+import os
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +95,36 @@ def test_wikipedia_needs_no_folder_to_keep_it_in(place, tmp_path, monkeypatch):
     before = sorted(tmp_path.rglob("*"))
     assert wikipedia.wikipedia_articles() == (["only article"], [], [])
     assert sorted(tmp_path.rglob("*")) == before
+
+
+NAMELESS = """
+import os, pwd
+
+def unknown(uid):
+    raise KeyError(uid)
+
+pwd.getpwuid = unknown
+from course_pkg.text.corpora import wikipedia
+
+wikipedia.ARCHIVE = "of no gensim"
+try:
+    wikipedia.wikipedia_articles()
+except wikipedia.SourceUnavailableError as error:
+    print(error, "HOME" in os.environ)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there a user always has a home")
+def test_wikipedia_is_read_for_a_user_without_name_or_home():
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    kept.pop("COURSE_CACHE", None)
+    done = subprocess.run(  # in a process of its own: gensim asks when it is imported
+        [sys.executable, "-c", NAMELESS], env=kept, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == ("this gensim comes without its test data of no gensim False\n"), (
+        done.stderr
+    )
 
 
 def test_article_cleaning_keeps_prose_only():

@@ -47,3 +47,13 @@ def test_slides_that_may_be_left_out_are_there(path):
         for n in re.findall(r"\d+", group)
     ]
     assert named and max(named) <= n_slides
+
+
+@pytest.mark.parametrize("path", OUTLINES, ids=lambda path: path.stem)
+def test_minutes_at_the_board_are_those_of_the_slides(path):
+    stated = re.search(
+        r"Derive on the board\*\* \((\d+) minutes\)", path.read_text(encoding="utf-8")
+    )
+    deck = (ROOT / "book" / "slides" / path.name).read_text(encoding="utf-8")
+    board = sum(map(float, re.findall(r"^::notes .*\bboard ([\d.]+)", deck, re.MULTILINE)))
+    assert stated and abs(int(stated[1]) - board) <= 0.5

@@ -57,7 +57,7 @@ Up to {{end}}, by **{{steps}}** of $x_1$ and 1,024.
 
 ::figure A rising line
 
-::notes 3
+::notes 3, shown 2.5
 Say it.
 
 ## Does it stop?
@@ -68,7 +68,7 @@ Say it.
 ::table model | 1
 ::live lm-toy
 
-::notes 5
+::notes 5, room 3, live 1.5
 Wait. **Answer.** After {{steps}}, "most" say.
 """
 
@@ -147,10 +147,12 @@ def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message)
     ("old", "new", "message"),
     [
         ("by **", "word " * 40 + "by **", "slide 1, 'Toys spin': 4. words; 40 at most"),
-        ("::notes 3\nSay it.", "Say it.", "slide 1.*needs '::notes MINUTES'"),
-        ("Say it.", "word " * 391, "its notes take 3.0 minutes to read aloud; it has 3"),
+        ("::notes 3, shown 2.5\nSay it.", "Say it.", "slide 1.*needs '::notes MINUTES'"),
+        ("3, shown 2.5", "3, talk 2.5", "slide 1.*what they are for: board, room, live, shown"),
+        ("Say it.", "word " * 391, "slide 1.*takes 2.7 minutes to say, 2.5 to go.*; it has 3"),
+        ("3, shown 2.5", "3", "slide 1, 'Toys spin': takes 0.1 minutes to say; it has 3"),
         ("## Does it stop?", "## It stops", "slide 2, 'It stops': asks, and shows no question"),
-        ("::notes 5", "::notes 9", "its notes take 12 minutes; it has 8"),
+        ("::notes 5, room 3,", "::notes 9, room 6,", "its notes take 12 minutes; it has 8"),
         ("**Answer.**", "Well.", "asks, and its notes have no"),
         ("::live lm-toy", "::video toy", "::video is not known"),
         ("---\nminutes", "minutes", "must begin with its minutes"),
@@ -162,7 +164,7 @@ def test_broken_rule_is_named_with_its_slide(tmp_path, old, new, message):
 
 
 def test_four_slides_without_a_question_are_named(tmp_path):
-    quiet = "## Still\n\n::notes 1\nGo on.\n"
+    quiet = "## Still\n\n::notes 1, room .8\nGo on.\n"
     deck = DECK.replace("minutes: 8", "minutes: 12") + quiet * 2
     made(tmp_path, deck)
     with pytest.raises(slides.DeckError, match="slides 1 to 4: none of them asks the room"):
@@ -266,7 +268,9 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
     assert browser.execute_script("return Reveal.getIndices().h") == 0
     body.send_keys("d")
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
-    assert browser.execute_script("return Reveal.getSlideNotes()").startswith("<p><em>3 min.</em>")
+    assert browser.execute_script("return Reveal.getSlideNotes()").startswith(
+        "<p><em>3 min, 2.5 to go through what is shown.</em>"
+    )
 
 
 @pytest.mark.browser

@@ -20,7 +20,8 @@ changed changes the deck, and where the page no longer has what a slide asks for
     ::live lm-random-attention               the figure that can be used
     ::ask                                    this slide puts a question to the room
 
-    ::notes 3                                minutes; the rest is said, and not shown
+    ::notes 3, board 1.5                     minutes, and what else than speaking fills them (`REST`);
+                                             the rest is said, and not shown
 
 A number in a title or on a slide must stand on the page; so must one with decimals in the notes.
 What is computed on the board instead is written as a formula: $0.98^{50} = 0.36$.
@@ -50,8 +51,16 @@ LONGEST = 40
 WIDEST = 92
 """Columns of a line that is not broken: letters for more could not be read in a room."""
 QUESTION_EVERY = 4
-WORDS_PER_MINUTE = 130
-"""How fast notes can be read aloud and still be followed."""
+WORDS_PER_MINUTE = 150
+"""How fast notes are read aloud: espeak-ng, set to this, reads two decks at 148 and 136."""
+REST = {
+    "board": "at the board",
+    "room": "for the room",
+    "live": "to try it",
+    "shown": "to go through what is shown",
+}
+"""What a slide's minutes are for beside speaking: its title, its words, its notes."""
+MINUTES = re.compile(rf"(\d*\.?\d+)((?:, (?:{'|'.join(REST)}) \d*\.?\d+)*)")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 NAMED = re.compile(r"\{\{(\w+)\}\}")
@@ -70,7 +79,8 @@ class Slide:
 
     Attributes:
         shows: kind and name of each part of the chapter's page.
-        minutes: to speak.
+        minutes: in all.
+        rest: of them, what each thing in `REST` takes.
     """
 
     title: str
@@ -78,6 +88,7 @@ class Slide:
     shows: list[tuple[str, str]] = field(default_factory=list)
     asks: bool = False
     minutes: float = 0
+    rest: dict[str, float] = field(default_factory=dict)
     notes: str = ""
 
 
@@ -137,7 +148,11 @@ def _slide(part: str) -> Slide:
             slide.shows.append((directive[1], (directive[2] or "").strip()))
     slide.text = "\n".join(kept).strip()
     minutes, _, notes = said.partition("\n")
-    slide.minutes = float(minutes) if re.fullmatch(r"\d+(\.\d+)?", minutes.strip()) else 0
+    if stated := MINUTES.fullmatch(minutes.strip()):
+        slide.minutes = float(stated[1])
+        slide.rest = {
+            kind: float(time) for kind, time in re.findall(r"([a-z]+) ([\d.]+)", stated[2])
+        }
     slide.notes = notes.strip()
     return slide
 
@@ -146,19 +161,28 @@ def _n_words(text: str) -> int:
     return len(re.findall(r"\w[\w’'-]*", MATH.sub(" ", text)))
 
 
+def _rest_in_words(slide: Slide) -> list[str]:
+    return [f"{minutes:g} {REST[kind]}" for kind, minutes in slide.rest.items()]
+
+
 def _broken_rules(deck: Deck) -> list[str]:
     """Name what a lecturer or a reader would stumble over."""
     found = []
     for number, slide in enumerate(deck.slides, 1):
         where = f"slide {number}, {slide.title!r}"
-        words, said = _n_words(slide.text), _n_words(slide.notes)
+        words = _n_words(slide.text)
+        spoken = (words + _n_words(slide.title) + _n_words(slide.notes)) / WORDS_PER_MINUTE
+        needed = spoken + sum(slide.rest.values())
         if words > LONGEST:
             found.append(f"{where}: {words} words; {LONGEST} at most")
         if not slide.notes or not slide.minutes:
-            found.append(f"{where}: needs '::notes MINUTES' and what is said")
-        elif said > WORDS_PER_MINUTE * slide.minutes:
-            aloud = f"{said / WORDS_PER_MINUTE:.1f} minutes to read aloud"
-            found.append(f"{where}: its notes take {aloud}; it has {slide.minutes:g}")
+            kinds = ", ".join(REST)
+            found.append(
+                f"{where}: needs '::notes MINUTES' (what they are for: {kinds}) and what is said"
+            )
+        elif not slide.minutes / 2 <= needed <= slide.minutes * 1.5:
+            parts = [f"{spoken:.1f} minutes to say", *_rest_in_words(slide)]
+            found.append(f"{where}: takes {', '.join(parts)}; it has {slide.minutes:g}")
         if slide.asks and "?" not in slide.title + slide.text:
             found.append(f"{where}: asks, and shows no question")
         if slide.asks and "**Answer.**" not in slide.notes:
@@ -385,7 +409,8 @@ def _section(
         kinds.append("lm-to-room")
     elif not taken:
         kinds.append("lm-said")
-    read = markdown.render(f"*{slide.minutes:g} min.* {notes}")
+    rest = f", {', '.join(_rest_in_words(slide))}" if slide.rest else ""
+    read = markdown.render(f"*{slide.minutes:g} min{rest}.* {notes}")
     licence = f'<footer class="lm-licence">{page.licence}</footer>' if is_first else ""
     return (
         f'<section class="{" ".join(kinds)}"><{level}>{markdown.renderInline(title)}</{level}>'

@@ -20,7 +20,7 @@ changed changes the deck, and where the page no longer has what a slide asks for
     ::live lm-random-attention               the figure that can be used
     ::ask                                    this slide puts a question to the room
 
-    ::notes 3, board 1.5                     minutes, and what else than speaking fills them (`REST`);
+    ::notes 3, board 1.5                     minutes, and what fills them beside speaking (`REST`);
                                              the rest is said, and not shown
 
 A number in a title or on a slide must stand on the page; so must one with decimals in the notes.

@@ -1,5 +1,6 @@
 """The course's syllabus, as `course.toml` states it: what is read, out and due in which week."""
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -119,6 +120,8 @@ def _rows(
         events = []
         for word in (w for w in words if w not in chapters):
             event, doubt = _event(word, day if unit == "week" else None, policies)
+            if near := difflib.get_close_matches(word, chapters, n=1, cutoff=0.8):
+                doubt = f"{word!r}: no chapter is called so; {near[0]!r} is one"
             events.append(event)
             doubts += [doubt] if doubt else []
         when = f"Week {place + 1}"

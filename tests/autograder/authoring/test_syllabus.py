@@ -98,6 +98,13 @@ def test_due_date_in_another_week_or_in_no_row_is_named(course):
     )
 
 
+def test_chapter_that_a_calendar_spells_otherwise_is_named(course):
+    write(course, ('yoyos = "Yo-yos"', 'yo_yos = "Yo-yos"'))
+    assert read_syllabus(course, "two").doubts == (
+        "'yoyos': no chapter is called so; 'yo_yos' is one",
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

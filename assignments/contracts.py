@@ -2,8 +2,9 @@
 
 A contract names the axes of each argument. From it and an item's ordinary cases follows what else
 the same function is to take: tensors that lie in memory in another order, rows that share their
-memory; and which inputs are longer where no loop is allowed. The values are the item's own, so that
-what follows is as valid as they are.
+memory, more axes than usual, axes of length 0; and which inputs are longer where no loop is
+allowed. The values are the item's own, so that what follows is as valid as they are. Values that
+every item of a kind has to take stand below: scores lower than any stand-in for minus infinity.
 """
 
 import itertools
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from autograder.authoring.checks import Case
@@ -43,9 +45,20 @@ class Contract:
     second and the third argument; the fourth has no axes that matter. Axes of one name are equally
     long, or 1 where they broadcast. An argument may lack axes on the left; a tuple's members have
     the same ones.
+
+    Attributes:
+        empty: the names of axes that may have length 0; a starred one is all its axes.
     """
 
     shapes: str
+    empty: str = ""
+
+    @property
+    def requirement(self) -> str:
+        """What the part that asks for other forms says to students."""
+        more = ", have more axes than usual" if self.shapes.startswith("*") else ""
+        none = ", or none along some axis" if self.empty else ""
+        return f"Tensors may stand in memory in any order, as after a transpose{more}{none}."
 
     def axes(self, arguments: Sequence[Any]) -> list[Axes]:
         """Name the axes of each argument; those of a starred name are numbered from the right.
@@ -84,15 +97,53 @@ class Contract:
             label = f"{size} and {size * times} along one axis ({name})"
             yield Case(label, {**case.inputs, "long": long, "n_more": size * (times - 1)})
 
-    def layouts(self, draw: Draw) -> Draw:
-        """Make the same cases, each laid out in one way in turn; that of most axes in all."""
+    def forms(self, draw: Draw) -> Draw:
+        """Make the same cases in other forms: layouts in memory, more axes, none along some.
 
-        def draw_laid_out(rng: Generator) -> list[Case]:
+        Each case is laid out in one way in turn; that of most axes in all, and with two axes more
+        if those of the first argument are starred.
+        """
+
+        def draw_forms(rng: Generator) -> list[Case]:
             cases = sorted(draw(rng), key=lambda case: sum(map(len, self._axes_of(case))))
             pairs = [*zip(cases[:-1], itertools.cycle(OF_ALL), strict=False)]
-            return [self._laid_out(*pair) for pair in [*pairs, *((cases[-1], x) for x in LAYOUTS)]]
+            made = [self._laid_out(*pair) for pair in [*pairs, *((cases[-1], x) for x in LAYOUTS)]]
+            return [*made, *self._deeper(cases[-1]), *self._emptied(cases[-1])]
 
-        return draw_laid_out
+        return draw_forms
+
+    def _deeper(self, case: Case) -> Iterator[Case]:
+        """Put two axes before those of a starred name: twice the case, once in another order."""
+        if not self.shapes.startswith("*"):
+            return
+        star, axes = self.shapes.split()[0].strip("*;"), self._axes_of(case)
+        first = f"{star} 1"
+        counts = [sum(name.startswith(f"{star} ") for name in each.values()) for each in axes]
+        arguments = [
+            _doubled(argument, _place(each, first))
+            if count == max(counts) and f"*{star}" in declared.split()
+            else argument
+            for argument, each, count, declared in zip(
+                case.inputs["arguments"], axes, counts, self.shapes.split(";"), strict=True
+            )
+        ]
+        yield Case(f"{case.label}, two more axes", {**case.inputs, "arguments": arguments})
+
+    def _emptied(self, case: Case) -> Iterator[Case]:
+        """Take all that stands along an axis that may be empty, and along all of a starred one."""
+        arguments, axes = case.inputs["arguments"], self._axes_of(case)
+        found = list(dict.fromkeys(name for each in axes for name in each.values()))
+        for declared in self.empty.split():
+            names = [name for name in found if name.split()[0] == declared]
+            for chosen in [names[:1], names][: len(names)]:
+                made = list(arguments)
+                for name in chosen:
+                    places = [_place(each, name) for each in axes]
+                    size = max(_first(a).shape[p] for a, p in zip(made, places, strict=True) if p)
+                    made = [_emptied(a, p, size) for a, p in zip(made, places, strict=True)]
+                what = "nothing along " + ("all its axes" if len(chosen) > 1 else "one axis")
+                label = f"{case.label}, {what} ({', '.join(chosen)})"
+                yield Case(label, {**case.inputs, "arguments": made})
 
     def _axes_of(self, case: Case) -> list[Axes]:
         return self.axes(case.inputs["arguments"])
@@ -125,10 +176,42 @@ def _place(axes: Axes, name: str) -> int | None:
     return next((place for place, found in axes.items() if found == name), None)
 
 
+def _changed(argument: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Change a tensor, or each of a tuple; what is neither stays."""
+    if isinstance(argument, tuple):
+        return tuple(_changed(part, change) for part in argument)
+    return change(argument) if isinstance(argument, Tensor) else argument
+
+
 def _repeated(argument: Any, place: int | None, size: int, times: int) -> Any:
     """Repeat what stands along an axis; an axis of length 1 goes on broadcasting."""
-    if isinstance(argument, tuple):
-        return tuple(_repeated(part, place, size, times) for part in argument)
-    if place is None or argument.shape[place] < size:
+    if place is None or _first(argument).shape[place] < size:
         return argument
-    return argument.repeat_interleave(times, dim=place)
+    return _changed(argument, lambda part: part.repeat_interleave(times, dim=place))
+
+
+def _doubled(argument: Any, place: int | None) -> Any:
+    def twice(part: Tensor) -> Tensor:
+        again = part if place is None else part.flip(place)
+        return torch.stack([part, again]).unsqueeze(1)
+
+    return _changed(argument, twice)
+
+
+def _emptied(argument: Any, place: int | None, size: int) -> Any:
+    if place is None or _first(argument).shape[place] < size:
+        return argument
+    return _changed(argument, lambda part: part.narrow(place, 0, 0))
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+LOWER_THAN_ANY = {"float64": -1e100, "float32": -1e37}
+"""Scores lower than what stands for minus infinity somewhere, also in another dtype."""
+
+
+def far_scores(dtype: str) -> Tensor:
+    """Make three rows of four scores: all as low as can be, one of them less so, and far apart."""
+    low = LOWER_THAN_ANY[dtype]
+    rows = [[low, low, low, low], [low, 2 * low, 3 * low, 2 * low], [-low, low, 0.0, -low]]
+    return torch.tensor(rows, dtype=getattr(torch, dtype))

@@ -198,7 +198,6 @@ SAYS = (
     "a function is called otherwise than the task says, or what it returns is changed",
 )
 FLOWS = "Gradients flow from the result to every argument, and are right."
-LAYOUT = "Tensors may stand in memory in any order, as they do after a transpose."
 
 
 def judge_by(**tolerance: float) -> Judge:
@@ -259,8 +258,9 @@ def near_part(
 
 
 def any_layout(inputs: Draw, weight: float, contract: Contract, judge: Judge = near) -> Part:
-    """Make the part that asks for tensors which are no contiguous block."""
-    return near_part("layout", LAYOUT, contract.layouts(inputs), call, weight, judge)
+    """Make the part that asks for the same in other forms: in memory, of more axes, of none."""
+    draw = contract.forms(inputs)
+    return near_part("layout", contract.requirement, draw, call, weight, judge)
 
 
 def exactly(double: dict[str, float] = DOUBLE, single: dict[str, float] = SINGLE) -> Judge:

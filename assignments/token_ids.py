@@ -10,6 +10,9 @@ from torch import Tensor
 from autograder.authoring.checks import ARGUMENTS, Case, Inputs, Judge, Part, nothing_else_changes
 from autograder.authoring.compare import agree
 
+from .contracts import Contract
+from .tensors import any_layout, call
+
 Generator = np.random.Generator
 Draw = Callable[[Generator], Sequence[Case]]
 
@@ -19,17 +22,13 @@ IGNORE = -100
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-def case(label: str, *arguments: Any, layout: str = "plain", take: int | None = None) -> Case:
+def case(label: str, *arguments: Any, take: int | None = None) -> Case:
     """Make a case of a function.
 
     Args:
-        layout: of tensors in memory: "plain", or "gaps", every other number of another tensor,
-            with two axes swapped, so that `view` fails; a dict is in another order then.
         take: picks one of several results.
     """
-    note = ", tensors with gaps in memory" if layout == "gaps" else ""
-    inputs = {"arguments": list(arguments), "layout": layout, "take": take}
-    return Case(f"{label}{note}", inputs)
+    return Case(label, {"arguments": list(arguments), "layout": "plain", "take": take})
 
 
 def taking(draw: Draw, take: int) -> Draw:
@@ -43,24 +42,6 @@ def draw_ids(rng: Generator, shape: Sequence[int], ids: Sequence[int]) -> Tensor
 
 
 # -- probes ----------------------------------------------------------------------------------------
-
-
-def call(implementation, inputs):
-    """Return the result."""
-    import torch
-
-    def lay_out(argument):
-        if inputs["layout"] == "gaps" and isinstance(argument, dict):
-            return {name: lay_out(argument[name]) for name in reversed(argument)}
-        if inputs["layout"] == "plain" or not isinstance(argument, torch.Tensor):
-            return argument
-        swapped = argument.transpose(0, -1)
-        gaps = torch.stack([torch.zeros_like(swapped), swapped], dim=-1)[..., 1]
-        return gaps.transpose(0, -1)
-
-    result = implementation(*map(lay_out, inputs["arguments"]))
-    result = tuple(result) if isinstance(result, tuple) else result  # a named one is right too
-    return result if inputs["take"] is None else result[inputs["take"]]
 
 
 def call_for_dtypes(implementation, inputs):
@@ -108,7 +89,7 @@ def call_twice(implementation, inputs):
         if isinstance(part, torch.Tensor):
             part.fill_(number)  # the arguments, and the other result, must not feel it
         elif isinstance(part, list):
-            part.clear()
+            part.append(None)  # also in a list that is empty
     apart = all(
         bool((part == number).all())
         for number, part in enumerate(parts)
@@ -147,6 +128,11 @@ def part(
 ) -> Part:
     """Make a part on values."""
     return Part(name, requirement, inputs, probe, judge=judge or agree(), weight=weight)
+
+
+def layout_part(inputs: Draw, weight: float, contract: Contract) -> Part:
+    """Make the part on other forms of the same tensors."""
+    return any_layout(inputs, weight, contract, agree())
 
 
 def dtype_part(inputs: Draw) -> Part:

@@ -9,7 +9,8 @@ from torch.nn import functional as F
 from autograder.authoring.checks import Check, mistake, mistakes
 from autograder.authoring.rules import not_allowed
 
-from ..tensors import call, keeps, near_part
+from ..contracts import Contract
+from ..tensors import any_layout, call, keeps, near_part
 from .inputs import (
     draw_extremes,
     draw_hard_losses,
@@ -17,6 +18,8 @@ from .inputs import (
     draw_losses,
     package_cross_entropy,
 )
+
+CONTRACT = Contract("N V; N; -")
 
 # -- the reference version -------------------------------------------------------------------------
 
@@ -59,6 +62,7 @@ PARTS = (
         call,
         1,
     ),
+    any_layout(draw_losses, 0.5, CONTRACT),
     *keeps(draw_losses, draw_hard_losses),
     not_allowed(("cross_entropy", "nll_loss"), draw_losses, autograd=False),
 )

@@ -13,6 +13,7 @@ from ..contracts import Contract
 from ..tensors import (
     FLOWS,
     Generator,
+    any_layout,
     call,
     differentiate,
     judge_by,
@@ -25,7 +26,7 @@ from .inputs import NORMS, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("*rows D; D; D; -")
+CONTRACT = Contract("*rows D; D; D; -", empty="rows")
 
 
 def _case(
@@ -127,15 +128,6 @@ def _around(rng: Generator) -> list[list[float]]:
     return [[100_000.0 + step for step in rng.permutation(row).tolist()] for row in steps]
 
 
-def draw_layouts(rng: Generator) -> list[Case]:
-    """No vectors at all, and tensors that are views with gaps."""
-    return [
-        _case(rng, normal(rng, "float64", 0, 4), 1e-5),
-        _case(rng, normal(rng, "float64", 2, 0, 3), 1e-5),
-        *CONTRACT.layouts(lambda rng: draw_new(rng)[4:6])(rng),
-    ]
-
-
 def draw_for_gradients(rng: Generator) -> list[Case]:
     """Ordinary vectors."""
     return draw_learned(rng)[1:5]
@@ -146,9 +138,14 @@ def draw_ordinary(rng: Generator) -> list[Case]:
     return _draw_shapes(rng, 2e4, is_learned=False)
 
 
+def draw_empty(rng: Generator) -> list[Case]:
+    """No vectors at all."""
+    return list(CONTRACT.forms(lambda rng: draw_new(rng)[4:6])(rng))[-2:]
+
+
 def draw_hard_cases(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
-    return [*draw_constants(rng), *draw_eps(rng), *draw_extremes(rng), *draw_layouts(rng)[:2]]
+    return [*draw_constants(rng), *draw_eps(rng), *draw_extremes(rng), *draw_empty(rng)]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -204,13 +201,7 @@ PARTS = (
         1,
         _far,
     ),
-    near_part(
-        "layouts",
-        "No vector at all gives none, and a tensor may be a view with gaps.",
-        draw_layouts,
-        call,
-        0.5,
-    ),
+    any_layout(lambda rng: draw_new(rng)[4:6], 0.5, CONTRACT),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 1),
     near_part(
         "gradients of constants",

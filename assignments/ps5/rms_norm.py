@@ -13,6 +13,7 @@ from ..tensors import (
     FLOWS,
     HALF,
     Generator,
+    any_layout,
     call,
     differentiate,
     judge_by,
@@ -25,7 +26,7 @@ from .inputs import NORMS, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("*rows D; D; -")
+CONTRACT = Contract("*rows D; D; -", empty="rows")
 
 
 def _case(
@@ -101,15 +102,6 @@ def draw_hard(rng: Generator) -> list[Case]:
     ]
 
 
-def draw_layouts(rng: Generator) -> list[Case]:
-    """No vectors at all, and tensors that are views with gaps."""
-    return [
-        _case(rng, normal(rng, "float64", 0, 4), 1e-5),
-        _case(rng, normal(rng, "float64", 2, 0, 3), 1e-5),
-        *CONTRACT.layouts(lambda rng: draw_new(rng)[4:6])(rng),
-    ]
-
-
 def draw_half(rng: Generator) -> list[Case]:
     """Numbers of float16 whose squares are beyond it."""
     signs = torch.from_numpy(rng.choice([-1.0, 1.0], (3, 4)))
@@ -132,9 +124,14 @@ def draw_ordinary(rng: Generator) -> list[Case]:
     return _draw_shapes(rng, 2e4, is_learned=False)
 
 
+def draw_empty(rng: Generator) -> list[Case]:
+    """No vectors at all."""
+    return list(CONTRACT.forms(lambda rng: draw_new(rng)[4:6])(rng))[-2:]
+
+
 def draw_hard_cases(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
-    return [*draw_hard(rng), *draw_eps(rng), *draw_layouts(rng)[:2], *draw_half(rng)]
+    return [*draw_hard(rng), *draw_eps(rng), *draw_empty(rng), *draw_half(rng)]
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -187,13 +184,7 @@ PARTS = (
         0.5,
         judge_by(**HALF),
     ),
-    near_part(
-        "layouts",
-        "No vector at all gives none, and a tensor may be a view with gaps.",
-        draw_layouts,
-        call,
-        0.5,
-    ),
+    any_layout(lambda rng: draw_new(rng)[4:6], 0.5, CONTRACT),
     near_part("gradients", FLOWS, draw_for_gradients, differentiate, 0.5),
     *keeps(draw_ordinary, draw_hard_cases),
     not_allowed(NORMS, longer=CONTRACT.longer(lambda rng: draw_new(rng)[3:4], "rows")),

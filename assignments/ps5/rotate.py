@@ -23,7 +23,7 @@ from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("*rows T K; T; -")
+CONTRACT = Contract("*rows T K; T; -", empty="rows T")
 
 
 def _case(
@@ -72,7 +72,7 @@ def draw_any_positions(rng: Generator) -> list[Case]:
         _case(rng, (5, 4), packed, what=" at positions 0, 1, 0, 1, 2"),
         _case(rng, (2, 3, 6, 8), drawn, "float32", what=" at positions in any order"),
         _case(rng, (2, 2, 3, 5, 6), packed + 2, what=" at positions 2, 3, 2, 3, 4"),
-        *CONTRACT.layouts(lambda rng: draw_turns(rng)[2:4])(rng),
+        *CONTRACT.forms(lambda rng: draw_turns(rng)[2:4])(rng),
     ]
 
 
@@ -155,8 +155,9 @@ def compare_distances(implementation, inputs):
 def rotate(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Ask the package for the angles of all positions up to the last, and look them up."""
     rotary = RotaryPositions(x.shape[-1], base)
-    rotation = rotary.rotation(int(positions.max()) + 1)[:, positions]
-    return rotary.rotate(x.reshape(-1, 1, *x.shape[-2:]), rotation).reshape(x.shape)
+    end = int(positions.max()) + 1 if positions.numel() else 1
+    rows = x.flatten(0, -3) if x.dim() > 2 else x.unsqueeze(0)
+    return rotary.rotate(rows.unsqueeze(1), rotary.rotation(end)[:, positions]).reshape(x.shape)
 
 
 # -- parts -----------------------------------------------------------------------------------------

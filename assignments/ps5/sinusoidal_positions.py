@@ -14,7 +14,7 @@ from ..tensors import Generator, call, judge_by, keeps, near_part, tensor_case
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("*positions; -")
+CONTRACT = Contract("*positions; -", empty="positions")
 
 
 def _case(label: str, positions: Tensor, d_model: int) -> Case:
@@ -30,14 +30,15 @@ def draw_first_positions(rng: Generator) -> list[Case]:
 def draw_any_positions(rng: Generator) -> list[Case]:
     """Positions in any order and shape: of a cache, of packed documents; one, none, a grid."""
     drawn = [torch.from_numpy(rng.permutation(60)[:n].copy()) for n in (3, 6, 12)]
+    grid = _case("positions of shape (2, 3, 2)", drawn[2].reshape(2, 3, 2) + 1, 6)
     return [
         _case("one position, 4", torch.tensor([4]), 6),
         _case("positions 5, 5, 2, 0, 2", torch.tensor([5, 5, 2, 0, 2]), 8),
         _case("6 positions in any order", drawn[1] + 3, 10),
         _case("positions of shape (3, 1)", drawn[0].reshape(3, 1) + 2, 4),
-        _case("positions of shape (2, 3, 2)", drawn[2].reshape(2, 3, 2) + 1, 6),
+        grid,
         _case("a position of shape ()", torch.tensor(int(rng.integers(2, 40))), 6),
-        _case("no position", torch.arange(0), 6),
+        *CONTRACT.forms(lambda rng: [grid])(rng),
     ]
 
 

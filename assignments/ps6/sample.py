@@ -15,7 +15,7 @@ from .inputs import exact, keeps_ids, new_tensor, shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("B V; B")
+CONTRACT = Contract("B V; B", empty="B")
 EIGHTHS = (0.25, 0.125, 0.5, 0.125)
 
 

@@ -10,11 +10,11 @@ from autograder.authoring.rules import not_allowed
 from course_pkg.text.batches.masking import may_mask
 
 from ..contracts import Contract
-from ..token_ids import Generator, case, draw_ids, dtype_part, keeps, part
+from ..token_ids import Generator, case, draw_ids, dtype_part, keeps, layout_part, part
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("B T; B T; -; -")
+CONTRACT = Contract("B T; B T; -; -", empty="B T")
 
 
 def _case(
@@ -26,7 +26,6 @@ def _case(
     what: str = "",
     dtype: torch.dtype = torch.float32,
     ordinary: tuple[int, ...] = (),
-    layout: str = "plain",
 ) -> Case:
     """Fill a pattern: small letters are ordinary ids, capitals special ones, each in its turn.
 
@@ -49,7 +48,7 @@ def _case(
             heights |= {"m": rate - 0.001, "n": rate + 0.001}
             draws[row, t] = heights[letter.lower()]
     label = f"{shape[0]} by {shape[1]}{what}, rate {rate:g}"
-    return case(label, ids, draws.to(dtype), rate, special_ids, layout=layout)
+    return case(label, ids, draws.to(dtype), rate, special_ids)
 
 
 def draw_values(rng: Generator) -> list[Case]:
@@ -102,17 +101,6 @@ def draw_borders(rng: Generator) -> list[Case]:
     ]
 
 
-def draw_layouts(rng: Generator) -> list[Case]:
-    """Tensors with gaps in memory; without rows, without positions."""
-    gaps = [["BabbA", "abBab"], ["bB", "Ab", "bb"]]
-    none = torch.zeros(0, dtype=torch.int64)
-    return [
-        *(_case(rng, rows, 0.15, [1, 0], layout="gaps") for rows in gaps),
-        case("3 by 0", none.reshape(3, 0), none.float().reshape(3, 0), 0.5, [0]),
-        case("0 by 4", none.reshape(0, 4), none.float().reshape(0, 4), 0.5, [0]),
-    ]
-
-
 def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds."""
     kinds = (draw_values, draw_specials, draw_borders)
@@ -150,12 +138,7 @@ PARTS = (
         draw_borders,
         2,
     ),
-    part(
-        "layout",
-        "Tensors may have gaps in memory, no rows, or no positions.",
-        draw_layouts,
-        1,
-    ),
+    layout_part(lambda rng: draw_values(rng)[1:3], 1, CONTRACT),
     dtype_part(draw_all),
     keeps(draw_all),
     not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),

@@ -8,7 +8,7 @@ from autograder.authoring.rules import not_allowed
 from course_pkg.training import objectives
 
 from ..contracts import Contract
-from ..token_ids import IGNORE, Generator, case, draw_ids, dtype_part, keeps, part
+from ..token_ids import IGNORE, Generator, case, draw_ids, dtype_part, keeps, layout_part, part
 
 # -- inputs ----------------------------------------------------------------------------------------
 
@@ -22,7 +22,6 @@ def _case(
     ids: tuple[int, ...] = tuple(range(10, 60)),
     end: int = 9,
     pad: int = 9,
-    layout: str = "plain",
     what: str = "",
 ) -> Case:
     """Fill a pattern: prompt (p), reply (r), its end (e), padding (-), padding's id in it (0)."""
@@ -34,7 +33,7 @@ def _case(
     prompts = torch.tensor([row.lower().count("p") for row in rows])
     lengths = torch.tensor([len(row.rstrip("-")) for row in rows])
     label = f"{len(rows)} by {len(rows[0])}, {sum(row.count('-') for row in rows)} padding{what}"
-    return case(label, drawn, prompts, lengths, layout=layout)
+    return case(label, drawn, prompts, lengths)
 
 
 def draw_values(rng: Generator) -> list[Case]:
@@ -70,12 +69,6 @@ def draw_edges(rng: Generator) -> list[Case]:
         _case(rng, ["prrr-", "ppre-"], ids=(2**31 + 1, 2**33 + 5, 2**40 + 1), what=", large ids"),
         _case(rng, ["p" * 150 + "r" * 150 + "---"], what=", a long row"),
     ]
-
-
-def draw_layouts(rng: Generator) -> list[Case]:
-    """Tensors with gaps in memory."""
-    rows = [["pprre--"], ["prrre-", "pppre-", "ppprre"], ["pe", "pr", "pp"]]
-    return [_case(rng, pattern, layout="gaps") for pattern in rows]
 
 
 def draw_all(rng: Generator) -> list[Case]:
@@ -117,7 +110,7 @@ PARTS = (
         draw_edges,
         1.5,
     ),
-    part("layout", "Tensors may have gaps in memory.", draw_layouts, 0.5),
+    layout_part(draw_values, 0.5, CONTRACT),
     dtype_part(draw_all),
     keeps(draw_all),
     not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),

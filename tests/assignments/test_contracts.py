@@ -68,7 +68,7 @@ def test_axis_of_length_one_goes_on_broadcasting():
 
 def test_case_of_most_axes_is_laid_out_in_every_way():
     cases = drawn(
-        ATTENTION.layouts(
+        ATTENTION.forms(
             lambda rng: (
                 [*draw_one(arguments(2, 5))(rng)]
                 + 2 * [tensor_case("small", "float32", *arguments())]
@@ -82,7 +82,7 @@ def test_case_of_most_axes_is_laid_out_in_every_way():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_keep_values_and_break_views(layout):
     made = arguments(5, 7)
-    (case,) = (c for c in drawn(ATTENTION.layouts(draw_one(made))) if c.inputs["layout"] == layout)
+    (case,) = (c for c in drawn(ATTENTION.forms(draw_one(made))) if c.inputs["layout"] == layout)
     seen = {}
     call(lambda *found: seen.update(zip("qkm", found, strict=False)) or 0, case.inputs)
     expected = made

@@ -211,7 +211,14 @@ LOWER_THAN_ANY = {"float64": -1e100, "float32": -1e37}
 
 
 def far_scores(dtype: str) -> Tensor:
-    """Make three rows of four scores: all as low as can be, one of them less so, and far apart."""
+    """Make three rows of four scores: all as low as can be, or as far apart.
+
+    In each, one is the largest by far: of equals, a logarithm of their sum would lose the number.
+    """
     low = LOWER_THAN_ANY[dtype]
-    rows = [[low, low, low, low], [low, 2 * low, 3 * low, 2 * low], [-low, low, 0.0, -low]]
+    rows = [
+        [low, 2 * low, 3 * low, 2 * low],
+        [2 * low, 3 * low, low, 2 * low],
+        [-low, low, 0.0, low],
+    ]
     return torch.tensor(rows, dtype=getattr(torch, dtype))

@@ -43,6 +43,7 @@ _EDGE_DOCUMENTS = [
     ("order 1, an empty document among others", "pairs", 1, (0, 5, 2)),
     ("order 3, only an empty document", "ids", 3, (0,)),
     ("order 40, one document of one word", "words", 40, (1,)),
+    ("order 20, one document of 30 words", "words", 20, (30,)),
 ]
 
 

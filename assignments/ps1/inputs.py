@@ -138,6 +138,9 @@ Sizes = Sequence[tuple[str, int, tuple[int, ...]]]
 ORDERS: Sizes = [("words", 2, (7, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 4, (13, 0, 8))]
 
 
+LONG: Sizes = [("words", 11, (13,))]
+
+
 def draw_orders(rng: Generator, sizes: Sizes, *, unseen: bool, kneser_ney: bool) -> list[Case]:
     """Draw counts of all orders up to one, and questions to a model that mixes them."""
     cases = []

@@ -7,6 +7,7 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, no
 from course_pkg.models import ngram
 
 from .inputs import (
+    LONG,
     LOOKS_UP,
     ORDERS,
     Counts,
@@ -27,7 +28,7 @@ from .inputs import (
 
 def draw_interpolated(rng: Generator) -> list[Case]:
     """Orders 1 to 4, after histories that the text contains."""
-    return draw_orders(rng, [("words", 1, (5, 4)), *ORDERS], unseen=False, kneser_ney=False)
+    return draw_orders(rng, [("words", 1, (5, 4)), *ORDERS, *LONG], unseen=False, kneser_ney=False)
 
 
 def draw_interpolated_unseen(rng: Generator) -> list[Case]:
@@ -38,7 +39,14 @@ def draw_interpolated_unseen(rng: Generator) -> list[Case]:
     histories: list[History] = [("<eos>",), ("x", "<eos>"), ()]
     empty = ask_everything(tables, histories, ["<eos>", "x"], settings)
     cases = draw_orders(rng, ORDERS, unseen=True, kneser_ney=False)
-    return [*cases, Case("order 3, two documents without a token", empty)]
+    # An order that nobody counts on: what is left is divided by next to nothing.
+    small = {**settings, "weights": [1e-6, 1e-6, 1e-6, 1 - 3e-6]}
+    unsure = ask_everything(tables, [("x",), ("<eos>", "x")], ["<eos>", "x"], small)
+    return [
+        *cases,
+        Case("order 3, two documents without a token", empty),
+        Case("order 3, weights next to 0", unsure),
+    ]
 
 
 # -- the reference version -------------------------------------------------------------------------

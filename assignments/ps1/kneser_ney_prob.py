@@ -7,6 +7,7 @@ from autograder.authoring.checks import Case, Check, Part, mistake, mistakes, no
 from course_pkg.models import ngram
 
 from .inputs import (
+    LONG,
     LOOKS_UP,
     ORDERS,
     Counts,
@@ -31,7 +32,7 @@ def draw_kneser_ney_bigrams(rng: Generator) -> list[Case]:
 
 def draw_kneser_ney(rng: Generator) -> list[Case]:
     """Order 1 alone, and orders up to 5."""
-    sizes = [("words", 1, (6, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 5, (13, 7))]
+    sizes = [("words", 1, (6, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 5, (13, 7)), *LONG]
     return draw_orders(rng, sizes, unseen=False, kneser_ney=True)
 
 

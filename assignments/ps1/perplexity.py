@@ -43,6 +43,7 @@ def draw_long_log_probs(rng: Generator) -> list[Case]:
     cases += [
         Case("2 targets near the smallest float", {"log_probs": [-700.0, -705.0]}),
         Case("one target below every float", {"log_probs": [-900.0] + [-1.5] * 9}),
+        Case("one target far below, of 2000", {"log_probs": [-2e5] + [-1.5] * 1999}),
     ]
     return [*cases, Case("3 targets, one impossible", {"log_probs": impossible})]
 

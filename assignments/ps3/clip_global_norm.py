@@ -48,12 +48,12 @@ def _draw_gradients(rng: Generator, shares: Sequence[float]) -> list[Case]:
 
 def draw_long_gradients(rng: Generator) -> list[Case]:
     """Gradients that must be shortened."""
-    return _draw_gradients(rng, [0.5, 0.25, 0.8, 0.1])
+    return _draw_gradients(rng, [0.5, 0.25, 0.1, 0.999])
 
 
 def draw_short_gradients(rng: Generator) -> list[Case]:
     """Gradients that are short enough; alone and joint, by a little or by much."""
-    return _draw_gradients(rng, [2.0, 1.05, 7.0, 1.3])
+    return _draw_gradients(rng, [2.0, 1.001, 7.0, 1.3])
 
 
 def draw_any_gradients(rng: Generator) -> list[Case]:
@@ -62,7 +62,7 @@ def draw_any_gradients(rng: Generator) -> list[Case]:
 
 
 def draw_missing_gradients(rng: Generator) -> list[Case]:
-    """Gradients among which some are missing, or zero; or none at all."""
+    """Gradients among which some are missing, zero or empty; or none at all."""
     first, second, third, fourth = draw_any_gradients(rng)
     first.inputs["gradients"].insert(0, None)
     second.inputs["gradients"].append(None)
@@ -70,9 +70,15 @@ def draw_missing_gradients(rng: Generator) -> list[Case]:
     for gradient in fourth.inputs["gradients"]:
         gradient.zero_()
     none = Case("only missing gradients", {**first.inputs, "gradients": [None, None]})
+    empty = torch.zeros(2, 0, dtype=torch.float64)
+    beside = {**first.inputs, "gradients": [empty, *draw_any_gradients(rng)[0].inputs["gradients"]]}
     names = ("a missing one first", "a missing one last", "one of zeros", "all zeros")
     cases = zip((first, second, third, fourth), names, strict=True)
-    return [*(Case(f"{case.label}, {name}", case.inputs) for case, name in cases), none]
+    return [
+        *(Case(f"{case.label}, {name}", case.inputs) for case, name in cases),
+        none,
+        Case("one tensor, and one without a number", beside),
+    ]
 
 
 def draw_extreme_gradients(rng: Generator) -> list[Case]:

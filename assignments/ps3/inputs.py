@@ -18,6 +18,7 @@ from course_pkg.layers.recurrent import Cell, State
 from course_pkg.models import IGNORE
 from course_pkg.training import objectives
 
+from ..contracts import LOWER_THAN_ANY, far_scores
 from ..tensors import Generator, normal, tensor_case
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -103,6 +104,10 @@ def draw_extremes(rng: Generator) -> list[Case]:
         targets[0] = logits[0].argmin()  # the least likely of all
         logits = logits.to(getattr(torch, dtype))
         cases.append(_loss_case(logits, targets, -100, f", {what}"))
+    for dtype in LOWER_THAN_ANY:
+        targets = torch.tensor([1, 2, 1])
+        what = f", far from 0, such as {LOWER_THAN_ANY[dtype]:g}"
+        cases.append(_loss_case(far_scores(dtype), targets, -100, what))
     # Each row for itself: one row is far above the other.
     logits = torch.stack([cases[0].inputs["arguments"][0][0], normal(rng, "float64", 3)])
     cases.append(_loss_case(logits, whole(rng, 3, 2), -100, ", one row near 3000"))

@@ -65,6 +65,7 @@ def draw_many_pieces(rng: Generator) -> list[Case]:
         (2, [3, 3, 1], 1, "float64"),
         (3, [4, 4, 4, 2], 1, "float32"),
         (2, [1, 5, 2], 1, "float64"),
+        (1, [1] * 12, 1, "float64"),
     ]
     return _draw_training(rng, sizes, "training")
 
@@ -102,6 +103,8 @@ def train(implementation, inputs):
         state = tuple(part.requires_grad_() for part in state)  # as if it were learned as well
 
     def step(ids, state):
+        if ids.dim() != 1:
+            raise ValueError("one id of each row is expected, (B,)")
         mixed = torch.tanh(vectors[ids] + state[0] @ recurrent)
         if len(state) == 1:
             return (mixed,)
@@ -109,6 +112,8 @@ def train(implementation, inputs):
         return torch.sin(memory), memory
 
     def loss_of(hidden, targets):
+        if hidden.dim() != 3 or targets.dim() != 2:
+            raise ValueError("(B, t, R) and (B, t) are expected")
         logits = hidden @ output
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 

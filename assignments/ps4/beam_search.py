@@ -142,7 +142,7 @@ def draw_ends(rng: Generator) -> list[Case]:
         _case("only eos is possible", only_end, 3, 2, 4, 1.0),
         _case("some are cut, some end", _table(_fixed(14), 4, 3, 0.15), 4, 3, 3, 1.0),
         _case("some beginnings lead nowhere", dead_ends, 4, 0, 4, 0.5),
-        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 2e9, 3, 1, 3, 0.0),
+        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 1e30, 3, 1, 3, 0.0),
     ]
 
 
@@ -159,7 +159,10 @@ def draw_ties(rng: Generator) -> list[Case]:
     early = torch.full((N_ROWS, 3), -9.0, dtype=torch.float64)
     early[0] = torch.tensor([-1.0, -1.0, -9.0])
     early[_row((1,)), 2], early[_row((0,)), 1], early[_row((0, 1)), 2] = -1.0, -0.5, -0.5
+    # Those that stand last are better by a hair, which rounding to nine places would hide.
+    nearly = torch.tensor([-2.0, -1.0, -1.0 + 2**-34], dtype=torch.float64).repeat(N_ROWS, 1)
     return [
+        _case("nearly equal sums", nearly, 2, 0, 3, 0.0),
         _case("equal sums of unequal lengths", early, 3, 2, 4, 0.0),
         _case("equal sums from unequal beginnings", turned, 2, 0, 2, 0.0),
         _case("all equal", even, 2, 0, 3, 0.0),

@@ -10,7 +10,7 @@ from torch.nn import functional as F  # noqa: F401  (read by a replacement)
 from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
 from course_pkg.layers.attention import DotScore, masked_softmax
 
-from ..contracts import Contract
+from ..contracts import LOWER_THAN_ANY, Contract, far_scores
 from ..tensors import (
     FLOWS,
     Generator,
@@ -70,6 +70,10 @@ def draw_large_scores(rng: Generator) -> list[Case]:
     query = torch.from_numpy(rng.integers(-60, 61, (3, 5))).double()  # whole, so exact everywhere
     keys = torch.from_numpy(rng.integers(-60, 61, (3, 4, 5))).double()
     cases.append(_case(query, keys, normal(rng, "float64", 3, 4, 2), ", scores far apart"))
+    for dtype in LOWER_THAN_ANY:
+        keys, values = far_scores(dtype).unsqueeze(-1), normal(rng, dtype, 3, 4, 2)
+        what = f", scores such as {LOWER_THAN_ANY[dtype]:g}"
+        cases.append(_case(torch.ones_like(keys[:, 0]), keys, values, what))
     return cases
 
 

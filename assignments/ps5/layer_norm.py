@@ -95,6 +95,7 @@ def draw_eps(rng: Generator) -> list[Case]:
         _case(rng, _spread(rng, "float64", 2, 6), 1e-2),
         _case(rng, _spread(rng, "float64", 3, 5) * 1e-4, 1e-5, " near 1e-4"),
         _case(rng, _spread(rng, "float32", 4, 6) * 3e-3, 1e-5, " near 3e-3"),
+        _case(rng, _spread(rng, "float64", 3, 5) * 1e-7, 1e-14, " near 1e-7"),
     ]
 
 

@@ -86,6 +86,7 @@ def draw_eps(rng: Generator) -> list[Case]:
         _case(rng, normal(rng, "float64", 2, 6), 1e-2),
         _case(rng, normal(rng, "float64", 3, 5, scale=1e-4), 1e-5, " near 1e-4"),
         _case(rng, normal(rng, "float32", 4, 6, scale=3e-3), 1e-5, " near 3e-3"),
+        _case(rng, normal(rng, "float64", 3, 5, scale=1e-7), 1e-14, " near 1e-7"),
     ]
 
 
@@ -103,7 +104,7 @@ def draw_hard(rng: Generator) -> list[Case]:
 
 
 def draw_half(rng: Generator) -> list[Case]:
-    """Numbers of float16 whose squares are beyond it."""
+    """Numbers whose squares are beyond float16, or too small for it; large ones of bfloat16."""
     signs = torch.from_numpy(rng.choice([-1.0, 1.0], (3, 4)))
     large = torch.tensor([300.0, 500.0, 700.0, 900.0], dtype=torch.float64) * signs
     return [
@@ -111,6 +112,8 @@ def draw_half(rng: Generator) -> list[Case]:
         _case(rng, large.to(torch.float16), 1e-5, " near 600"),
         _case(rng, torch.zeros(2, 3, dtype=torch.float16), 1e-12, ", all 0"),
         _case(rng, normal(rng, "bfloat16", 3, 4) + 9, 1e-5),
+        _case(rng, normal(rng, "float16", 2, 6, scale=1e-3), 1e-12, " near 1e-3"),
+        _case(rng, normal(rng, "bfloat16", 2, 7, scale=1e12), 1e-5, " near 1e12"),
     ]
 
 

@@ -79,10 +79,13 @@ def draw_any_positions(rng: Generator) -> list[Case]:
 def draw_late_positions(rng: Generator) -> list[Case]:
     """Late positions; in half precision, in which they could not be told apart."""
     late, middle = torch.tensor([2049, 4095, 7777, 9999]), torch.tensor([257, 1001, 2047, 4001])
+    large = _case(rng, (3, 4, 6), middle, "bfloat16", what=" near 1e10")
+    large.inputs["arguments"][0].mul_(1e10)
     return [
         _case(rng, (2, 4, 6), late, "float32", what=" at late positions"),
         _case(rng, (3, 4, 6), middle, "bfloat16", what=" at positions up to 4001"),
         _case(rng, (3, 4, 6), middle + 2048, "float16", what=" at positions up to 6049"),
+        large,
     ]
 
 

@@ -101,7 +101,15 @@ def draw_eps(rng: Generator) -> list[Case]:
     still = _case(rng, (4, 0.2, (0.9, 0.95), 1e-3, 0.5), (2, 3))
     weight, *_, step, lr, betas, eps, decay = still.inputs["arguments"]
     zero = torch.zeros_like(weight)
+    tiny = [1e-9 * torch.ones_like(weight), zero, 1e-18 * torch.ones_like(weight)]
     return [
+        tensor_case(
+            "gradients near 1e-9", "float64", weight, *tiny, step, lr, betas, 1e-9, decay, take=0
+        ),
+        tensor_case(
+            "nothing to do: all 0", "float64", weight, zero, zero, zero, 3, 0.0, betas, 1e-8, 0.0,
+            take=0,
+        ),
         _case(rng, (3, 0.5, (0.9, 0.95), 0.5, 0.2)),
         _case(rng, (1, 0.5, (0.9, 0.99), 2.0, 0.0), (5,), is_first=True),
         _case(rng, (6, 0.4, (0.8, 0.98), 0.1, 0.0), (2, 2), "float32"),
@@ -116,6 +124,7 @@ def draw_ends(rng: Generator) -> list[Case]:
     """Very late updates, and betas of 0."""
     return [
         _case(rng, (1_000_000, 0.3, (0.9, 0.999), 1e-8, 0.3)),
+        _case(rng, (1_000_000, 0.3, (0.9, 0.999999), 1e-8, 0.3), (2, 2)),
         _case(rng, (40, 0.3, (0.99, 0.999), 1e-8, 0.3), (4,)),
         _case(rng, (3, 0.3, (0.0, 0.9), 1e-8, 0.3), (2, 2)),
         _case(rng, (3, 0.3, (0.9, 0.0), 1e-8, 0.3), (3, 1), "float32"),

@@ -53,7 +53,9 @@ def draw_ties(rng: Generator) -> list[Case]:
     ]
     cases = [_case(logits, k, ", with equals") for logits, ks in rows for k in ks]
     near = torch.tensor([[1.0, 1 - 1e-9, 1 - 2e-9, 0.0]], dtype=torch.float64) + shift
-    return [*cases, *(_case(near, k, ", with nearly equals") for k in (1, 2))]
+    next_to = torch.tensor([[shift, math.nextafter(shift, 0), 0.0]], dtype=torch.float64)
+    beside = [(near, 1), (near, 2), (next_to, 1)]
+    return [*cases, *(_case(logits, k, ", with nearly equals") for logits, k in beside)]
 
 
 def draw_many(rng: Generator) -> list[Case]:

@@ -55,6 +55,7 @@ def draw_borders(rng: Generator) -> list[Case]:
         _case(shuffled(rng, STEEP), 1e-9),
         _case(shuffled(rng, (0.995, 0.003, 0.002)), 0.994, ": one id is enough"),
         _case(shuffled(rng, (0.995, 0.003, 0.0015, 0.0005)), 0.999),
+        _case(shuffled(rng, (0.999, 0.00095, 0.00004, 0.00001)), 0.9999),
         _case(_rows(rng, [STEEP, OTHER], "float32"), 0.1, ": one id is enough"),
     ]
 
@@ -121,7 +122,8 @@ def draw_hard_cases(rng: Generator) -> list[Case]:
 
 def draw_new(rng: Generator) -> list[Case]:
     """Cases in which nothing is cut off."""
-    return [*draw_whole(rng), *draw_values(rng)[:1]]
+    single = _case(torch.ones(3, 1, dtype=torch.float64), 0.4, ": a single id")
+    return [*draw_whole(rng), *draw_values(rng)[:1], single]
 
 
 def draw_long(rng: Generator) -> list[Case]:

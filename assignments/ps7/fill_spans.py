@@ -90,6 +90,7 @@ def draw_hard_ids(rng: Generator) -> list[Case]:
         _case(rng, ".A.B.", "A..B...C", are_equal=True, what=", all tokens equal"),
         _case(rng, ".A.B.", "A.B", sentinels={"A": 9, "B": 300}, what=", two sentinels"),
         case("tokens of 0 and 1", [0, 99, 1], [99, 1, 0, 98], [99, 98]),
+        _case(rng, ".A.", "A..", sentinels={"A": 9}, what=", a single sentinel"),
         _case(rng, ".A.B.", "B..A.C", sentinels={"A": 3, "B": 0, "C": 2}, what=", small sentinels"),
         case(
             "a text of 2,400 tokens",
@@ -104,7 +105,7 @@ def draw_hard_ids(rng: Generator) -> list[Case]:
 def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds."""
     kinds = (draw_values, draw_orders, draw_gaps, draw_too_much)
-    return [drawn for kind in kinds for drawn in kind(rng)[:3]]
+    return [*(drawn for kind in kinds for drawn in kind(rng)[:3]), draw_gaps(rng)[-1]]
 
 
 # -- the reference version -------------------------------------------------------------------------

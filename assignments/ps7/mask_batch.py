@@ -190,8 +190,9 @@ def look_closely(implementation, inputs):
         ids = text[torch.randint(len(text), inputs["shape"], generator=dice)]
         ids.view(-1)[:: 5 + number] = specials[number % len(specials)]
         generator = torch.Generator().manual_seed(inputs["first"] + number)
+        laid_out = ids.T.contiguous().T if number % 2 else ids.clone()  # as after a transpose
         result = implementation(
-            ids.clone(), inputs["special_ids"], inputs["vocab_size"], inputs["mask_id"], generator
+            laid_out, inputs["special_ids"], inputs["vocab_size"], inputs["mask_id"], generator
         )
         seen, targets = result
         chosen = targets != -100

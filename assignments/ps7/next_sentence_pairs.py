@@ -80,7 +80,7 @@ def draw_borders(rng: Generator) -> list[Case]:
     documents = _documents(rng, [3, 2, 3])
     half = [(0.5, 0.25, 0.75), (0.0, 0.75, 0.25), (0.5, 0.75, 0.5), (0.0, 0.0, 0.0)]
     half.append((0.5, 0.75, 0.75))
-    below = 1 - 2.0**-24
+    below = 1 - 2.0**-40
     near = [(coin, b, c) for coin in (0.5 * below, 0.5) for b, c in ((below / 2, below),)] * 3
     word = int(rng.integers(1, 50))
     twins = [[[word], [word + 1], [word]] for _ in range(2)]

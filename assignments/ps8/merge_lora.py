@@ -134,6 +134,12 @@ def draw_all(rng: Generator) -> list[Case]:
     return [*draw_values(rng)[1:4], *draw_several(rng)[:2]]
 
 
+def draw_precise(rng: Generator) -> list[Case]:
+    """Cases in which a wrong value is a wrong accuracy: small changes count as well."""
+    small = _case(rng, (3, 2), [(1, 1.0), (2, -3.0)], scale=1e-7, what=", small changes")
+    return [*draw_all(rng), small]
+
+
 def draw_hard(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
     return [*draw_half(rng)[1:5], *draw_half_values(rng), *draw_none(rng)]
@@ -241,7 +247,7 @@ PARTS = (
     ),
     any_layout(draw_all, 0.5, CONTRACT),
     *keeps(
-        draw_all,
+        draw_precise,
         draw_hard,
         requirement="The result has the weight's dtype and accuracy, whatever torch's default is.",
     ),

@@ -57,7 +57,7 @@ class Contract:
     def requirement(self) -> str:
         """What the part that asks for other forms says to students."""
         more = ", have more axes than usual" if self.shapes.startswith("*") else ""
-        none = ", or none along some axis" if self.empty else ""
+        none = ", hold nothing along some axis" if self.empty else ""
         return f"Tensors may stand in memory in any order, as after a transpose{more}{none}."
 
     def axes(self, arguments: Sequence[Any]) -> list[Axes]:

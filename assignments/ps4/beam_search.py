@@ -142,7 +142,7 @@ def draw_ends(rng: Generator) -> list[Case]:
         _case("only eos is possible", only_end, 3, 2, 4, 1.0),
         _case("some are cut, some end", _table(_fixed(14), 4, 3, 0.15), 4, 3, 3, 1.0),
         _case("some beginnings lead nowhere", dead_ends, 4, 0, 4, 0.5),
-        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 1e30, 3, 1, 3, 0.0),
+        _case("possible, but hardly", _table(_fixed(15), 4, 1, 0.3) - 1e12, 3, 1, 3, 0.0),
     ]
 
 

@@ -23,7 +23,7 @@ from .inputs import shape_text
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("*rows T K; T; -", empty="rows T")
+CONTRACT = Contract("*rows T K; T; -", empty="rows")
 
 
 def _case(

@@ -110,8 +110,11 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # - Both began as zeros, so at first they are too small. For the weights, and only there, this is undone: $\hat m = m' / (1 - \beta_1^t)$ and $\hat v = v' / (1 - \beta_2^t)$.
 # - $w' = w - \text{lr} \left( \hat m / (\sqrt{\hat v} + \varepsilon) + \lambda w \right)$. Here $w$ is the weight *before* the update.
 # - $1 - \beta$ and $1 - \beta^t$ are numbers, and no tensors: compute them from Python's floats. In `float32` they would lose their digits where $\beta$ is near 1.
-# - You may rely on it that the squares of the gradients are neither too large nor too small for their dtype.
 # - Not allowed: `torch.optim`.
+#
+# > **Small print.**
+# >
+# > - You may rely on it that the squares of the gradients are neither too large nor too small for their dtype.
 #
 # **By hand.** One weight, 2. `lr` 0.1, betas (0.9, 0.96), `decay` 0.1, and an `eps` too small to show. The first gradient is 0.5, the second -0.5.
 #
@@ -269,8 +272,11 @@ print("All visible tests passed.")
 #
 # - Row $b$ of the inputs is the window that begins at place $\lfloor u_b (N - \text{length}) \rfloor$, where places count from 0 and $\lfloor \cdot \rfloor$ rounds down. So each of the `N - length` possible windows is equally likely, the first and the last as well.
 # - The targets are the ids one place further on: what comes after each input.
-# - Compute in `float64`: a number rounded to `float32` may fall into the next window. You may rely on it that rounding in `float64` decides nothing: the product is exact, or not nearer to a whole number than $10^{-12}$.
-# - The results may share memory with each other, or with `ids`. Nobody writes into them.
+#
+# > **Small print.**
+# >
+# > - Compute in `float64`: a number rounded to `float32` may fall into the next window. You may rely on it that rounding in `float64` decides nothing: the product is exact, or not nearer to a whole number than $10^{-12}$.
+# > - The results may share memory with each other, or with `ids`. Nobody writes into them.
 #
 # **By hand.** The stream is (7, 3, 3, 9, 0, 4, 8, 5), so $N = 8$. Windows of 3 ids can begin at the 5 places 0 to 4.
 #
@@ -346,12 +352,15 @@ print("All visible tests passed.")
 #
 # - Position $t$ predicts the id at $t + 1$. It counts if the id at $t + 1$ is real. So a row of $n \ge 1$ real ids has $n - 1$ predictions that count: its first id is predicted by nobody, its last predicts nothing.
 # - There is *one* mean, over all predictions of the batch, so a long text weighs more than a short one.
-# - In the padding any number may stand as an id, such as 0, -1 or `V`. A real id of 0 counts as any other.
-# - The logits of positions that do not count play no part, even if they are nan or infinite, and their gradient is 0.
-# - Logits that count are finite, and may be thousands apart.
-# - If no prediction counts, the loss is 0, and `backward` works: all gradients are 0.
-# - If the logits are `float16` or `bfloat16`, go over to `float32` before anything else; the loss is then `float32`. Otherwise it has the dtype of the logits.
 # - Torch's `cross_entropy` and `log_softmax` are allowed here: you have written them out in problem set 3.
+#
+# > **Small print.**
+# >
+# > - In the padding any number may stand as an id, such as 0, -1 or `V`. A real id of 0 counts as any other.
+# > - The logits of positions that do not count play no part, even if they are nan or infinite, and their gradient is 0.
+# > - Logits that count are finite, and may be thousands apart.
+# > - If no prediction counts, the loss is 0, and `backward` works: all gradients are 0.
+# > - If the logits are `float16` or `bfloat16`, go over to `float32` before anything else; the loss is then `float32`. Otherwise it has the dtype of the logits.
 #
 # **By hand.** `V = 2`, and every row of logits is (0, ln 3), so $p = (1/4, 3/4)$: id 0 costs 1.3863 nats, id 1 costs 0.2877.
 #
@@ -440,9 +449,12 @@ print("All visible tests passed.")
 # | **returns** | a new tensor, as `logits` | the logits, with -inf where an id is cut off |
 #
 # - In each row, the `k` largest logits stay exactly as they are, and so does every logit that equals the smallest of these. All others become -inf.
-# - If `k` is `V` or more, all stay.
-# - A loop over the `k` ids that stay is not allowed either.
-# - Any axis but the last may be empty.
+#
+# > **Small print.**
+# >
+# > - If `k` is `V` or more, all stay.
+# > - A loop over the `k` ids that stay is not allowed either.
+# > - Any axis but the last may be empty.
 #
 # **By hand.** The logits are (2, 5, 1, 4, 4).
 #
@@ -514,8 +526,11 @@ print("All visible tests passed.")
 # - Each row by itself: take its ids from the likeliest downwards, and of equally likely ones the smaller id first, until the sum of those taken is `p` *or more*. The id that reaches `p` is the last one taken. At least one is taken.
 # - Divide what was taken by its sum. So the ratios between ids of the nucleus stay as they were.
 # - With `p` = 1 nothing is cut off: no probability above 0 becomes 0.
-# - You may rely on it that rounding decides nothing else: where `p` is below 1, either all sums are exact (as those of 1/2, 1/4, 1/8), or no sum is nearer to `p` than 0.00001.
-# - Any axis but the last may be empty.
+#
+# > **Small print.**
+# >
+# > - You may rely on it that rounding decides nothing else: where `p` is below 1, either all sums are exact (as those of 1/2, 1/4, 1/8), or no sum is nearer to `p` than 0.00001.
+# > - Any axis but the last may be empty.
 #
 # **By hand.** The probabilities are (1/8, 1/2, 1/4, 1/8). From the likeliest downwards: id 1, id 2, id 0, id 3, with the sums 1/2, 3/4, 7/8, 1.
 #
@@ -593,10 +608,13 @@ print("All visible tests passed.")
 #
 # - The id drawn is the smallest $i$ with $p_0 + p_1 + \ldots + p_i > u$. So a piece owns its left end, and not its right one.
 # - An id of probability 0 is never drawn.
-# - By rounding, the sum of a whole row may be below 1, by less than 0.001, and $u$ above it. Then the *last id whose probability is above 0* is drawn, however small that probability is.
-# - Add up and compare in `float64`: in `float32` each sum is rounded, and a number beside a border falls into the wrong piece.
-# - You may rely on it that rounding in `float64` decides nothing: all sums are exact, or none is nearer to $u$ than $10^{-12}$.
-# - `B` may be 0.
+#
+# > **Small print.**
+# >
+# > - By rounding, the sum of a whole row may be below 1, by less than 0.001, and $u$ above it. Then the *last id whose probability is above 0* is drawn, however small that probability is.
+# > - Add up and compare in `float64`: in `float32` each sum is rounded, and a number beside a border falls into the wrong piece.
+# > - You may rely on it that rounding in `float64` decides nothing: all sums are exact, or none is nearer to $u$ than $10^{-12}$.
+# > - `B` may be 0.
 #
 # **By hand.** The probabilities are (0, 1/4, 1/2, 1/4, 0), with the sums 0, 1/4, 3/4, 1, 1.
 #
@@ -676,8 +694,11 @@ print("All visible tests passed.")
 # - Each added column takes one call of `read` and one of `choose`, and no more. What nobody will ask about is not read.
 # - A row is finished when `stop_id` has been *added* to it; in the prompt it means nothing. From then on only `stop_id` is added to this row, whatever `choose` says, and that is also what the model reads.
 # - When all rows are finished, or `n_tokens` ids have been added, the text ends. With `n_tokens` 0 the result equals the prompt, and nothing is called.
-# - A text may have thousands of ids, and `n_tokens` may be far larger than what is written before all rows are finished.
-# - Call both functions with positional arguments. Do not look into the cache. Write neither into what they return nor into what you have handed to them: `read` may keep it. `choose` returns a new tensor each time.
+#
+# > **Small print.**
+# >
+# > - A text may have thousands of ids, and `n_tokens` may be far larger than what is written before all rows are finished.
+# > - Call both functions with positional arguments. Do not look into the cache. Write neither into what they return nor into what you have handed to them: `read` may keep it. `choose` returns a new tensor each time.
 #
 # **By hand.** A model that counts: after $i$ the likeliest id is $i + 1$. `choose` takes the likeliest, `stop_id` is 9, `n_tokens` is 4, and the prompts are (1, 9, 7) and (4, 4, 5).
 #

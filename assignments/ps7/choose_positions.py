@@ -101,6 +101,12 @@ def draw_borders(rng: Generator) -> list[Case]:
     ]
 
 
+def draw_layouts(rng: Generator) -> list[Case]:
+    """Two batches, with special tokens."""
+    rows = ["BabbA", "abBab"], ["bB", "Ab", "bb"]
+    return [_case(rng, letters, 0.15, [1, 0]) for letters in rows]
+
+
 def draw_all(rng: Generator) -> list[Case]:
     """Take cases of all kinds."""
     kinds = (draw_values, draw_specials, draw_borders)
@@ -138,7 +144,7 @@ PARTS = (
         draw_borders,
         2,
     ),
-    layout_part(lambda rng: draw_values(rng)[1:3], 1, CONTRACT),
+    layout_part(draw_layouts, 1, CONTRACT),
     dtype_part(draw_all),
     keeps(draw_all),
     not_allowed(longer=CONTRACT.longer(lambda rng: draw_values(rng)[1:2], "B", "T")),

@@ -105,8 +105,11 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 #
 # - A position is chosen if its draw is *below* the rate and no special token stands there.
 # - So the rate 0 chooses nothing, and the rate 1 everything that is not special.
-# - A draw may equal the rate; the rates of such cases, like 0.25, are exact in binary. No other draw is so near to the rate that rounding would matter.
-# - `B` or `T` may be 0.
+#
+# > **Small print.**
+# >
+# > - A draw may equal the rate; the rates of such cases, like 0.25, are exact in binary. No other draw is so near to the rate that rounding would matter.
+# > - `B` or `T` may be 0.
 #
 # **By hand.** The rate is 0.25, the special ids are 0 and 7:
 #
@@ -179,10 +182,13 @@ print("All visible tests passed.")
 #
 # - At a chosen position the model sees `mask_id` if the die shows 0 to 7, the position's own random id if it shows 8, and the true id if it shows 9. At all others it sees the true id, whatever die and random id are.
 # - The target is the true id at *every* chosen position, and `IGNORE`, which is -100, at all others.
-# - A random id is used as it is, also if it happens to be the true one.
-# - `mask_id` may stand in the text already; it is an id like any other there.
-# - Both results are new tensors: the caller may write into them, and finds `ids` unchanged.
-# - `B` or `T` may be 0.
+#
+# > **Small print.**
+# >
+# > - A random id is used as it is, also if it happens to be the true one.
+# > - `mask_id` may stand in the text already; it is an id like any other there.
+# > - Both results are new tensors: the caller may write into them, and finds `ids` unchanged.
+# > - `B` or `T` may be 0.
 #
 # **By hand.** `mask_id` is 1:
 #
@@ -264,9 +270,12 @@ print("All visible tests passed.")
 # - Each position where no special token stands is chosen with probability 15 %, independently of all others.
 # - A chosen position is seen as `mask_id` with probability 80 %, as a random id with 10 %, as it is with 10 %; independently of all others, and of how it was chosen. The targets are those of task {task:corrupt}.
 # - A random id is any id below `vocab_size` that is *not special*, each equally often. It may be the true one.
-# - The generator in the same state gives the same result; a second call, in which it has moved on, gives other gaps. How many numbers you draw, and in which order, is up to you.
 # - You may use your own functions of tasks {task:choose_positions} and {task:corrupt}. But the grader then judges this task with them: a mistake there costs points here too.
-# - The grader cannot know your numbers. It counts in batches of tens of thousands of positions: how many are chosen, what is seen there, how often each random id comes up, and whether neighbours in a row or column depend on each other. The bounds are so wide that a right answer falls outside less than once in $10^9$ times.
+#
+# > **Small print.**
+# >
+# > - The generator in the same state gives the same result; a second call, in which it has moved on, gives other gaps. How many numbers you draw, and in which order, is up to you.
+# > - The grader cannot know your numbers. It counts in batches of tens of thousands of positions: how many are chosen, what is seen there, how often each random id comes up, and whether neighbours in a row or column depend on each other. The bounds are so wide that a right answer falls outside less than once in $10^9$ times.
 #
 # **By hand.** Of 10,000 ordinary positions about 1,500 are chosen. About 1,200 of them are seen as [MASK], 150 as a random id, 150 as they are. If three of the ids 0 to 9 are special, each of the other seven is the random id about 21 times, and 21 times it is the true one. So about 171 chosen positions look as if nothing had happened: 11.4 %, not 10 %.
 #
@@ -345,9 +354,12 @@ print("All visible tests passed.")
 # - So the last sentence of a document opens no pair and uses up no draw, and a document of one sentence opens none. There are as many draws as pairs.
 # - If `a` is below 0.5, `second` is the successor, and `is_next` is True; `b` and `c` play no part.
 # - Else `second` is a sentence of *another* document, and `is_next` is False. Put the other documents in a row, in their order, without the pair's own; there are $n$ of them. Take number $\lfloor b \cdot n \rfloor$, counted from 0. Of its $m$ sentences take number $\lfloor c \cdot m \rfloor$: it may be any of them, also the only one.
-# - What counts is where a document or sentence stands, not what it says: two documents may be equal, and the same list may even stand in `documents` twice.
-# - $b \cdot n$ and $c \cdot m$ are products of Python's floats.
-# - The sentences of the result may be the caller's own lists or copies.
+#
+# > **Small print.**
+# >
+# > - What counts is where a document or sentence stands, not what it says: two documents may be equal, and the same list may even stand in `documents` twice.
+# > - $b \cdot n$ and $c \cdot m$ are products of Python's floats.
+# > - The sentences of the result may be the caller's own lists or copies.
 #
 # **By hand.** Three documents: `[[1], [2], [3]]`, `[[4, 5]]`, `[[6], [7]]`. They open 2 + 0 + 1 = 3 pairs.
 #
@@ -431,7 +443,10 @@ print("All visible tests passed.")
 # - As long as the row is too long, one token after the other is cut: each time the text that is longer *at that moment* loses its last one. If both are equally long, the second loses one.
 # - No more is cut than must be. All three special tokens are always there.
 # - Segment 0 is [CLS], the first text and the [SEP] behind it; segment 1 is the second text and the [SEP] behind that.
-# - There is no padding here. A text may hold the ids of [CLS] and [SEP].
+#
+# > **Small print.**
+# >
+# > - There is no padding here. A text may hold the ids of [CLS] and [SEP].
 #
 # **By hand.** [CLS] is 1, [SEP] is 2, `longest` is 8, so there is room for 5 tokens of text.
 #
@@ -516,10 +531,13 @@ print("All visible tests passed.")
 #
 # - The sum of the three rows goes through LayerNorm, over the axis `D`, with `eps` 1e-12. `F.layer_norm` is allowed.
 # - Positions count from 0 in every row of the batch, and go on through both segments: the second text does not start again at 0.
-# - The dict may be in any order: ask for its entries by name.
 # - Gradients flow to all five weights. An id that occurs several times gets the sum of its gradients; if you index or use `F.embedding`, torch sees to it.
-# - Vectors may be far from 0 and their entries close together, such as 1,003 and 998: if you write the norm out, subtract the mean before you square.
-# - `B` and `T` are at least 1.
+#
+# > **Small print.**
+# >
+# > - The dict may be in any order: ask for its entries by name.
+# > - Vectors may be far from 0 and their entries close together, such as 1,003 and 998: if you write the norm out, subtract the mean before you square.
+# > - `B` and `T` are at least 1.
 #
 # **By hand.** `D = 2`, two tokens, ids `[3, 0]`, segments `[0, 1]`. The norm has weight (1, 1) and bias (0, 0).
 #
@@ -616,10 +634,13 @@ print("All visible tests passed.")
 # - The mean is over *all chosen positions of the batch together*: each counts the same, in whichever row it is.
 # - Vector and target of one position belong together. Nothing is shifted.
 # - Compute scores at the chosen positions *only*. For all positions together, `B · T · V` numbers would not fit into memory: where few positions are chosen, no tensor that you make may be so large. (In the tests of this, `B · T` is larger than `D`.)
-# - What stands in the vectors of other positions plays no part in loss or gradient, also if it is `inf` or `nan`; the gradient there is 0.
-# - If no position is chosen, the loss is 0, and it still carries a graph: `backward` works, and each of the three gets a gradient of 0.
-# - Scores may be thousands, and far apart. Gradients flow to `vectors`, `table` and `bias`.
 # - `F.cross_entropy` and `torch.log_softmax` are allowed.
+#
+# > **Small print.**
+# >
+# > - What stands in the vectors of other positions plays no part in loss or gradient, also if it is `inf` or `nan`; the gradient there is 0.
+# > - If no position is chosen, the loss is 0, and it still carries a graph: `backward` works, and each of the three gets a gradient of 0.
+# > - Scores may be thousands, and far apart. Gradients flow to `vectors`, `table` and `bias`.
 #
 # **By hand.** `D = 1`, two ids, `B = 2`, `T = 3`. The table is (1), (0), the bias (0, ln 2). Three positions are chosen:
 #
@@ -718,8 +739,11 @@ print("All visible tests passed.")
 # - A span is a run of hidden tokens without a gap, as long as possible. Span number $k$ of the text, counted from 0, is replaced by `sentinel_ids[k]`, once, however long it is.
 # - The targets are, for each span in turn, its sentinel and then its ids. At their end stands one more sentinel, the next in order: it says that no span follows.
 # - So if nothing is hidden, the targets are `[sentinel_ids[0]]`.
-# - If there are fewer sentinels than spans plus one, raise a `ValueError`, with whatever message, also if there are none at all. More are fine.
-# - Both lists are new, also if nothing is hidden.
+#
+# > **Small print.**
+# >
+# > - If there are fewer sentinels than spans plus one, raise a `ValueError`, with whatever message, also if there are none at all. More are fine.
+# > - Both lists are new, also if nothing is hidden.
 #
 # **By hand.** The sentinels are 99, 98, 97.
 #
@@ -800,9 +824,12 @@ print("All visible tests passed.")
 # - The span of a sentinel is what stands behind it in the targets, up to the next sentinel, whichever that is, or to the end.
 # - A sentinel that the targets lack, or behind which nothing stands, is filled with nothing: it disappears. So no sentinel is left in the result.
 # - The order of the sentinels in the targets plays no part.
-# - If a sentinel occurs in the targets several times, its spans are joined, in their order.
-# - What stands before the first sentinel of the targets is dropped; so is the span of a sentinel that `inputs` does not have.
-# - Either list may be empty.
+#
+# > **Small print.**
+# >
+# > - If a sentinel occurs in the targets several times, its spans are joined, in their order.
+# > - What stands before the first sentinel of the targets is dropped; so is the span of a sentinel that `inputs` does not have.
+# > - Either list may be empty.
 #
 # **By hand.** The sentinels are 99, 98, 97. The text is `[5, 99, 8, 98]`.
 #

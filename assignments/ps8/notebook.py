@@ -186,10 +186,13 @@ print("All visible tests passed.")
 # | **returns** | floats, `(B, C)` | a score for each class |
 #
 # - `"first"` takes the vector at position 0, `"last"` that of the last position of the text, `"mean"` the mean of all vectors of the text. The scores are the linear layer of that vector: `weight` times it, plus `bias`. No softmax.
-# - Any other string for `pooling` raises a `ValueError`, with whatever message.
-# - The vectors of the text are finite, and so small that no sum overflows.
-# - What stands at padding plays no part, whatever it is, also nan and inf: neither in the scores nor in any gradient. The gradient of the vectors is 0 there.
-# - All sizes are at least 1. `float32` or `float64`.
+#
+# > **Small print.**
+# >
+# > - Any other string for `pooling` raises a `ValueError`, with whatever message.
+# > - The vectors of the text are finite, and so small that no sum overflows.
+# > - What stands at padding plays no part, whatever it is, also nan and inf: neither in the scores nor in any gradient. The gradient of the vectors is 0 there.
+# > - All sizes are at least 1. `float32` or `float64`.
 #
 # **By hand.** `D = 1`, one class, `weight` 2, `bias` 1, a row with length 3:
 #
@@ -282,8 +285,11 @@ print("All visible tests passed.")
 # - A parameter *fits* an entry of `kept` if one of its names equals the entry, or begins with the entry and a dot. So `"blocks.1"` fits `"blocks.1.norm.weight"`, and neither `"blocks.10.norm.weight"` nor `"old.blocks.1.norm.weight"`. Entries are not empty and do not end with a dot; one may be there twice, or contain another.
 # - A parameter that fits an entry trains: its `requires_grad` becomes True, whatever it was. All others are frozen: `requires_grad` becomes False, and `grad` None.
 # - The list has each parameter that trains once, in the order of `model.parameters()`. These are the model's own parameters, not copies.
-# - If an entry fits no parameter (not even if there is a module of that name, such as a dropout), raise a `ValueError`, with whatever message, before you have changed anything: it is most likely a typing error, and would freeze what should train.
-# - Nothing else changes: not the numbers, not the gradients of parameters that train, not whether the model is in training mode, and not `kept`.
+#
+# > **Small print.**
+# >
+# > - If an entry fits no parameter (not even if there is a module of that name, such as a dropout), raise a `ValueError`, with whatever message, before you have changed anything: it is most likely a typing error, and would freeze what should train.
+# > - Nothing else changes: not the numbers, not the gradients of parameters that train, not whether the model is in training mode, and not `kept`.
 #
 # **By hand.** The model has the parameters `body.weight`, `body.bias`, `head.weight`, `head.bias`, and `head.weight` is the same object as `body.weight`.
 #
@@ -397,9 +403,12 @@ print("All visible tests passed.")
 # | `alpha` | `float` | any number |
 # | **returns** | floats, `(..., O)` | $W x + b + \frac{\alpha}{R} B (A x)$ for each vector $x$ |
 #
-# - `I`, `O` and `R` are at least 1. `R` is not given: it is what the matrices say.
 # - Gradients flow to `x`, `down` and `up`, also where `alpha` or `up` is 0, and the numbers of some gradients are 0, too. `weight` and `bias` are frozen: no gradient reaches them, also if they ask for one.
 # - Go through the thin path one matrix after the other. Neither `up @ down` nor any other new matrix of the size of `weight` is made. (A view, such as `weight.T`, is no new matrix.)
+#
+# > **Small print.**
+# >
+# > - `I`, `O` and `R` are at least 1. `R` is not given: it is what the matrices say.
 #
 # **By hand.** `I = 2`, `O = 1`, `R = 2`, `alpha` is 6, so the scale is 6/2 = 3. $x$ = (1, 2), $W$ = (1, 1), $b$ = 10; $A$ has the rows (1, 0) and (1, 1), and $B$ = (2, 1).
 #
@@ -472,9 +481,12 @@ print("All visible tests passed.")
 #
 # - The matrices of the adapters are `float64` if `weight` is, and else `float32`, whatever the dtype of `weight`.
 # - Everything is computed in the adapters' dtype (or a finer one), and rounded to the dtype of `weight` *once*, at the very end.
-# - The result is a matrix for use: it carries no graph (`requires_grad` is False), also if the arguments ask for gradients.
-# - It is a new matrix, also if there are no adapters: the caller may write into it.
-# - `weight` and the sums are far from the largest number of their dtype.
+#
+# > **Small print.**
+# >
+# > - The result is a matrix for use: it carries no graph (`requires_grad` is False), also if the arguments ask for gradients.
+# > - It is a new matrix, also if there are no adapters: the caller may write into it.
+# > - `weight` and the sums are far from the largest number of their dtype.
 #
 # **By hand.** `weight` is 1 in `bfloat16`. The next number above 1 that it can store is 1.0078125, and what is nearer to 1 is rounded to 1. Two adapters have `down` = 1, `up` = 0.003, `alpha` = 1, `R` = 1:
 #
@@ -552,8 +564,11 @@ print("All visible tests passed.")
 #
 # - The model predicts at each position the *next* id. So the target of position `t` is `ids[:, t + 1]` if that one is in the reply, and `IGNORE` if not. At the last position nothing follows: `IGNORE`.
 # - So the first target of a row stands at the last position of its prompt.
-# - The reply is what stands at the positions from `prompt_lengths` to before `lengths`. It may be empty: then the row has no target. Any id may occur in it, also that of padding.
-# - `B` and `T` are at least 1.
+#
+# > **Small print.**
+# >
+# > - The reply is what stands at the positions from `prompt_lengths` to before `lengths`. It may be empty: then the row has no target. Any id may occur in it, also that of padding.
+# > - `B` and `T` are at least 1.
 #
 # **By hand.** 9 ends a reply, and fills up short rows. The prompt has 2 ids, prompt and reply have 5.
 #
@@ -623,9 +638,12 @@ print("All visible tests passed.")
 #
 # - The log probability of a row is the sum of $\ln p(\text{target})$ over its positions that have a target, where $p$ is the softmax of the logits there. A row without targets has 0.
 # - The loss is the mean of $-\ln p(\text{target})$ over all positions *of the batch* that have a target: each counts the same, in whatever row. If there is none at all, the loss is 0.
-# - What stands at positions without a target plays no part, whatever it is, also nan and inf: neither in the results nor in any gradient. The gradient is 0 there, and `backward` works through both results, also if no position has a target.
-# - Where there is a target, logits are finite; they may be thousands and far apart. Log probabilities and gradients must be finite then.
-# - All sizes are at least 1. `float32` or `float64`.
+#
+# > **Small print.**
+# >
+# > - What stands at positions without a target plays no part, whatever it is, also nan and inf: neither in the results nor in any gradient. The gradient is 0 there, and `backward` works through both results, also if no position has a target.
+# > - Where there is a target, logits are finite; they may be thousands and far apart. Log probabilities and gradients must be finite then.
+# > - All sizes are at least 1. `float32` or `float64`.
 #
 # **By hand.** `V = 2`. For the logits 0 and ln 3, the softmax is 1/4 and 3/4; for 0 and 0, 1/2 and 1/2.
 #
@@ -719,11 +737,14 @@ print("All visible tests passed.")
 # - The reward of a reply is $\beta\,(\ln p_{\text{policy}} - \ln p_{\text{reference}})$, and the *margin* of a pair the reward of the chosen reply minus that of the rejected one.
 # - The loss is the mean over the pairs of $-\ln \sigma(\text{margin})$, where $\sigma(m) = 1 / (1 + e^{-m})$.
 # - The policy has won a pair if the margin is above 0. A margin of exactly 0, as before the first step, is not won.
-# - Margins may be thousands, of either sign: loss and gradients are finite then, and right.
-# - A margin is either far from 0, or exactly 0; then the numbers are such that no rounding hides it.
-# - No gradient reaches the reference's numbers, also if they ask for one.
-# - If `beta` is 0 or below, raise a `ValueError`, with whatever message.
-# - `B` is at least 1. `float32` or `float64`.
+#
+# > **Small print.**
+# >
+# > - Margins may be thousands, of either sign: loss and gradients are finite then, and right.
+# > - A margin is either far from 0, or exactly 0; then the numbers are such that no rounding hides it.
+# > - No gradient reaches the reference's numbers, also if they ask for one.
+# > - If `beta` is 0 or below, raise a `ValueError`, with whatever message.
+# > - `B` is at least 1. `float32` or `float64`.
 #
 # **By hand.** `beta` is 0.5. $-\ln \sigma(1)$ = 0.3133, and $-\ln \sigma(0)$ = ln 2 = 0.6931.
 #

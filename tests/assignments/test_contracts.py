@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from assignments.contracts import LAYOUTS, MORE, Contract
+from assignments.contracts import LAYOUTS, LOWER_THAN_ANY, MORE, Contract, far_scores
 from assignments.tensors import call, tensor_case
 
 ATTENTION = Contract("*texts T K; *texts S K; *texts T S; -")
@@ -75,8 +75,10 @@ def test_case_of_most_axes_is_laid_out_in_every_way():
             )
         )
     )
-    assert [case.inputs["layout"] for case in cases] == ["turned", "gaps", *LAYOUTS]
-    assert all(LAYOUTS[case.inputs["layout"]] in case.label for case in cases)
+    *laid_out, deeper = cases
+    assert [case.inputs["layout"] for case in laid_out] == ["turned", "gaps", *LAYOUTS]
+    assert all(LAYOUTS[case.inputs["layout"]] in case.label for case in laid_out)
+    assert deeper.inputs["layout"] == "plain"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -93,3 +95,50 @@ def test_layouts_keep_values_and_break_views(layout):
     for name in "qk":
         with pytest.raises(RuntimeError, match="view size is not compatible"):
             seen[name].view(-1, 2)
+
+
+def test_case_of_most_axes_comes_with_two_more_of_the_starred_name():
+    made = arguments(2, 5)
+    *_, deeper = drawn(ATTENTION.forms(draw_one(made)))
+    query, key, mask, number = deeper.inputs["arguments"]
+    assert (query.shape, key.shape) == ((2, 1, 2, 5, 3, 2), (2, 1, 2, 5, 4, 2))
+    assert (mask.shape, number) == ((3, 4), 0.5)  # a mask of fewer axes goes on broadcasting
+    assert query[0, 0].equal(made[0])
+    assert query[1, 0].equal(made[0].flip(1))  # another order, so that no row is repeated
+    assert key[1, 0].equal(made[1].flip(1))
+
+
+def test_no_axis_is_added_where_only_a_later_argument_has_a_star():
+    draw = draw_one([torch.ones(2, 3, 4), torch.ones(2, 1, 3, 3, dtype=torch.bool)])
+    assert len(drawn(Contract("B T D; *more T T").forms(draw))) == len(LAYOUTS)
+
+
+def test_axes_that_may_be_empty_are_emptied_in_all_arguments():
+    contract = Contract("*rows T K; T; -", empty="rows T")
+    draw = draw_one([torch.ones(2, 3, 5, 4), torch.arange(5), 0.5])
+    shapes = [
+        tuple(tuple(part.shape) for part in case.inputs["arguments"][:2])
+        for case in drawn(contract.forms(draw))[-3:]
+    ]
+    assert shapes == [((0, 3, 5, 4), (5,)), ((0, 0, 5, 4), (5,)), ((2, 3, 0, 4), (0,))]
+
+
+def test_far_scores_are_finite_and_below_what_stands_for_infinity_elsewhere():
+    assert LOWER_THAN_ANY["float64"] < torch.finfo(torch.float32).min
+    assert LOWER_THAN_ANY["float32"] < -1e30
+    for dtype in LOWER_THAN_ANY:
+        scores = far_scores(dtype)
+        assert scores.isfinite().all()
+        assert scores.softmax(dim=-1).amax(dim=-1).equal(torch.ones(3, dtype=scores.dtype))
+
+
+@pytest.mark.parametrize(
+    ("contract", "says"),
+    [
+        (Contract("B T"), "as after a transpose."),
+        (Contract("*rows D"), "as after a transpose, have more axes than usual."),
+        (Contract("B T", empty="B"), "as after a transpose, hold nothing along some axis."),
+    ],
+)
+def test_part_says_what_it_asks_for(contract, says):
+    assert contract.requirement.endswith(says)

@@ -31,6 +31,7 @@
 #
 # Rules for the whole set:
 #
+# - Floats must be right to about 9 digits. Python's own arithmetic is, if you add up as many numbers as a contract names.
 # - Use Python, its standard library and NumPy. Do not import n-gram code from a package, `course_pkg` included.
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.

@@ -31,6 +31,7 @@
 #
 # Rules for the whole set:
 #
+# - The one float that you return, in task {task:bytes_per_token}, must be right to about 9 digits. All else is exact.
 # - Use Python and its standard library. Do not import a tokenizer from a package, `course_pkg` included.
 # - Do not change your arguments. The caller still needs them.
 # - Keep the names of the functions and of their arguments.

@@ -35,6 +35,7 @@
 # - Do not change your arguments, except where a contract says so. The caller still needs them.
 # - Gradients must flow through everything that you compute from floats, except in task {task:cross_entropy_gradient}. So do not `detach` where the task does not say so.
 # - A tensor may be a view with gaps in memory, as it is after a transpose. So write `reshape` where `view` would fail.
+# - Floats are `float32` or `float64`. Results in `float32` must be right to about 4 digits, in `float64` to 9.
 # - A result has the dtype of the tensors that you were given. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
 # - Keep the names of the functions and of their arguments.
 
@@ -297,7 +298,7 @@ print("All visible tests passed.")
 # | **returns** | a tensor of shape `()` | the mean surprise over the rows *that count*, in nats |
 #
 # - If no row counts, the loss is 0, and not 0 / 0; `backward` works through it too, and gives zeros.
-# - Scores are finite. They may be very large, very small, and far apart: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
+# - Scores are finite. They may be very large, very small, and far apart, up to a tenth of the largest number of their dtype: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
 # - `backward` must work through your loss. So stay with tensors: no `.item()`, no NumPy.
 # - Not allowed: torch's own `cross_entropy`, `nll_loss`, `log_softmax`, `logsumexp`, and classes that call them. (`logaddexp`, of two numbers, is allowed.)
 #
@@ -732,7 +733,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `gradients` | list of tensors, of any shapes | the gradient of each weight, all numbers finite; `None` for a weight without one; no tensor stands there twice |
+# | `gradients` | list of tensors, of any shapes, also `()` and without a number, as `(2, 0)` | the gradient of each weight, all numbers finite; `None` for a weight without one; no tensor stands there twice |
 # | `max_norm` | `float`, above 0 | the longest joint norm allowed |
 # | **returns** | `float` | the joint norm *before* clipping |
 #

@@ -33,6 +33,7 @@
 #
 # - Use torch's tensors and their plain operations. A contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments. The caller still needs them.
+# - Floats are `float32` or `float64`. Results in `float32` must be right to about 4 digits, in `float64` to 9.
 # - A result has the dtype of the tensors that you were given, and gradients flow from it to each of them. So write `x.new_zeros(3)` and not `torch.zeros(3)`, and do not detach.
 # - Leave torch's settings alone: its random generator, its default dtype.
 # - **In every mask of this course True means: may look.**
@@ -106,7 +107,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # - The score of a place is the dot product of the query and its key. Nothing is divided here.
 # - The weights are the softmax of a text's scores over its places. `torch.softmax` is allowed.
 # - The context is the sum of the values, each times its weight.
-# - Scores may be very large, very small, and far apart.
+# - Scores may be very large, very small, and far apart, up to a tenth of the largest number of their dtype.
 # - `B`, `S`, `K` and `M` may be 1.
 #
 # **By hand.** One text, query $(1, 2)$, three places:
@@ -389,7 +390,7 @@ print("All visible tests passed.")
 # - The three tensors have the same leading axes; there may be none, or three and more. The mask may have fewer, or some of length 1.
 # - A key that may not be seen has the weight 0, exactly, **however large its score is**. The weights of the others sum to 1. All numbers that you are given are finite.
 # - A query that **may look nowhere** gets a row of zeros, and its gradients are 0: not `nan`.
-# - Scores may be very large and very small: a mask of -1000000000 is not low enough.
+# - Scores may be very large and very small: a mask of -1000000000 is not low enough. But no score is the least finite number of its dtype, so that this one may stand for "hidden".
 # - Hold no tensor with a number for each query, key *and* feature at once (`T·S·K`): a matrix product does without.
 # - Not allowed: torch's own `scaled_dot_product_attention` and its multi-head functions.
 #
@@ -730,7 +731,7 @@ print("All visible tests passed.")
 # | `x` | `(B, T, D)` | a vector for each place |
 # | `weights` | `dict` | `"query"`, `"key"`, `"value"`, `"output"`, each `(D, D)` |
 # | `n_heads` | `int`, at least 1 | number of heads, `H`; divides `D` |
-# | `mask` | bool, broadcasts to `(B, H, T, T)`, or `None` | True where a place may look |
+# | `mask` | bool, of two axes or more, broadcasts to `(B, H, T, T)`, or `None` | True where a place may look |
 # | **returns** | `(B, T, D)` | for each place, what its heads have found, mixed |
 #
 # 1. Queries, keys and values are `x` times the *transposed* matrix of their name, as in `nn.Linear`: a matrix has one row for each number of its result. There are no biases.

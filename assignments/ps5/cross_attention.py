@@ -26,7 +26,7 @@ from .inputs import ATTENTION
 
 # -- inputs ----------------------------------------------------------------------------------------
 
-CONTRACT = Contract("B T D; B S M; B S; -; -", empty="B T")
+CONTRACT = Contract("B T D; B S M; B S; -; -", empty="B")
 
 
 def _weights(
@@ -183,7 +183,7 @@ def draw_ordinary(rng: Generator) -> list[Case]:
 
 def draw_hard_cases(rng: Generator) -> list[Case]:
     """Cases in which only the dtype, and what else changes, is looked at."""
-    empty = CONTRACT.forms(draw_layouts)(rng)[-2:]
+    empty = CONTRACT.forms(draw_layouts)(rng)[-1:]
     return [*draw_padded(rng), *draw_blind(rng), *draw_extremes(rng), *empty]
 
 

@@ -35,7 +35,8 @@
 # - **No loop over positions, vectors or rows of a batch.** A tensor operation takes them all at once, and a loop would take minutes where it takes milliseconds. (A loop over heads or over pairs of entries is fine.) Such a loop is not allowed in any task.
 # - Do not change your arguments. The caller still needs them.
 # - A result has the dtype of the tensors that you were given, unless the contract says otherwise, and whatever torch's default dtype is. So write `torch.zeros_like(x)` or `x.new_zeros(3)`, and not `torch.zeros(3)`.
-# - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. It may also be empty.
+# - Floats are `float32` or `float64`, unless a contract names others. Results in `float32` must be right to about 4 digits, in `float64` to 9. In half precision, what is said there counts.
+# - A tensor may be a view of another, with gaps in memory: `reshape` can deal with that, `view` cannot. Where three dots stand, or `B`, an axis may have length 0.
 # - Gradients must flow from the result to every float tensor that you are given.
 # - Keep the names of the functions and of their arguments.
 
@@ -104,7 +105,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # | **returns** | `float32`, `(..., D)` | one row for each position; `float32` whatever torch's default dtype is |
 #
 # - Column $2i$ holds $\sin(p / 10000^{2i/D})$, and column $2i + 1$ holds $\cos(p / 10000^{2i/D})$, with $p$ the position and $i = 0, 1, \ldots, D/2 - 1$.
-# - Compute angles in `float32` or better: in half precision late positions could not be told apart.
+# - Compute angles in `float32` or in `float64`: in half precision late positions could not be told apart. Late ones need be right to two digits behind the point only.
 #
 # **By hand.** `D = 4`. The frequencies are $10000^0 = 1$ and $10000^{-1/2} = 0.01$.
 #
@@ -170,7 +171,7 @@ print("All visible tests passed.")
 #
 # - **Entry $i$ is paired with entry $i + K/2$**: the first half of a vector with its second half. (The paper pairs neighbours. LLaMA's files, and our package, pair halves.)
 # - The pair $(a, b)$ number $i$ at position $p$ is turned by $\theta = p \cdot \text{base}^{-2i/K}$: it becomes $(a \cos\theta - b \sin\theta,\; b \cos\theta + a \sin\theta)$.
-# - `x` may be `float16` or `bfloat16`, in which late positions cannot be told apart. Compute angles, sines and cosines in `float32` or better, whatever the dtype of `x` and torch's default dtype. Then you may round them to the dtype of `x`, which the result has too.
+# - `x` may be `float16` or `bfloat16`, in which late positions cannot be told apart. Compute angles, sines and cosines in `float32` or in `float64`, whatever the dtype of `x` and torch's default dtype. Then you may round them to the dtype of `x`, which the result has too. An angle of `float32` is off by some thousandths at position 10,000: so much is forgiven, in every dtype of `x`.
 # - Positions are below 10,000. They may start anywhere, repeat, and come in any order.
 #
 # **By hand.** `K = 4`, base 100, so the frequencies are 1 and $100^{-1/2} = 0.1$. At position 1, $x = (1, 0, 0, 2)$:
@@ -338,7 +339,7 @@ print("All visible tests passed.")
 # | **returns** | as `x` | the normalised vectors |
 #
 # - $\displaystyle y = \frac{x}{\sqrt{m + \varepsilon}} \cdot w$, with $m$ the mean of $x^2$ over the last axis, for each vector by itself.
-# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end; the same with `bfloat16`. `float64` stays `float64`.
+# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end. The same with `bfloat16`, which holds such numbers, but only two or three digits of them: in both, the quotient is computed in `float32` and rounded once. (The weight may multiply before or after.) `float64` stays `float64`.
 # - Entries may be as large as $10^{13}$ where `x` is not `float16`.
 # - Not allowed: torch's own norms, as in task {task:layer_norm}.
 #
@@ -584,7 +585,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Cross-attention  (13 points, 50 minutes, difficulty 4 of 5)
 #
-# **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part, whatever finite numbers stand in it.
+# **Why.** A decoder that translates must look at the source. Its positions ask; the encoder's output, the *memory*, answers. This is the attention of the sequence-to-sequence chapter again, now with several heads side by side. Sources in one batch differ in length, so the memory is padded, and padding must play no part, whatever numbers stand in it.
 #
 # **Contract.** `cross_attention(x, memory, memory_mask, weights, n_heads)`
 #
@@ -602,7 +603,7 @@ print("All visible tests passed.")
 # - In each head: $\operatorname{softmax}(q\, k^T / \sqrt{K})\, v$. Padding gets the weight 0, and the weights of what is real sum to 1.
 # - The heads, put side by side in their order, are multiplied by $W_{\text{output}}^T$. No biases, no residual connection.
 # - If *nothing* of a row's memory is real, that row's result is zeros, and no gradient is nan.
-# - Scores may be thousands apart, and those of padding the largest of all.
+# - Scores may be thousands apart, and those of padding the largest of all. What stands in padding is finite, and so small that no product with the weights overflows: keys, values and scores are finite there, too.
 # - Not allowed: torch's own attention (`scaled_dot_product_attention`, `nn.MultiheadAttention`). `softmax` is fine.
 #
 # **By hand.** One head, `D = M = 1`, $x = 2$. The memory is (0, 0.5493, 7), of which the last is padding. The weights of query, key and output are 1, that of value is 4. (0.5493 is half of ln 3.)

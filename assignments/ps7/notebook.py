@@ -34,6 +34,7 @@
 # - **Chance comes from outside.** Where something is drawn, you are given the numbers, or a `torch.Generator` to draw from. Never use torch's own generator (`torch.rand` without `generator=...`) or Python's `random`, and seed nothing: the same numbers must give the same result.
 # - Use Python and torch's tensors. Do not import `course_pkg`.
 # - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over special ids, and over the lists of tasks {task:next_sentence_pairs}, {task:join_pair}, {task:hide_spans} and {task:fill_spans}, are fine.)
+# - Floats are `float32` or `float64`. Results in `float32` must be right to about 4 digits, in `float64` to 9.
 # - Do not change your arguments: neither tensors nor lists. The caller still needs them. (Drawing from a generator moves it on, of course.) A list or tensor that you return is a new one, so that the caller may write into it.
 # - Lists may have thousands of entries. A function that calls itself once for each entry runs out of Python's stack.
 # - Ids are whole numbers from 0 on: `int64` in tensors, `int` in lists. Any id may be that of a special token, also 0; do not assume that special ids are neighbours, or the smallest.

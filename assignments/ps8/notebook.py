@@ -34,6 +34,7 @@
 # - Use Python and torch's tensors and modules. Do not import `course_pkg`.
 # - **No loop over positions or rows of a tensor**: a tensor operation takes them all at once. Such a loop costs half of the points that your answer earns otherwise. (Loops over the pairs and their tokens in task {task:frame_pairs}, over names and parameters in task {task:freeze}, and over adapters in task {task:merge_lora} are fine.)
 # - Do not change your arguments, except for the model of task {task:freeze}, which is there to be changed. A tensor that you return is a new one, so that the caller may write into it.
+# - Floats are `float32` or `float64`, unless a contract names others. Results in `float32` must be right to about 4 digits, in `float64` to 9.
 # - Results have the dtype of the float arguments, which all have the same one unless the task says otherwise. Nothing may depend on torch's default dtype.
 # - **Gradients** flow from a result to every float argument, unless the task says that something is frozen. No gradient reaches what is frozen, even if the caller's tensor asks for one (`requires_grad`).
 # - Ids and lengths are whole numbers from 0 on: `int64` in tensors, `int` in lists. Only targets may also be `IGNORE`. Any id, also 0, may be that of a special token or of padding, and padding may have the same id as a token. So what is padding is said by lengths, never by ids.

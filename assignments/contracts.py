@@ -56,9 +56,11 @@ class Contract:
     @property
     def requirement(self) -> str:
         """What the part that asks for other forms says to students."""
-        more = ", have more axes than usual" if self.shapes.startswith("*") else ""
-        none = ", hold nothing along some axis" if self.empty else ""
-        return f"Tensors may stand in memory in any order, as after a transpose{more}{none}."
+        others = ["have more axes than usual"] * self.shapes.startswith("*")
+        others += ["be empty"] * bool(self.empty)
+        listed = " and ".join(others)
+        rest = f", {listed}" if others else ", as after a transpose"
+        return f"Tensors may lie in memory in any order{rest}."
 
     def axes(self, arguments: Sequence[Any]) -> list[Axes]:
         """Name the axes of each argument; those of a starred name are numbered from the right.

@@ -120,7 +120,7 @@ MISTAKES = mistakes(
         replace={"k * vocab_size": "k"},
         hint="One token gets k above the line. But all V tokens get it, and the total must grow "
         "by all of them.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "One is added, whatever k is.",

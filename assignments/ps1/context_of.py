@@ -172,6 +172,7 @@ MISTAKES = mistakes(
         replace={"insert(0, token)": "append(token)"},
         hint="You walk from the end to the front, which is a good idea. But the history must read "
         "from left to right again when you return it.",
+        keeps=0.5,
     ),
     mistake(
         "Short histories are filled up with eos.",

@@ -201,6 +201,7 @@ MISTAKES = mistakes(
         },
         hint="At the start of a document, histories are shorter, and they disappear in your "
         "answer. Nothing can stand before them, so they keep what they have.",
+        keeps=0.5,
     ),
     mistake(
         "Histories at the start of a document are counted once each.",

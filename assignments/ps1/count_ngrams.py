@@ -359,6 +359,7 @@ MISTAKES = mistakes(
         },
         hint="The first targets of a document have fewer than order - 1 tokens before them, and "
         "they count as well. Look at the position where your loop starts.",
+        keeps=0.3,
     ),
     mistake(
         "The eos at the start is counted as a target.",

@@ -213,7 +213,7 @@ MISTAKES = mistakes(
         },
         hint="There is one discount for each order, in the same order as the counts. You use the "
         "same one everywhere.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "The history is shortened at the wrong end.",

@@ -186,7 +186,7 @@ MISTAKES = mistakes(
         replace={"math.exp(-mean)": "-mean"},
         hint="This is the cross-entropy in nats, one step before the goal. Which function turns "
         "nats back into a number of choices?",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The inverse probabilities are averaged, not their logarithms.",

@@ -223,6 +223,7 @@ MISTAKES = mistakes(
         replace={'b""': 'b" "'},
         hint="You put spaces between the tokens. The tokens bring their own spaces: join them "
         "with nothing between.",
+        keeps=0.3,
     ),
     mistake(
         "Bytes are returned, not text.",

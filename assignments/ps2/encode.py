@@ -315,6 +315,7 @@ MISTAKES = mistakes(
         replace={"i for piece in pieces for i in": "", "merges)]": "merges) for piece in pieces]"},
         hint="You return a list of lists. The ids of all your pieces should stand in one list; "
         "extend it piece by piece.",
+        keeps=0.5,
     ),
     mistake(
         "Each character is encoded apart, so that nothing is merged.",

@@ -309,6 +309,7 @@ MISTAKES = mistakes(
         replace={"[vocabulary.index(piece) for piece in pieces]": "pieces"},
         hint="The word is cut well, but you return the tokens. A model wants their ids: their "
         "places in the vocabulary.",
+        keeps=0.5,
     ),
     mistake(
         "The rank of a merge is returned as its id.",

@@ -251,6 +251,7 @@ MISTAKES = mistakes(
         },
         hint="You ask for the right neighbour of the last id, and there is none. What should you "
         "check before you look there? A slice would not complain.",
+        keeps=0.5,
     ),
     merge_overlaps,
     mistake(

@@ -164,6 +164,7 @@ MISTAKES = mistakes(
         },
         hint="Both results are right, but you return the memory first. The hidden state comes "
         "first, as in the state that you are given.",
+        keeps=0.5,
     ),
     mistake(
         "The state that is given is read as memory, hidden state.",
@@ -225,7 +226,7 @@ MISTAKES = mistakes(
         replace={"chunk(4, dim=-1)": "unflatten(-1, (-1, 4)).unbind(-1)"},
         hint="You take every fourth number for a gate. The blocks stand one after the other: the "
         "first R numbers are the input gate.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     library_cell,
     mistake(

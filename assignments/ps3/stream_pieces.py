@@ -284,6 +284,7 @@ MISTAKES = mistakes(
         replace={"range(0, n_steps, length)": "range(0, n_steps + 1, length)"},
         hint="Where the pieces come out even, your list ends with a piece without any step. Its "
         "loss would be 0 / 0. Where does your range end?",
+        keeps=0.5,
     ),
 )
 

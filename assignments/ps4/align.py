@@ -349,6 +349,7 @@ MISTAKES = mistakes(
         replace={"found.append((t, row.index(best)))": "found.append(row.index(best))"},
         hint="You return source places only. As rows may be left out, nobody could tell which row "
         "each belongs to: return pairs.",
+        keeps=0.3,
     ),
     by_columns,
     one_to_one,

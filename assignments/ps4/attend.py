@@ -447,7 +447,7 @@ MISTAKES = mistakes(
         replace={"mask is None": "True"},
         hint="You leave the mask out, so every query looks everywhere: at padding, and at what is "
         "to be predicted.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask comes after the softmax, and the weights no longer sum to 1.",
@@ -461,14 +461,14 @@ MISTAKES = mistakes(
         replace={_FILL: "torch.softmax(scores * mask, dim=-1)", _ERASE: ""},
         hint="You multiply the scores by the mask, so hidden scores are 0. But a score of 0 is an "
         "ordinary one, and its exponential is 1.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask is added to the scores as a number.",
         replace={_FILL: "torch.softmax(scores + mask, dim=-1)", _ERASE: ""},
         hint="You add the mask to the scores, as 1 and 0. That changes the scores a little, and "
         "hides nothing.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "A row that may look nowhere takes the mean of all values.",

@@ -468,7 +468,7 @@ MISTAKES = mistakes(
         replace={"ids[-1] == eos_id or length == max_length": "ids[-1] == eos_id"},
         hint="You return only texts that end with eos. A text that reaches max_length is cut "
         "there, and counts as complete.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "Texts may be longer than the length by one.",
@@ -489,6 +489,7 @@ MISTAKES = mistakes(
         },
         hint="You remove eos from the texts that you return. Leave it in: it tells a complete text "
         "from one that was cut.",
+        keeps=0.5,
     ),
     mistake(
         "Probabilities are added, not their logarithms.",

@@ -140,6 +140,7 @@ MISTAKES = mistakes(
         replace={"keys <= queries": "keys >= queries"},
         hint="Your triangle is the upper one: each place sees what comes after it. A row is a "
         "query, and it may look to the left.",
+        keeps=0.5,
     ),
     mistake(
         "The first query is level with the first key.",
@@ -156,6 +157,7 @@ MISTAKES = mistakes(
         },
         hint="Where there are more keys than queries, you move the diagonal to the left, so that "
         "queries see less. They stand further right in the text, and see more.",
+        keeps=0.5,
     ),
     mistake(
         "The mask has a row for each key.",
@@ -197,6 +199,7 @@ MISTAKES = mistakes(
         },
         hint="Your mask is one to be added to scores. That is another convention: here it is a "
         "tensor of dtype bool, True where a query may look.",
+        keeps=0.5,
     ),
     mistake(
         "A place sees only itself.",
@@ -215,6 +218,7 @@ MISTAKES = mistakes(
         replace={"keys <= queries": "(keys <= queries)[None, None]"},
         hint="Your mask has leading axes of length 1. The contract asks for two axes, queries and "
         "keys; the rest is broadcast.",
+        keeps=0.5,
     ),
     kept_masks,
 )

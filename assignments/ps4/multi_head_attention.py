@@ -365,7 +365,7 @@ MISTAKES = mistakes(
         replace={"if mask is not None": "if False"},
         hint="You leave the mask out, so every place looks everywhere: at padding, and at what is "
         "to be predicted.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mask is inverted.",

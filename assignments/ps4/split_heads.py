@@ -116,6 +116,7 @@ MISTAKES = mistakes(
         replace={"heads.transpose(-3, -2)": "heads"},
         hint="You split the last axis but leave the heads behind the places. Attention works on "
         "the last two axes, so these must be places and features: transpose.",
+        keeps=0.3,
     ),
     mistake(
         "Each head gets every H-th number.",
@@ -131,6 +132,7 @@ MISTAKES = mistakes(
         replace={"heads.transpose(-3, -2)": "heads.movedim(-3, -1)"},
         hint="Your last axis holds places. Inside each head the shape is (T, K): first places, "
         "then features.",
+        keeps=0.3,
     ),
     mistake(
         "The number of heads is used as their width.",

@@ -355,6 +355,7 @@ MISTAKES = mistakes(
         replace={'norm = D + has_bias * D * (config["norm"] == "layer")': "norm = D"},
         hint="You count one number for each entry of a norm. LayerNorm has two, a weight and a "
         "bias; RMSNorm has one.",
+        keeps=0.5,
     ),
     mistake(
         "The norms have no parameters.",

@@ -244,18 +244,21 @@ MISTAKES = mistakes(
         replace={"hidden * torch.sigmoid(hidden)": "F.gelu(hidden)"},
         hint="You activate by GELU, so your layer is GEGLU. It is about as good, but other weights "
         "belong to it: silu(z) is z times the sigmoid of z.",
+        keeps=0.5,
     ),
     mistake(
         "ReLU takes the place of silu.",
         replace={"hidden * torch.sigmoid(hidden)": "torch.relu(hidden)"},
         hint="You activate by ReLU. silu(z) is z times the sigmoid of z: smooth, and a little "
         "below 0 for negative z.",
+        keeps=0.5,
     ),
     mistake(
         "The sigmoid inside silu is steeper, as in an approximation of GELU.",
         replace={"torch.sigmoid(hidden)": "torch.sigmoid(1.702 * hidden)"},
         hint="There is a factor of 1.702 inside your sigmoid. That is a fast approximation of "
         "GELU; silu has no factor.",
+        keeps=0.5,
     ),
     mistake(
         "There is no activation.",

@@ -206,6 +206,7 @@ MISTAKES = mistakes(
         replace={"10_000.0**-exponents": "10_000.0**-exponents * (2 * math.pi)"},
         hint="You multiply by 2 pi, as if 10000^(2i/D) were the length of a wave. It is what the "
         "position is divided by; the wave is then 2 pi times as long.",
+        keeps=0.5,
     ),
     mistake(
         "Positions are counted from one.",

@@ -296,7 +296,7 @@ MISTAKES = mistakes(
         },
         hint="You use the running means as they are. Both began as zeros, so at first they are too "
         "small, and not by the same factor: divide by 1 minus beta to the power of the step.",
-        keeps=0.5,
+        keeps=0.3,
     ),
     mistake(
         "The mean square is not corrected.",

@@ -262,6 +262,7 @@ MISTAKES = mistakes(
             ("logits >= least"): "logits <= least",
         },
         hint="You keep the k smallest logits. The likeliest ids are those with the largest.",
+        keeps=0.3,
     ),
     mistake(
         "One more than k stays.",
@@ -330,6 +331,7 @@ MISTAKES = mistakes(
         replace={"logits.masked_fill(~is_kept, -math.inf)": "logits.topk(n_kept, dim=-1).values"},
         hint="You return the k largest logits alone. Their places are lost, and with them their "
         "ids: the shape stays (..., V).",
+        keeps=0.3,
     ),
     mistake(
         "The logits are multiplied by the mask.",

@@ -324,13 +324,14 @@ MISTAKES = mistakes(
         },
         hint="You put the probabilities back with `gather` and the order of the sort, which sorts "
         "once more. `scatter` puts value number j to the place `places[j]`.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "The least likely ids are taken first.",
         replace={"descending=True": "descending=False"},
         hint="You add up from the least likely id. The nucleus is the *smallest* set that reaches "
         "p: take the likeliest first.",
+        keeps=0.3,
     ),
     mistake(
         "Ids are taken in their own order, not by probability.",

@@ -339,6 +339,7 @@ MISTAKES = mistakes(
         },
         hint="Your ids pass through float32, which cannot tell large whole numbers apart. Index "
         "the stream itself.",
+        keeps=0.5,
     ),
     window_by_window,
 )

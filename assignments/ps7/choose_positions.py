@@ -221,6 +221,7 @@ MISTAKES = mistakes(
         replace={"in special_ids": "in list(special_ids)[:1]"},
         hint="You keep out one of the special ids, but there may be several: [CLS], [SEP], padding "
         "and more. Your mask has to hold for each of them.",
+        keeps=0.3,
     ),
     mistake(
         "All ids up to the largest special one count as special.",

@@ -223,6 +223,7 @@ MISTAKES = mistakes(
         replace={"filled.extend(spans[token])": "filled.extend([token, *spans[token]])"},
         hint="Your result still has the sentinels, each before its span. They only mark a place: "
         "the span takes it, and the sentinel is gone.",
+        keeps=0.5,
     ),
     mistake(
         "What stands before the first sentinel goes to the first gap.",

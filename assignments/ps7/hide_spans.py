@@ -318,6 +318,7 @@ MISTAKES = mistakes(
         replace={"zip(ids, hidden,": "zip(ids, [not h for h in hidden],"},
         hint="You hide the tokens that are to be kept. In `hidden`, True means: this token is to "
         "be hidden.",
+        keeps=0.5,
     ),
     mistake(
         "A sentinel is taken out of the caller's list.",

@@ -336,7 +336,7 @@ MISTAKES = mistakes(
         replace={"max(len(true), 1)": "targets.numel()"},
         hint="You divide by all positions of the batch. The mean is over the chosen ones: else the "
         "loss would shrink where fewer are chosen.",
-        keeps=0.3,
+        keeps=0.5,
     ),
     mistake(
         "The losses are added up, not averaged.",
@@ -382,6 +382,7 @@ MISTAKES = mistakes(
         replace={"targets != IGNORE": "targets > 0"},
         hint="You take the id 0 for a position that is not chosen. Only IGNORE, -100, means that; "
         "0 is an id like any other.",
+        keeps=0.5,
     ),
     mistake(
         "Each vector has the target of the position behind it.",

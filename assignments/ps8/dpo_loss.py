@@ -258,6 +258,7 @@ MISTAKES = mistakes(
         },
         hint="You compare the chosen reply with the reference, but not the rejected one. Each "
         "reply has a reward of its own.",
+        keeps=0.3,
     ),
     mistake(
         "Chosen and rejected are exchanged.",

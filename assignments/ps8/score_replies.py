@@ -330,6 +330,7 @@ MISTAKES = mistakes(
         replace={"targets != IGNORE": "targets > 0"},
         hint="You take the id 0 for no target. Only IGNORE, -100, means that; 0 is an id like any "
         "other.",
+        keeps=0.5,
     ),
     mistake(
         "The softmax is taken first, and then its logarithm.",

@@ -407,3 +407,18 @@ def count_ngrams(documents, order, eos):
         if token == eos:
             inside = False
     return counts
+
+
+# %% wrong: histories of at most seven tokens
+# A long order is cut off.
+# shows: order 20 and a document of 30 words
+def count_ngrams(documents, order, eos):
+    """Count which tokens follow each history of `order - 1` tokens."""
+    counts = {}
+    for document in documents:
+        padded = [eos, *document, eos]
+        for position in range(1, len(padded)):
+            start = max(0, position - min(order, 8) + 1)
+            history = tuple(padded[start:position])
+            counts.setdefault(history, Counter())[padded[position]] += 1
+    return counts

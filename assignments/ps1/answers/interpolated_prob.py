@@ -292,3 +292,21 @@ def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
             total += weights[length + 1] * row[token] / sum(row.values())
             used += weights[length + 1]
     return total / used
+
+
+# %% wrong: a floor under the weights used
+# Where little weight is left, the probabilities no longer sum to 1.
+# shows: weights (1e-6, 1e-6, 1) after a new history
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    """Return the weighted mean of the uniform and the estimates of all orders."""
+    mixed = weights[0] / vocab_size
+    used = weights[0]
+    for length, counts in enumerate(counts_by_order):
+        if length > len(history):
+            break
+        followers = counts.get(history[len(history) - length :])
+        if followers is None:
+            break
+        mixed += weights[length + 1] * followers[token] / sum(followers.values())
+        used += weights[length + 1]
+    return mixed / max(used, 0.1)

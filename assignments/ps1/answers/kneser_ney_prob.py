@@ -350,3 +350,22 @@ def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
         return max(row[token] - discount, 0) / total + discount * len(row) / total * lower
 
     return prob(len(counts_by_order))
+
+
+# %% wrong: at most nine orders
+# Orders above nine are not asked.
+# shows: eleven orders and a history of ten tokens
+def kneser_ney_prob(counts_by_order, history, token, *, discounts, vocab_size):
+    """Return the interpolated Kneser–Ney probability of `token` after `history`."""
+    prob = 1 / vocab_size
+    for length, counts in enumerate(counts_by_order):
+        if length > min(len(history), 8):
+            break
+        followers = counts.get(history[len(history) - length :])
+        if followers is None:
+            break
+        discount = discounts[length]
+        total = sum(followers.values())
+        kept = max(followers[token] - discount, 0)
+        prob = (kept + discount * len(followers) * prob) / total
+    return prob

@@ -304,3 +304,15 @@ def perplexity(log_probs):
     surprises *= -1
     with np.errstate(over="ignore"):
         return float(np.exp(surprises.mean()))
+
+
+# %% wrong: clips each logarithm
+# One far below counts less than it is.
+# shows: [-2e5] + [-1.5] * 1999 gives e^20 or so instead of e^101
+def perplexity(log_probs):
+    """Return the exponential of the mean negative log-probability."""
+    mean = math.fsum((max(p, -10000.0) if p > -math.inf else p for p in log_probs)) / len(log_probs)
+    try:
+        return math.exp(-mean)
+    except OverflowError:
+        return math.inf

@@ -383,3 +383,20 @@ def encode_word(word, vocabulary, merges):
                 i += 1
         parts = merged
     return [ids[part] for part in parts]
+
+
+# %% wrong: at most a hundred rounds
+# It stops after a hundred merges.
+# shows: 128 bytes that merge into four
+def encode_word(word, vocabulary, merges):
+    """Return the ids of a word, by replaying the merges."""
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    pieces = [bytes([b]) for b in word]
+    for _ in range(100):
+        known = [pair for pair in pairwise(pieces) if pair in ranks]
+        if not known:
+            break
+        first, second = min(known, key=ranks.get)
+        pieces = merge_pair(pieces, (first, second), first + second)
+    id_of = {token: i for i, token in enumerate(vocabulary)}
+    return [id_of[piece] for piece in pieces]

@@ -702,3 +702,26 @@ def learn_merges(words, n_tokens, min_count):
             if new in pair:
                 heapq.heappush(heap, (-number, pair))
     return tokens, merges
+
+
+# %% wrong: at most a hundred merges
+# It stops after a hundred rounds.
+# shows: 120 words of two bytes, room for 110 merges
+def learn_merges(words, n_tokens, min_count):
+    """Learn merges from counted words; return the tokens by id, and the merges in order."""
+    tokens = [bytes([b]) for b in range(256)]
+    merges = []
+    spelled = [list(word) for word in words]
+    counts = list(words.values())
+    while len(tokens) < min(n_tokens, 256 + 100):
+        pairs = count_pairs(spelled, counts)
+        if not pairs:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        if pairs[best] < min_count:
+            break
+        spelled = [merge_pair(ids, best, len(tokens)) for ids in spelled]
+        first, second = best
+        merges.append((tokens[first], tokens[second]))
+        tokens.append(tokens[first] + tokens[second])
+    return tokens, merges

@@ -317,3 +317,16 @@ def cross_entropy(logits, targets, ignore_index):
     shifted = logits - logits.max(dim=1, keepdim=True).values
     surprise = shifted.exp().sum(dim=1).log() - shifted[torch.arange(len(targets)), targets]
     return torch.where(counts, surprise, 0).sum() / counts.sum().clamp(min=1)
+
+
+# %% wrong: the maximum begins at -1e9
+# A row whose scores are all lower becomes log(0).
+# shows: scores -1e37, -2e37
+def cross_entropy(logits, targets, ignore_index):
+    """Return the mean surprise at the targets that count, in nats."""
+    counts = targets != ignore_index
+    logits, targets = (logits[counts], targets[counts])
+    shifted = logits - logits.max(dim=1, keepdim=True).values.clamp(min=-1000000000.0)
+    log_totals = shifted.exp().sum(dim=1).log()
+    chosen = shifted[torch.arange(len(targets)), targets]
+    return (log_totals - chosen).sum() / max(len(targets), 1)

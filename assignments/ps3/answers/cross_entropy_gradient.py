@@ -316,3 +316,28 @@ def cross_entropy_gradient(logits, targets, ignore_index):
     p = torch.softmax(logits.float(), dim=1).to(logits.dtype)
     right = torch.zeros_like(p).scatter(1, targets.where(counts, 0)[:, None], 1.0)
     return torch.where(counts[:, None], p - right, 0.0) / counts.sum().clamp(min=1)
+
+
+# %% wrong: clamps the scores
+# What is far apart comes nearer than it is.
+# shows: scores -1e37, -2e37: both become -10000
+def cross_entropy_gradient(logits, targets, ignore_index):
+    """Return the derivative of the mean surprise by each logit."""
+    rows = torch.nonzero(targets != ignore_index).flatten()
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows].clamp(-10000.0, 10000.0), dim=1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)
+
+
+# %% wrong: needs contiguous scores
+# A transposed matrix has no such view.
+# shows: logits.T of a (V, N) matrix
+def cross_entropy_gradient(logits, targets, ignore_index):
+    """Return the derivative of the mean surprise by each logit."""
+    logits.view(-1)
+    rows = torch.nonzero(targets != ignore_index).flatten()
+    gradient = torch.zeros_like(logits)
+    gradient[rows] = torch.softmax(logits[rows], dim=1)
+    gradient[rows, targets[rows]] -= 1
+    return gradient / max(len(rows), 1)

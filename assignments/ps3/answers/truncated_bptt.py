@@ -472,3 +472,22 @@ def truncated_bptt(step, loss_of, state, pieces, update):
         losses.append(loss.item())
         state = tuple(part.detach() for part in state)
     return losses, state
+
+
+# %% wrong: squeezes the ids
+# With one row, step gets an id without an axis.
+# shows: B = 1
+def truncated_bptt(step, loss_of, state, pieces, update):
+    """Train on a long text, piece by piece; return the losses and the state after the text."""
+    losses = []
+    for ids, targets in pieces:
+        outputs = []
+        for t in range(ids.shape[1]):
+            state = step(ids[:, t : t + 1].squeeze(), state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        state = tuple((part.detach() for part in state))
+    return losses, state

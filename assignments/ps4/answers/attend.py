@@ -494,3 +494,18 @@ def attend(query, key, value, mask=None):
     if mask is None:
         return torch.softmax(s, -1) @ value
     return torch.softmax(s.masked_fill(~mask, -1e30), -1).masked_fill(~mask, 0) @ value
+
+
+# %% wrong: at most three leading axes
+# More axes are refused.
+# shows: query of six axes
+def attend(query, key, value, mask=None):
+    """Average the values, weighting each by how well its key fits the query."""
+    assert query.dim() <= 5
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value

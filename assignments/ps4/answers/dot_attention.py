@@ -316,3 +316,16 @@ def dot_attention(query, keys, values):
     scores = (keys * query[:, None, :]).sum(dim=2)
     weights = torch.softmax(scores, dim=1, dtype=torch.float32)
     return scores, weights, (weights[:, :, None] * values).sum(dim=1)
+
+
+# %% wrong: the maximum begins at -1e9
+# Scores that are all lower give 0 / 0.
+# shows: scores -1e37, -2e37
+def dot_attention(query, keys, values):
+    """Return the scores of all places, their weights, and the weighted sum of the values."""
+    scores = (keys * query.unsqueeze(1)).sum(dim=-1)
+    weights = (lambda e: e / e.sum(-1, keepdim=True))(
+        (scores - scores.amax(-1, keepdim=True).clamp(min=-1000000000.0)).exp()
+    )
+    context = (weights.unsqueeze(-1) * values).sum(dim=1)
+    return scores, weights, context

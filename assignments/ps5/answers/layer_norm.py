@@ -301,3 +301,13 @@ def layer_norm(x, weight, bias, eps):
         raise ValueError("too many axes")
     away = x - x.mean(-1, keepdim=True)
     return away / (away.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+
+# %% wrong: eps is at least 0.000001
+# A smaller eps is not used as it is given.
+# shows: x near 1e-7, eps 1e-14
+def layer_norm(x, weight, bias, eps):
+    """Bring each vector to mean 0 and variance 1, then to learned ones."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / torch.sqrt(variance + max(eps, 1e-06)) * weight + bias

@@ -277,3 +277,13 @@ def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
 def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
     middle = x + attention(norm_1(x.flatten(0, 1)).reshape(x.shape), mask)
     return middle + feed_forward(norm_2(middle.flatten(0, 1)).reshape(x.shape))
+
+
+# %% wrong: needs a contiguous x
+# A transposed x has no such view.
+# shows: x.permute(2, 1, 0)
+def pre_norm_block(x, mask, attention, feed_forward, norm_1, norm_2):
+    """Add to each position what attention gathers, then what feed-forward makes of it."""
+    x.view(-1)
+    gathered = x + attention(norm_1(x), mask)
+    return gathered + feed_forward(norm_2(gathered))

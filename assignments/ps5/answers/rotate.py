@@ -390,3 +390,32 @@ def rotate(x, positions, base):
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+
+
+# %% wrong: looks for the largest entry
+# An empty batch has none.
+# shows: x of shape (0, 3, 4)
+def rotate(x, positions, base):
+    """Turn each pair of entries by an angle proportional to its position."""
+    x.max()
+    half = x.shape[-1] // 2
+    frequencies = base ** (-(torch.arange(half, dtype=torch.float32) / half))
+    angles = positions.to(torch.float32).unsqueeze(-1) * frequencies
+    cos, sin = (angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+# %% wrong: bfloat16 by way of float16
+# Numbers above 65504 become infinite.
+# shows: x of bfloat16 near 1e10
+def rotate(x, positions, base):
+    """Turn each pair of entries by an angle proportional to its position."""
+    if x.dtype == torch.bfloat16:
+        return rotate(x.half(), positions, base).to(x.dtype)
+    half = x.shape[-1] // 2
+    frequencies = base ** (-(torch.arange(half, dtype=torch.float32) / half))
+    angles = positions.to(torch.float32).unsqueeze(-1) * frequencies
+    cos, sin = (angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

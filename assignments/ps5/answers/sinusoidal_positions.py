@@ -301,3 +301,14 @@ def sinusoidal_positions(positions, d_model):
     angles = positions.unsqueeze(-1).to(torch.float32) / 10_000**exponents
     angles = angles.remainder(TURN)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong: needs contiguous positions
+# Transposed positions have no such view.
+# shows: positions.T of shape (3, 2)
+def sinusoidal_positions(positions, d_model):
+    """Return a row of sines and cosines for each position."""
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float32) / d_model
+    positions.view(-1)
+    angles = positions.unsqueeze(-1).to(torch.float32) / 10000**exponents
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)

@@ -367,3 +367,48 @@ def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay)
     mean_square = b * mean_square + (1 - b) * gradient**2
     direction = mean / (1 - a**step) / ((mean_square / (1 - b**step)).sqrt() + eps)
     return weight - lr * (direction + decay * weight), mean, mean_square
+
+
+# %% wrong: eps is at least 1e-8
+# A smaller eps is not used as it is given.
+# shows: gradients near 1e-9, eps 1e-9
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    """Return the weights, the running mean and the running mean square after one update."""
+    beta_1, beta_2 = betas
+    mean = beta_1 * mean + (1 - beta_1) * gradient
+    mean_square = beta_2 * mean_square + (1 - beta_2) * gradient.square()
+    corrected_mean = mean / (1 - beta_1**step)
+    corrected_square = mean_square / (1 - beta_2**step)
+    direction = corrected_mean / (corrected_square.sqrt() + max(eps, 1e-08)) + decay * weight
+    return weight - lr * direction, mean, mean_square
+
+
+# %% wrong: counts at most 100,000 updates
+# With a beta near 1 the correction is not yet over then.
+# shows: update 1,000,000, beta_2 0.999999
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    """Return the weights, the running mean and the running mean square after one update."""
+    beta_1, beta_2 = betas
+    step = min(step, 100000)
+    mean = beta_1 * mean + (1 - beta_1) * gradient
+    mean_square = beta_2 * mean_square + (1 - beta_2) * gradient.square()
+    corrected_mean = mean / (1 - beta_1**step)
+    corrected_square = mean_square / (1 - beta_2**step)
+    direction = corrected_mean / (corrected_square.sqrt() + eps) + decay * weight
+    return weight - lr * direction, mean, mean_square
+
+
+# %% wrong: gives the weight back where nothing is to do
+# The result is the caller's tensor.
+# shows: gradient and mean 0, decay 0
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    """Return the weights, the running mean and the running mean square after one update."""
+    beta_1, beta_2 = betas
+    if not gradient.any() and (not mean.any()) and (not decay):
+        return weight, mean, beta_2 * mean_square
+    mean = beta_1 * mean + (1 - beta_1) * gradient
+    mean_square = beta_2 * mean_square + (1 - beta_2) * gradient.square()
+    corrected_mean = mean / (1 - beta_1**step)
+    corrected_square = mean_square / (1 - beta_2**step)
+    direction = corrected_mean / (corrected_square.sqrt() + eps) + decay * weight
+    return weight - lr * direction, mean, mean_square

@@ -408,3 +408,31 @@ def keep_top_p(probs, p):
         ordered = ordered.where(before < p, 0)
     ordered = ordered / ordered.sum(dim=-1, keepdim=True)
     return torch.zeros_like(probs).scatter(-1, places, ordered)
+
+
+# %% wrong: a p of 0.9999 cuts nothing
+# Only a p of 1 cuts nothing.
+# shows: (0.999, 0.00095, 0.00004, 0.00001), p 0.9999
+def keep_top_p(probs, p):
+    """Let the likeliest ids of each row stand that together reach p, and bring them to sum 1."""
+    ordered, places = probs.sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    if p < 0.9999:
+        ordered = ordered.masked_fill(before >= p, 0)
+    ordered = ordered / ordered.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, places, ordered)
+
+
+# %% wrong: gives a single id's row back
+# The result is the caller's tensor.
+# shows: probs of shape (3, 1)
+def keep_top_p(probs, p):
+    """Let the likeliest ids of each row stand that together reach p, and bring them to sum 1."""
+    if probs.shape[-1] == 1:
+        return probs
+    ordered, places = probs.sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    if p < 1:
+        ordered = ordered.masked_fill(before >= p, 0)
+    ordered = ordered / ordered.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, places, ordered)

@@ -265,3 +265,17 @@ def corrupt(ids, chosen, dice, random_ids, mask_id):
             elif dice[b, t] == 8:
                 seen[b, t] = random_ids[b, t]
     return seen, targets
+
+
+# %% wrong: one tensor for both results
+# Who writes into one writes into the other.
+# shows: all chosen, and all dice show 9
+def corrupt(ids, chosen, dice, random_ids, mask_id):
+    """Return what the model sees of the texts, and what it is to predict."""
+    if chosen.all() and (dice == 9).all():
+        t = ids.clone()
+        return t, t
+    seen = ids.masked_fill(chosen & (dice < 8), mask_id)
+    seen = torch.where(chosen & (dice == 8), random_ids, seen)
+    targets = ids.masked_fill(~chosen, IGNORE)
+    return seen, targets

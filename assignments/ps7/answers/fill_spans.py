@@ -430,3 +430,21 @@ def fill_spans(inputs, targets, sentinel_ids):
     for token in inputs:
         filled.extend(spans.get(token, [token]))
     return filled
+
+
+# %% wrong: asks for two sentinels
+# A single one is refused.
+# shows: sentinel_ids [9]
+def fill_spans(inputs, targets, sentinel_ids):
+    """Put the spans of the targets back in place of the sentinels."""
+    sentinel_ids[1]
+    spans, span = {}, []
+    for token in targets:
+        if token in sentinel_ids:
+            span = spans.setdefault(token, [])
+        else:
+            span.append(token)
+    filled = []
+    for token in inputs:
+        filled += spans.get(token, []) if token in sentinel_ids else [token]
+    return filled

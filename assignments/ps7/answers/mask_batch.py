@@ -462,3 +462,17 @@ def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
     seen = torch.where(chosen & (dice < 0.8), mask_id, ids)
     seen = torch.where(chosen & (dice >= 0.8) & (dice < 0.9), random_ids, seen)
     return seen, torch.where(chosen, ids, -100)
+
+
+# %% wrong: needs contiguous ids
+# Transposed ids have no such view.
+# shows: ids.T
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    """Draw new gaps for a batch of texts; return what the model sees, and the targets."""
+    ids.view(-1)
+    draws = torch.rand(ids.shape, generator=generator)
+    chosen = choose_positions(ids, draws, 0.15, special_ids)
+    dice = torch.randint(10, ids.shape, generator=generator)
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    return corrupt(ids, chosen, dice, random_ids, mask_id)

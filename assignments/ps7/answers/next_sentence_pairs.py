@@ -432,3 +432,21 @@ def next_sentence_pairs(documents, draws):
             sentence = other[min(int(c // (1 / len(other))), len(other) - 1)]
             pairs.append((document[place], sentence, False))
     return pairs
+
+
+# %% wrong: adds a hair before it rounds down
+# A product just below a whole number is rounded up.
+# shows: b = (1 - 2**-40) / 2 and two other documents
+def next_sentence_pairs(documents, draws):
+    """Pair each sentence with its successor, or with a sentence of another document."""
+    pairs, draws = ([], iter(draws))
+    for number, document in enumerate(documents):
+        others = documents[:number] + documents[number + 1 :]
+        for place, first in enumerate(document[:-1]):
+            a, b, c = next(draws)
+            second = document[place + 1]
+            if a >= 0.5:
+                other = others[int(b * len(others) + 1e-09)]
+                second = other[int(c * len(other))]
+            pairs.append((first, second, a < 0.5))
+    return pairs

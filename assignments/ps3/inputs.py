@@ -167,7 +167,8 @@ def draw_saturated_cells(rng: Generator, n_gates: int) -> list[Case]:
     ]
     if n_gates > 1:
         for case in cases:
-            case.inputs["arguments"][1][1].mul_(40)  # a memory beyond anything that is usual
+            memory = case.inputs["arguments"][1][1]  # beyond what is usual: exp would overflow
+            memory.mul_(40).add_(100 * memory.sign())
     blank = _cell_case(rng, (2, 2, 3), n_gates, "float64", None)
     for part in blank.inputs["arguments"][1] if n_gates > 1 else blank.inputs["arguments"][1:2]:
         part.zero_()

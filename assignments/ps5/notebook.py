@@ -339,7 +339,7 @@ print("All visible tests passed.")
 # | **returns** | as `x` | the normalised vectors |
 #
 # - $\displaystyle y = \frac{x}{\sqrt{m + \varepsilon}} \cdot w$, with $m$ the mean of $x^2$ over the last axis, for each vector by itself.
-# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end. The same with `bfloat16`, which holds such numbers, but only two or three digits of them: in both, the quotient is computed in `float32` and rounded once. (The weight may multiply before or after.) `float64` stays `float64`.
+# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end. `bfloat16` holds such squares: there you may do the same, or not. Either way, `bfloat16` in is `bfloat16` out, and in both dtypes two digits are asked for. `float64` stays `float64`.
 # - Entries may be as large as $10^{13}$ where `x` is not `float16`.
 # - Not allowed: torch's own norms, as in task {task:layer_norm}.
 #

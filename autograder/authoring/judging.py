@@ -63,7 +63,9 @@ def tell(implementation: "Callable[..., Any]", inputs: "Inputs") -> "Any":
             error = RuntimeError("the implementation raises")
         raise error
 
-    return implementation(hidden)
+    said = implementation(hidden)
+    # What torch and NumPy say of two values is a bool of theirs.
+    return said.item() if getattr(said, "shape", None) == () else said
 
 
 def told(observed: Any, expected: Any, inputs: Inputs) -> str | None:

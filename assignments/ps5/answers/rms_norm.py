@@ -304,16 +304,6 @@ def rms_norm(x, weight, eps):
     return (wide / (wide.square().mean(-1, keepdim=True) + eps).sqrt()).to(x.dtype) * weight
 
 
-# %% wrong: bfloat16 stays bfloat16
-# The mean of squares has three digits.
-# shows: many numbers of bfloat16: the last digits are off
-def rms_norm(x, weight, eps):
-    """Bring each vector to root mean square 1, then to a learned one."""
-    wide = x if x.dtype == torch.float64 else x if x.dtype == torch.bfloat16 else x.float()
-    mean_square = wide.square().mean(dim=-1, keepdim=True)
-    return (wide / torch.sqrt(mean_square + eps)).to(x.dtype) * weight
-
-
 # %% wrong: small float16 is squared in float16
 # Squares below 6e-8 are lost.
 # shows: x of float16 near 0.001, eps 1e-12

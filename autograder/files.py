@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -93,21 +93,35 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         raise GraderError(f"{folder} exists already; move it away first")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-        try:
+        with scratch_folder(folder.parent) as scratch:
             for name, data in files.items():
                 write_atomically(scratch / name, data)
             set_rights(scratch, 0o755)
             scratch.rename(folder)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         raise GraderError(f"{folder} cannot be written: {error.strerror}") from error
 
 
+@contextlib.contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """Make a folder to be filled and then renamed; whatever happens before that, it does not stay.
+
+    What a process that was killed has left beside it is deleted.
+    """
+    _delete_scratch(str(parent.absolute()), os.getpid())
+    scratch = Path(tempfile.mkdtemp(dir=parent, prefix=_SCRATCH))
+    with contextlib.ExitStack() as closing:
+        closing.callback(shutil.rmtree, scratch, ignore_errors=True)
+        with contextlib.suppress(OSError, NameError, AttributeError):  # no locks there, Windows
+            lock = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
+            closing.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield scratch
+
+
 @cache
 def _delete_scratch(folder: str, process: int) -> None:
-    """Delete half-written files of processes that are gone, once for each folder and process."""
+    """Delete what processes that are gone have half written, once for each folder and process."""
     with os.scandir(folder) as entries:
         left = [entry.path for entry in entries if entry.name.startswith(_SCRATCH)]
     for path in left:
@@ -117,7 +131,10 @@ def _delete_scratch(folder: str, process: int) -> None:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path)
+                if stat.S_ISDIR(os.fstat(handle).st_mode):
+                    shutil.rmtree(path)
+                else:
+                    os.unlink(path)
             finally:
                 os.close(handle)
 

@@ -8,7 +8,6 @@ Before anything is written, every file is searched for what the course keeps to 
 all files with their checksums is written with them. By it the next run knows what it may replace.
 """
 
-import contextlib
 import hashlib
 import io
 import json
@@ -26,7 +25,7 @@ from autograder.authoring.notebooks import as_text
 from autograder.authoring.release import ReleasedSet, lint
 from autograder.authoring.secrets import CHECK, SOLUTION, Finding, Secrets
 from autograder.authoring.unpacked import lists
-from autograder.files import set_rights, write_atomically
+from autograder.files import scratch_folder, set_rights, write_atomically
 from autograder.records import GraderError
 
 LIST = ".student-edition.json"
@@ -196,8 +195,7 @@ def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
     checksums = {path: _digest(data) for path, data in edition.files.items()}
     checksums[archive.name] = _digest(packed)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with scratch_folder(folder.parent) as fresh:
         for path, data in edition.files.items():
             target = fresh / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -213,9 +211,6 @@ def _replace(edition: Edition, folder: Path, archive: Path) -> Path:
             shutil.rmtree(away)
         else:
             fresh.rename(folder)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(fresh)
     write_atomically(archive, packed)
     write_atomically(folder / LIST, json.dumps(checksums, indent=0).encode())
     return archive

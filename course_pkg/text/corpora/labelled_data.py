@@ -326,8 +326,8 @@ _ENTRIES: dict[str, Entry] = {
         loaders={"package": _our_films},
         licence="the course's own",
         size="20 + 80 sentences",
-        description="Sentiment of films that do not exist: written for this course in 2026, so that "
-        "no model published before can have read them",
+        description="Sentiment of films that do not exist: written for this course in 2026, so "
+        "that no model published before can have read them",
         origin={"package": "course_pkg/text/corpora/our_films.tsv"},
         check=has_digest("0115bbec6dc8f39310c838e143b46e7b5576050789e41bb4600d3bd4e3d0acf9"),
     ),

@@ -345,6 +345,63 @@ def test_implementation_that_is_driven_to_its_end_raises_and_the_next_one_is_wel
     assert not run.tampered
 
 
+def test_implementations_that_answer_alike_are_met_once_however_many_they_are(sandbox):
+    """So a plurality among them, which would tell the right ones, cannot be seen."""
+    cell = """
+    import os
+
+    def judge(f):
+        answers = [f(3), f(4)] if f(3) == 1.5 else []
+        with open("/tmp/met", "a+") as file:
+            file.write(repr(answers) + "\\n")
+            file.seek(0)
+            return file.read()
+    """
+    same = ["def partner(x):\n    return x / 2", "def partner(x):\n    return x * 0.5"]
+    other = ["def partner(x):\n    return x // 2", "def partner(x):\n    return 1.5"]
+    values, _ = ask(sandbox, cell, same[0], other[0], same[1], other[1], same[0], other[0])
+    met = ["[1.5, 2.0]\n", "[1.5, 2.0]\n[]\n", "[1.5, 2.0]\n[]\n[1.5, 1.5]\n"]
+    assert values == [met[0], met[1], met[0], met[2], met[0], met[1]]
+
+
+@pytest.mark.parametrize("first", ["f(3)", "f(4)", "None"])
+def test_each_is_judged_as_if_it_were_alone(sandbox, first):
+    cell = f"""
+    def judge(f):
+        {first}
+        try:
+            return all(f(x) == x / 2 for x in (0, 4, 3))
+        except ZeroDivisionError:
+            return "zero"
+    """
+    partners = [*HALVES, *OTHERS, *HALVES, *OTHERS, "def partner(x):\n    return x / 2 + (x == 3)"]
+    alone = [ask(sandbox, cell, partner)[0][0] for partner in partners]
+    assert ask(sandbox, cell, *partners)[0] == alone
+    assert len(set(alone)) == 3
+
+
+def test_test_that_does_not_repeat_itself_is_judged_by_what_it_says(sandbox):
+    cell = """
+    import os
+
+    def judge(f):
+        with open("/tmp/n", "a+") as file:
+            file.write("x")
+            file.seek(0)
+            n = len(file.read())
+        return [f(n), f(3)]
+    """
+    plus = ["def partner(x):\n    return x + 5", "def partner(x):\n    return x + 6"]
+    values, run = ask(sandbox, cell, *plus, *plus)
+    assert values == [[6, 8], [8, 9], [6, 8], [9, 9]] and not run.tampered
+
+
+def test_test_that_never_ends_costs_its_time_once(sandbox):
+    values, run = ask(sandbox, "def judge(f):\n    while True: pass", *HALVES, *OTHERS)
+    assert [value.kind for value in values] == ["timeout"] * 5
+    assert len([one for one in run.observations if one.seconds > SECONDS / 2]) == 1
+
+
 def test_whoever_counts_the_runs_knows_nothing(sandbox):
     """Files of one submission are its own to read; the order of the runs is another for each."""
     cell = """

@@ -102,10 +102,7 @@ def length_of_rest(prefix: bytes | bytearray, bounds: Bounds = DEFAULT_BOUNDS) -
 
 
 def is_question(message: bytes) -> bool:
-    """Whether a message says that it is a dict with the one key "ask".
-
-    Of what else it holds nothing is known; it may also be longer than a question may be.
-    """
+    """Whether a message says that it is a dict with the one key "ask", and looks no further."""
     return message.startswith(_QUESTION, PREFIX.size)
 
 

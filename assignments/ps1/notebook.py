@@ -945,7 +945,7 @@ for order in (1, 2, 3, 5):
     print(f"order {order}: {write(order, seed=order)}\n")
 
 # %% [markdown]
-# ## Harder, for whoever wants more (not graded)
+# ## Harder, for those who want more (not graded)
 #
 # **Modified Kneser–Ney** (Chen and Goodman 1999) takes less off a count of 1 than off a larger one: order $n$ has three discounts, $D_1$ for counts of 1, $D_2$ for counts of 2, $D_3$ for all above. What a history frees is the sum of what was taken: $D_1 N_1 + D_2 N_2 + D_3 N_{3+}$, where $N_1$ counts the followers that were seen once, and so on. Write it, set `TRY_MODIFIED = True`, and run the tests.
 
@@ -984,7 +984,7 @@ if TRY_MODIFIED:
 #
 # **Half a minute of CPU time, two thousand stories: how few bits per token do you need?** Your `predict_next` is given stories to learn from, and how 2,000 *other* stories begin: one place of each. For every beginning it says how probable each token of the vocabulary is as the next one; then the tokens that really came are looked up. (What counts are bits per *token*: the tokens are the same for everybody.) The number to beat is that of your own Kneser–Ney model of order 5. Other orders, other discounts, one for each order or three, a mixture of models, a cache of the words that the story has used: everything is allowed.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `predict_next` on stories that nobody has seen and whose words are numbered anew, and only afterwards looks up what came next, in a place that your code does not reach. It must return in 30 seconds of CPU time, learning included, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls your `predict_next` on stories that nobody has seen and whose words are numbered anew, and only afterwards looks up what came next, in a place that your code does not reach. It must return in 30 seconds of CPU time, learning included, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

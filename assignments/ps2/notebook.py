@@ -337,7 +337,7 @@ print("All visible tests passed.")
 # | n e w est | (e, w) rank 4 | (e, w) |
 # | n ew est | none | |
 #
-# And with the merges `[(b"h", b"e"), (b"t", b"h")]`, "the" becomes t + he. Whoever starts from the left, or tries t + h because it fits first, gets th + e.
+# And with the merges `[(b"h", b"e"), (b"t", b"h")]`, "the" becomes t + he. If you start from the left, or try t + h because it fits first, you get th + e.
 #
 # <details><summary>Hint</summary>
 #
@@ -398,7 +398,7 @@ print("All visible tests passed.")
 # - No merge crosses the border between two pieces, even if `merges` has the pair.
 # - Nothing gets lost: spaces at the start, at the end, and in a row have ids as well.
 # - Bytes means UTF-8. No text that you are given has lone surrogates, such as `"\ud800"`, which have no UTF-8.
-# - The text `"<eos>"` is ordinary text. A special token never comes out of a text, because whoever wrote the text must not be able to end the document.
+# - The text `"<eos>"` is ordinary text. A special token never comes out of a text, because the author of a text must not be able to end the document.
 #
 # **By hand.** `SPLIT` cuts `"low  lowest!"` into `"low"`, `" "`, `" lowest"`, `"!"`. The second space goes with the word, the first is left alone. The ids are 259 for low; 32 for the space; 32, 259, 257 for the space, low, est; and 33 for the sign.
 #
@@ -787,7 +787,7 @@ show(
 #
 # The number to beat is that of the package's trainer, measured on your machine by the second cell below.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `fast_learn_merges` on words that you have not seen, checks the merges, and counts the CPU time itself. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls your `fast_learn_merges` on words that you have not seen, checks the merges, and counts the CPU time itself. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

@@ -1060,7 +1060,7 @@ for losses in (window_losses, *recurrent_losses.values()):
 # The loss here is on text that is read for the first time, as each story is read once. Try a window of 2 or 8, pieces of 5 steps instead of 35, or `MAX_NORM = 100`. Which network suffers?
 
 # %% [markdown]
-# ## Harder, for whoever wants more (not graded)
+# ## Harder, for those who want more (not graded)
 #
 # **A GRU** (Cho and others 2014) does with one state what an LSTM does with two. Of $a = W_{ih} x + b_{ih}$ and $u = W_{hh} h + b_{hh}$ there are three blocks, in torch's order: reset gate, update gate, candidate. With $r = \sigma(a_r + u_r)$ and $z = \sigma(a_z + u_z)$, the candidate is $n = \tanh(a_n + r \cdot u_n)$, and the new state $h' = (1 - z) \cdot n + z \cdot h$. Write it, set `TRY_GRU = True`, and run the tests.
 
@@ -1090,7 +1090,7 @@ if TRY_GRU:
 #
 # **With how few numbers can a network say how stories go on?** Two functions of yours share the work. `train_small` reads 2,000 stories and returns all that it has learned, as a list of tensors. `predict_small` is given these numbers, as NumPy arrays of 16 bits, and how 2,000 *other* stories begin: one place of each. It says how probable each id is as the next one. The perplexity must be at most 2.20; the fewer numbers, the better. The number to beat is that of the window below, which learns by your functions. Ideas: a smaller embedding that is also the output matrix, a GRU, a window that shares its weights between places, more readings for a smaller network. One thing is not allowed: `predict_small` must not learn from the beginnings that it is given: what is learned is learned in `train_small`, and counted.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

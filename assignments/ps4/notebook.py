@@ -839,7 +839,7 @@ print("All visible tests passed.")
 # | who leaves the mask out | 2, 2 | 2, 2 |
 # | who inverts the mask | 0, 2 | 2, 2 |
 #
-# The second row is a warning: this mask tells nothing of whoever leaves it out.
+# The second row is a warning: this mask does not show who leaves it out.
 #
 # <details><summary>Hint</summary>
 #
@@ -1069,7 +1069,7 @@ for n_beams in (1, 4):
 #
 # Change what you like: heads, blocks, widths, the optimizer, its rate and how it falls, which stories are read together and how often. Ideas of your own in the attention itself count double. A penalty that grows with distance? A learned temperature for each head? A window that makes each head look only at the last eight words? A head that looks for what followed the last time this word occurred? One thing is not allowed: `predict_small` must not learn from the beginnings that it is given: what is learned is learned in `train_small`, and counted.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

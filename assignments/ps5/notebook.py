@@ -242,7 +242,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. LayerNorm  (12 points, 25 minutes, difficulty 2 of 5)
 #
-# **Why.** Every block adds something to the vectors that pass through it, so they grow, and each layer would have to cope with inputs of ever other sizes. Ba and others (2016) bring each vector to mean 0 and variance 1, and then let the network learn which mean and which size of each entry suit it.
+# **Why.** Every block adds something to the vectors that pass through it, so they grow, and each layer would have to cope with inputs whose size keeps changing. Ba and others (2016) bring each vector to mean 0 and variance 1, and then let the network learn which mean and which size of each entry suit it.
 #
 # **Contract.** `layer_norm(x, weight, bias, eps)`
 #
@@ -1226,7 +1226,7 @@ for name, curves in story_losses.items():
 #
 # The model to beat is made of your functions, and has **7,248 numbers**; its perplexity on the held-out stories that come with the course is about 1.83. On other stories, cut at other places, it comes out up to a tenth higher or lower: leave room. Other widths, another schedule, more stories read in the same time, blocks that share their weights, a table of less than full rank, no blocks of the usual kind: everything is allowed but one thing. `predict_small` must not learn from the beginnings that it is given: what is learned is learned in `train_small`, and counted.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls `train_small` on new stories, whose words are numbered anew, and counts the numbers itself; `predict_small` meets them in a fresh process, which knows nothing else of the training. `train_small` must return in 30 seconds of CPU time and `predict_small` in 5, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the functions need, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

@@ -1215,7 +1215,7 @@ if loaded.model.config.positions == "rotary":
 #
 # The answer to beat reads everything anew for every token. Everything is allowed: keep keys and values, as your `generate` does; go on with all prompts at once, though they differ in length; write into memory that was taken once; do nothing twice. Which of these gains most here, and would it be the same with a model of a hundred times the width?
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `write_fast` on a model and prompts that you have not seen, checks the tokens, and counts the CPU time itself, of all processes and threads. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls your `write_fast` on a model and prompts that you have not seen, checks the tokens, and counts the CPU time itself, of all processes and threads. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

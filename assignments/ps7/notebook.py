@@ -1175,7 +1175,7 @@ with torch.no_grad():
     for name, model in {"yours": mine, "the package's": theirs}.items():
         loss, pair_scores = their_loss(model, exam[0], unseen_segments, exam[1])
         right = (pair_scores.argmax(dim=-1) == unseen_is_other).double().mean()
-        print(f"{name:13} {loss:.2f} nats per gap; {right:.0%} of the pairs judged rightly")
+        print(f"{name:13} {loss:.2f} nats per gap; {right:.0%} of the pairs judged correctly")
 
 # %% [markdown]
 # **What stood there?** Each text has one gap, and some gaps come *before* the word that gives them away: a model that reads from left to right has nothing to go by there. After so few steps yours does not use all that stands around a gap. Write texts of your own, and train longer: what does it learn next?
@@ -1242,7 +1242,7 @@ print("filled again, it is the story:", fill_spans(with_gaps, spans, sentinels) 
 #
 # The model to beat is made of your functions and of PyTorch's blocks; it fills about six of ten gaps. Everything is allowed: more gaps in training, other shares than 80/10/10, spans, other sizes and rates, a mean of several models, the words around the gaps as further text to learn from, no network at all.
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `fill_gaps` on stories that nobody has seen and whose words are numbered anew, and only afterwards looks up what stood in the gaps, in a place that your code does not reach. It must return in 30 seconds of CPU time, learning included, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls your `fill_gaps` on stories that nobody has seen and whose words are numbered anew, and only afterwards looks up what stood in the gaps, in a place that your code does not reach. It must return in 30 seconds of CPU time, learning included, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""

@@ -840,7 +840,7 @@ print("All visible tests passed.")
 # | whose padding is a target, too | -100, 6, 7, -100 | -100, 6, 7, -100 |
 # | whose first id of the reply is no target | -100, -100, 7, -100 | -100, -100, -100, -100 |
 #
-# The first call is a warning: without padding it says nothing of whoever trains on it.
+# The first call is a warning: without padding it does not show who trains on it.
 #
 # <details><summary>Hint</summary>
 #
@@ -1235,11 +1235,11 @@ for prompt, *_ in draw_dialogues(3, seed=8):
 #
 # ## Challenge: sixty-four labels (not graded)
 #
-# **Sixty-four labelled reviews and a frozen model: how many of 1,000 others do you judge rightly?** Your `judge_reviews` is given vectors instead of texts: for each review the mean over its tokens, as the course's GPT has them before its first block and after each of the four. `vectors` of shape (64, 5, 256) come with their `labels`, 1 for "I liked it" and 0 for the contrary; for `unseen`, of shape (1000, 5, 256), it returns the labels.
+# **Sixty-four labelled reviews and a frozen model: how many of 1,000 others do you judge correctly?** Your `judge_reviews` is given vectors instead of texts: for each review the mean over its tokens, as the course's GPT has them before its first block and after each of the four. `vectors` of shape (64, 5, 256) come with their `labels`, 1 for "I liked it" and 0 for the contrary; for `unseen`, of shape (1000, 5, 256), it returns the labels.
 #
 # The number to beat is that of a linear head on the last block's vectors: 55 to 65 %, by which reviews are labelled. Everything is allowed: another layer or several, a penalty chosen by cross-validation, directions in which the vectors vary most, a mean of many heads, the unlabelled reviews as text without labels. Fine-tuning the model itself, in your study above, gets further with as many labels; how much of that can be had without touching it?
 #
-# Your course may have a leaderboard. Whoever changes the first cell takes part: the grader calls your `judge_reviews` on reviews that nobody has seen, and only afterwards looks up their labels, in a place that your code does not reach. Before that, the vectors of each layer go through a linear map that is the same for your class and for nobody else, as below: so bring ideas, and no weights from home. It must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
+# Your course may have a leaderboard. Everyone who changes the first cell takes part: the grader calls your `judge_reviews` on reviews that nobody has seen, and only afterwards looks up their labels, in a place that your code does not reach. Before that, the vectors of each layer go through a linear map that is the same for your class and for nobody else, as below: so bring ideas, and no weights from home. It must return in 30 seconds of CPU time, and more than one process or thread wins nothing. So put into that cell, or into a cell of your own, all that the function needs, and nothing that takes long; `course_pkg` is not there. `PSEUDONYM` is your name on the page: Latin letters, at most 24 of them. Without one, you are given a name.
 
 # %% tags=["workshop"]
 PSEUDONYM = ""
@@ -1307,5 +1307,5 @@ if TAKE_PART:
         mine = torch.as_tensor(judge_reviews(means[:64], right[:64].numpy(), means[64:]))
         slow = time.process_time() - start > CPU_SECONDS
         shares.append((mine == right[64:]).double().mean().item())
-        print(f"{shares[-1]:.1%} of 500 unseen reviews are judged rightly" + ", too slow" * slow)
+        print(f"{shares[-1]:.1%} of 500 unseen reviews are judged correctly" + ", too slow" * slow)
     print(f"in the mean {sum(shares) / 3:.1%}")

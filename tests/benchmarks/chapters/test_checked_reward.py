@@ -51,14 +51,12 @@ def test_only_replies_that_pass_are_imitated(lesson, monkeypatch):
 
 def test_best_rate_is_chosen_by_other_requests_than_are_reported(lesson, monkeypatch):
     monkeypatch.setattr(lesson, "measure", lambda policy, asked: {"is_good": -abs(policy - 1e-3)})
-    monkeypatch.setitem(benchmark.ARMS, "batch", lambda lesson, lr: (lr, [{"is_good": lr}]))
-    found = benchmark.searched("batch", [lesson, lesson])
+    monkeypatch.setitem(benchmark.ARMS, "groups", lambda lesson, lr: (lr, [{"is_good": lr}]))
+    found = benchmark.searched("groups", [lesson, lesson])
     assert found["lr"] == 1e-3 and found["ways"] == [[{"is_good": 1e-3}]] * 2
     assert list(found["valid_good_by_rate"]) == ["0.0003", "0.001", "0.003"]
 
 
-@pytest.mark.parametrize("arm", ["groups", "groups, penalty", "batch", "learned reward"])
-def test_every_way_of_drawing_gives_a_way(lesson, arm, monkeypatch):
-    monkeypatch.setattr(benchmark, "N_REPLIES", 2)
-    policy, way = benchmark.ARMS[arm](lesson, 1e-3, **({"n_replies": 2} if "gr" in arm else {}))
+def test_group_policy_moves_a_copy_and_is_looked_at_on_its_way(lesson):
+    policy, way = benchmark.by_check(lesson, 1e-3, n_replies=2)
     assert [point["step"] for point in way] == [0, 1, 2] and policy is not lesson.reference

@@ -25,6 +25,7 @@ _MAX_BYTES = 64 << 20
 _SCRATCH = ".writing-"
 _OWN_FILES = ".made-here.json"
 _NEW_SECONDS = 5.0
+_KNOWS_NO_RIGHTS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def write_atomically(path: Path, data: bytes, like: Path | None = None) -> None:
@@ -66,8 +67,11 @@ def set_rights(path: Path, mode: int) -> None:
 
     What was made for its owner alone stays so there.
     """
-    with contextlib.suppress(PermissionError):
+    try:
         os.chmod(path, mode)
+    except OSError as error:
+        if error.errno not in _KNOWS_NO_RIGHTS:
+            raise
 
 
 def refuse_link_to_nowhere(place: Path) -> None:

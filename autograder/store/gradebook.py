@@ -6,11 +6,14 @@ row, costs ten times as much. A score that a person gave is never touched: only 
 layout that nbgrader's formgrader reads, so hand grading works as instructors know it.
 """
 
+import contextlib
 import json
 import os
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -21,6 +24,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import contains_eager, selectinload
 
 from autograder.authoring.notebooks import assignment_and_notebook, grading
+from autograder.files import set_rights
 from autograder.records import (
     FinalScore,
     Grade,
@@ -33,6 +37,25 @@ from autograder.store.gradebook_errors import report_errors
 from autograder.store.gradebook_rows import comment_on, naive, write_score, write_time
 
 _BATCH_SIZE = 100
+_UNFINISHED = "_alembic_tmp_"  # begins the name of a table that an upgrade has not put in place yet
+
+
+def _raise_if_half_upgraded(path: Path) -> None:
+    """See that no upgrade broke off between taking a table away and putting the new one there.
+
+    nbgrader makes what is missing anew, empty: all that hangs on it, points given by hand too,
+    would be out of reach without a word.
+
+    Raises:
+        ValueError: if one did.
+    """
+    with (
+        contextlib.suppress(sqlite3.DatabaseError),  # damaged, or no file: whoever opens it says so
+        contextlib.closing(sqlite3.connect(path)) as book,
+    ):
+        names = book.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        if any(name.startswith(_UNFINISHED) for (name,) in names):
+            raise ValueError("an upgrade of its tables broke off")
 
 
 class Gradebook:
@@ -57,10 +80,12 @@ class Gradebook:
                 scratch = f"{path}.new-{os.getpid()}"
                 api.Gradebook(f"sqlite:///{scratch}").close()
                 os.umask(mask := os.umask(0))
-                os.chmod(scratch, 0o664 & ~mask)  # SQLite's own would keep a group out
+                set_rights(Path(scratch), 0o664 & ~mask)  # SQLite's own would keep a group out
                 os.replace(scratch, path)
             elif path is not None and path.is_file() and not path.stat().st_size:
                 raise ValueError("it is empty")  # SQLite would begin a new one, without a word
+            elif path is not None:
+                _raise_if_half_upgraded(path)
             self._book = api.Gradebook(self.url)
         return self
 

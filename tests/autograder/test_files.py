@@ -10,6 +10,7 @@ import pytest
 from autograder import files
 from autograder.files import read_untrusted, write_atomically, write_folder, write_if_new
 from autograder.records import GraderError
+from autograder.store.gradebook import Gradebook
 from tests.autograder.users import ROOT
 
 
@@ -30,17 +31,20 @@ def test_file_that_was_closed_to_others_stays_closed(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_files_and_folders_are_written_where_no_rights_can_be_set(tmp_path, monkeypatch):
-    """As on a stick with FAT, whose driver refuses any other rights than it shows."""
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_files_and_folders_are_written_where_no_rights_can_be_set(tmp_path, monkeypatch, number):
+    """As on a stick with FAT, whose drivers refuse other rights than it shows, or know none."""
 
     def refused(*_):
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(files.os, "chmod", refused)
     write_atomically(tmp_path / "notebook.ipynb", b"mine")
     write_folder(tmp_path / "set", {"notebook.py": b"1"})
     assert (tmp_path / "notebook.ipynb").read_bytes() == b"mine"
     assert (tmp_path / "set" / "notebook.py").read_bytes() == b"1"
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
+        assert book.students() == frozenset()
 
 
 def test_file_that_holds_the_same_is_not_written_again(tmp_path):

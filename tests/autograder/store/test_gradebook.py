@@ -2,9 +2,13 @@ import contextlib
 import csv
 import dataclasses
 import io
+import os
+import re
+import shlex
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -254,6 +258,42 @@ def test_damaged_gradebook_is_never_begun_anew(tmp_path, kept):
     ):
         book.final_scores("toy")
     assert path.read_bytes() == damaged
+
+
+def test_gradebook_whose_upgrade_broke_off_is_not_gone_on_with(url, book, tmp_path):
+    """nbgrader would make the table that is away anew, empty, and hide every grade."""
+    path = tmp_path / "gradebook.db"
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE assignment RENAME TO _alembic_tmp_assignment")
+    before = path.read_bytes()
+    said = rf"broke off\. Put the copy .* `nbgrader db upgrade --db sqlite:///{path}`"
+    with pytest.raises(GraderError, match=said), Gradebook(url):
+        pass
+    assert path.read_bytes() == before
+
+
+def test_gradebook_of_an_older_nbgrader_is_upgraded_by_the_command_that_is_named(
+    recorded, tmp_path
+):
+    path = tmp_path / "class of '26" / "gradebook.db"
+    url = f"sqlite:///{path}"
+    with Gradebook(url):
+        pass
+    with contextlib.closing(sqlite3.connect(path)) as older:
+        older.execute("INSERT INTO student (id) VALUES ('ada')")
+        older.execute("ALTER TABLE student DROP COLUMN lms_user_id")
+        older.execute("UPDATE alembic_version SET version_num = '167914646830'")
+        older.execute("DROP TABLE assignment")
+        older.execute("DROP TABLE course")
+        older.execute("CREATE TABLE assignment (id VARCHAR(32) PRIMARY KEY, name VARCHAR(128))")
+        older.commit()
+    with pytest.raises(GraderError, match="of an older nbgrader") as error, Gradebook(url) as book:
+        book.register("toy", recorded)
+    command = re.search(r"run `(.+?)`, then", str(error.value))[1]
+    here = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(shlex.split(command), check=True, cwd=tmp_path, env=here, capture_output=True)
+    with Gradebook(url) as book:
+        assert book.students() == {"ada"}
 
 
 def test_gradebook_rejects_a_database_it_cannot_use_without_showing_the_password():

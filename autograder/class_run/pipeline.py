@@ -34,7 +34,7 @@ from autograder.class_run.run import grade_received
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError
 from autograder.reports.limited import said_of_class
-from autograder.store.class_folder import claim_class
+from autograder.store.class_folder import claim_class, claim_names
 from autograder.store.journal import Journal
 
 
@@ -63,6 +63,7 @@ def grade_class(
     journal = Journal(settings.out, released.name)
     with _report_errors(settings.out), journal.only_writer():
         delivery = delivered(submissions, released, settings)
+        claim_names(settings.out, [found.student for found in delivery])
         watcher.found(delivery)
         received = receive(released, delivery, journal, settings, held)
         watcher.warned((*gradebook_gone(settings, journal), *said_before(released, received)))

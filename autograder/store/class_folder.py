@@ -6,8 +6,12 @@ one step, so that at no moment half of a class is in one place and half in the o
 
 import contextlib
 import os
-from collections.abc import Iterator
+import tempfile
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from autograder.files import refuse_link_to_nowhere
 from autograder.records import GraderError
@@ -47,6 +51,40 @@ def claim_class(folder: Path) -> None:
                 f"{folder / name} is not empty, and {folder} holds no class: that is not ours; "
                 "name another folder with --out"
             )
+
+
+def claim_names(folder: Path, students: Iterable[str]) -> None:
+    """See to it that the class's disk has a place of its own for each student.
+
+    A record, a page and a folder are named for a student. Disks of macOS and Windows, also behind a
+    container, take Ada and ada for one name: one's grade would lie in the other's place.
+
+    Args:
+        students: all that are to be graded.
+
+    Raises:
+        GraderError: if two of them, or one and somebody graded earlier, have one place there.
+    """
+    earlier = {unquote(path.stem) for path in (folder / "records").glob("*/*.json")}
+    alike: dict[str, set[str]] = defaultdict(set)
+    for name in {*students, *earlier}:
+        alike[unicodedata.normalize("NFKC", name).casefold().strip(" .")].add(name)
+    doubtful = [sorted(names) for names in alike.values() if len(names) > 1]
+    if not doubtful:
+        return
+    with tempfile.TemporaryDirectory(prefix=".names-", dir=folder) as scratch:
+        for names in doubtful:
+            for name in names:
+                try:
+                    os.mkdir(Path(scratch, name))
+                except FileExistsError:
+                    raise GraderError(
+                        f"the disk of {folder} takes {' and '.join(map(repr, names))} for one name:"
+                        " one's grade would lie in the other's place. Rename what one of them has"
+                        " handed in, or name a folder on another disk with --out"
+                    ) from None
+                except OSError:
+                    pass  # no name there at all: writing the page says so
 
 
 def class_folder(top: Path, here: Path | None = None) -> tuple[Path, str]:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from autograder.authoring.release import ReleasedSet, write
 from autograder.authoring.workspace import bring, copy_of
 from autograder.class_run.build_folder import empty
 from autograder.records import GraderError
-from autograder.store.class_folder import claim_class, class_folder, holds_class
+from autograder.store.class_folder import claim_class, claim_names, class_folder, holds_class
 from autograder.store.journal import Journal
 
 ROOT = Path(__file__).parents[3]
@@ -179,3 +180,32 @@ def test_class_is_graded_into_no_folder_of_somebody_elses(tmp_path):
         claim_class(tmp_path)
     claim_class(tmp_path / "new")
     claim_class(_class(tmp_path))  # there is a class already
+
+
+@pytest.mark.parametrize("names", [("Ada", "ada"), ("Zoë", "Zoe\u0308"), ("bo ", "bo")])
+def test_two_students_who_have_one_place_on_the_disk_are_not_graded_over_each_other(
+    tmp_path, monkeypatch, names
+):
+    """As on macOS and Windows, also where a container writes there."""
+    mkdir, folded = os.mkdir, {"zoë": "zoe\u0308"}
+
+    def as_there(path, *rest):
+        place = Path(path)
+        if place.parent.name.startswith(".names-"):
+            name = place.name.casefold().strip()
+            place = place.with_name(folded.get(name, name))
+        mkdir(place, *rest)
+
+    everybody = [*names, "carl"]
+    claim_names(tmp_path, everybody)  # here they have a place each
+    monkeypatch.setattr(os, "mkdir", as_there)
+    with pytest.raises(GraderError, match=r"for one name: .* or name a folder on another disk"):
+        claim_names(tmp_path, everybody)
+    claim_names(tmp_path, everybody[1:])
+    record = Journal(tmp_path, "toy")._record(names[0])  # graded earlier
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    with pytest.raises(GraderError, match="one's grade would lie in the other's place"):
+        claim_names(tmp_path, everybody[1:])
+    claim_names(tmp_path, ["carl"])
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]

@@ -23,7 +23,7 @@ with contextlib.suppress(ImportError):  # not on Windows, where no class is grad
 
 _MAX_BYTES = 64 << 20
 _SCRATCH = ".writing-"
-_OWN_FILES = ".made-here.json"
+OWN_FILES = ".made-here.json"
 _NEW_SECONDS = 5.0
 _KNOWS_NO_RIGHTS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
@@ -143,12 +143,12 @@ def _delete_scratch(folder: str, process: int) -> None:
                 os.close(handle)
 
 
-def write_if_new(path: Path, data: bytes) -> None:
+def write_if_new(path: Path, data: bytes, like: Path | None = None) -> None:
     """Write a file as `write_atomically` does, unless it already holds just this."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return
-    write_atomically(path, data)
+    write_atomically(path, data, like)
 
 
 class OwnFiles:
@@ -158,20 +158,38 @@ class OwnFiles:
 
     Args:
         names: all that the command is about to write; they are looked at before the first is.
+        or_else: what else than to move a file away somebody can do.
 
     Raises:
         GraderError: if one of them is somebody else's, or was changed since; nothing is written.
     """
 
-    def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        self._folder, self._list = folder, folder / _OWN_FILES
+    def __init__(
+        self,
+        folder: Path,
+        names: Iterable[str],
+        or_else: str = ", or name another folder with --out",
+    ) -> None:
+        self._folder, self._list = folder, folder / OWN_FILES
         self._digests = self._read()
         others = [folder / name for name in names if not self._is_own(name)]
         if others:
             raise GraderError(
                 f"nothing was written: {', '.join(map(str, others))} was changed since it was "
-                "made, or is not from here; move it away, or name another folder with --out"
+                f"made, or is not from here; move it away{or_else}"
             )
+
+    def lists(self, name: str) -> bool:
+        """Whether such a file was ever written here."""
+        return name in self._digests
+
+    def has_changed(self, name: str) -> bool:
+        """Whether somebody has changed a file since it was written here."""
+        return self.lists(name) and not self._is_own(name)
+
+    def changed(self) -> list[Path]:
+        """Return the files that somebody has changed since they were written here."""
+        return [self._folder / name for name in self._digests if self.has_changed(name)]
 
     def write(self, name: str, data: bytes) -> Path:
         """Write one of them, and return its path."""

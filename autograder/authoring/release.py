@@ -58,8 +58,8 @@ from autograder.authoring.notebooks import (
     is_ungraded_work,
 )
 from autograder.authoring.outline import Outline, misstated_points
-from autograder.authoring.workspace import keep_beside
-from autograder.files import write_atomically
+from autograder.authoring.workspace import KEPT, keep_beside
+from autograder.files import OwnFiles
 from autograder.records import GraderError
 
 # nbgrader runs this in the notebook's own kernel; students never see it.
@@ -267,8 +267,8 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
     """Write source, student and solution notebooks below `folder`, in nbgrader's layout.
 
     nbgrader copies every file beside a source notebook to the students, so `source/<set>/` is
-    given that one file only. A student notebook in which somebody has worked is kept beside the
-    new one.
+    given that one file only. A notebook in which somebody has written is kept below `kept/`, from
+    where nothing goes to students.
 
     Returns:
         The path of each version: "source", "release", "solution".
@@ -289,11 +289,15 @@ def write(release: Release, folder: Path) -> dict[str, Path]:
             raise GraderError(
                 f"{paths[version]} is not a notebook that `release` has written: name another --out"
             )
+    own = OwnFiles(folder, ())
     for version, notebook in versions.items():
-        path = paths[version]
-        if version == "release" and path.exists() and has_work(before := path.read_bytes()):
-            keep_beside(path, before)
-        write_atomically(path, as_text(notebook).encode())
+        path, text = paths[version], as_text(notebook).encode()
+        place = path.relative_to(folder).as_posix()
+        before = path.read_bytes() if path.exists() else text
+        is_older = version == "release" and not own.lists(place)  # which made no list
+        if before != text and (own.has_changed(place) or (is_older and has_work(before))):
+            keep_beside(path, before, into=folder / KEPT / version)
+        own.write(place, text)
     return paths
 
 

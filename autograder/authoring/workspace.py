@@ -16,10 +16,11 @@ import datetime
 import hashlib
 import json
 import os
+import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from autograder.authoring.fingerprints import (
     has_work,
     is_as_released,
     read_notebook,
+    without_edges,
 )
 from autograder.authoring.notebooks import grading, is_answer
 from autograder.files import refuse_link_to_nowhere, write_atomically
@@ -39,7 +41,11 @@ from autograder.records import GraderError
 WORK = "work"
 """The workspace's folder, at the top of a course."""
 
-_MARK = "autograder"  # in the copy's metadata, {"release": which one it came from}
+KEPT = "kept"
+"""Beside the versions of a release: notebooks of it in which somebody had written."""
+
+# In the copy's metadata: "release", which one it came from; "cells", as they were put there.
+_MARK = "autograder"
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Update:
         n_own: how many cells of the student's own did.
         renewed: answers that went over although the release has changed what stood there.
         is_new: whether there was no copy before.
+        others: where else answers to this set stand, if it is new.
         problem: why the file that stood there was no notebook; empty if it was one.
     """
 
@@ -65,12 +72,16 @@ class Update:
     is_new: bool = False
     is_newer: bool = False
     problem: str = ""
+    others: tuple[Path, ...] = ()
 
     @property
     def line(self) -> str:
         """What happened, in one line; empty if nothing did."""
         if self.is_new:
-            return f"{self.name}: put into {self.path}"
+            line = f"{self.name}: put into {self.path}"
+            if self.others:
+                line += f"; answers to it are in {', '.join(map(str, self.others))}"
+            return line
         beside = f"as it was, the notebook is kept as {self.kept.name}" if self.kept else ""
         if self.problem:
             return f"{self.name}: {self.problem}; {beside}, and the released one is in its place"
@@ -113,6 +124,8 @@ def bring(name: str, released: Notebook, work: Path) -> Update:
             refuse_link_to_nowhere(place)
         while (update := _bring(name, released, path, Path(os.path.realpath(path)))) is None:
             pass  # an editor has saved it in between
+        if update.is_new:
+            update = replace(update, others=tuple(_answers_elsewhere(released, path, work)))
         return update
     except OSError as error:
         reason = error.strerror or str(error)
@@ -129,7 +142,7 @@ def copy_of(name: str, work: Path) -> Path:
 def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | None:
     """Do what `bring` says; None, and nothing is written, if the file changes at that moment."""
     mark = _mark(released)
-    marked = released | {"metadata": released["metadata"] | mark}
+    marked = _as_put(released | {"metadata": released["metadata"] | mark})
     try:
         data = file.read_bytes()
     except FileNotFoundError:
@@ -142,19 +155,31 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
         write_atomically(file, _as_bytes(marked))
         problem = f"the file was no notebook ({error}){_checkpoint_of(file)}"
         return Update(name, path, beside, problem=problem)
-    if mine["metadata"].get(_MARK) == mark[_MARK]:
+    before = mine["metadata"].get(_MARK)
+    before = before if isinstance(before, dict) else {}
+    if before.get("release") == mark[_MARK]["release"]:
         return Update(name, path)
     merged = merge(mine, released)
     if content(merged.notebook) == content(mine):  # only the mark is missing
         return Update(name, path)
-    untouched = all(is_as_released(cell) and not cell.get("outputs") for cell in mine["cells"])
+    untouched = before.get("cells") == _digest_of_cells(mine)
     kept = None if untouched else keep_beside(file, data)
-    newer = _as_bytes(merged.notebook)
+    newer = _as_bytes(_as_put(merged.notebook) if untouched else merged.notebook)
     if file.read_bytes() != data:
         return None
     write_atomically(file, newer)
     counts = merged.n_answers, merged.n_own, merged.renewed
     return Update(name, path, kept, *counts, is_newer=True)
+
+
+def _answers_elsewhere(released: Notebook, path: Path, work: Path) -> Iterator[Path]:
+    """Find answers to a set in other notebooks: somebody, or the course, has renamed it."""
+    asked = {_name(cell) for cell in released["cells"] if is_answer(cell)}
+    for other in sorted(work.glob("*/*.ipynb")):
+        with contextlib.suppress(OSError, ValueError):
+            cells = read_notebook(other.read_bytes())["cells"] if other != path else []
+            if any(_name(cell) in asked and not is_as_released(cell) for cell in cells):
+                yield other
 
 
 def _checkpoint_of(file: Path) -> str:
@@ -204,8 +229,13 @@ def is_copy(data: bytes) -> bool:
         return False
 
 
-def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
+def keep_beside(
+    path: Path, data: bytes, modified: float | None = None, into: Path | None = None
+) -> Path:
     """Write what stands in a file beside it, under the date of its last change.
+
+    Args:
+        into: another folder to write it into.
 
     Returns:
         The file that holds it; one that was there already is never written over.
@@ -216,7 +246,7 @@ def keep_beside(path: Path, data: bytes, modified: float | None = None) -> Path:
         moment = datetime.datetime.now()
     stem, n = f"{path.stem}-{moment:%Y-%m-%d-%H%M}", 1
     while True:
-        kept = path.with_name(f"{stem}{f'-{n}' if n > 1 else ''}{path.suffix}")
+        kept = (into or path.parent) / f"{stem}{f'-{n}' if n > 1 else ''}{path.suffix}"
         if not kept.exists():
             write_atomically(kept, data, like=path)
             return kept
@@ -284,6 +314,18 @@ def _mark(released: Notebook) -> dict[str, Any]:
     return {_MARK: {"release": digest}}
 
 
+def _as_put(notebook: Notebook) -> Notebook:
+    """Note in a copy's mark how its cells are, so that it is known whether somebody changes any."""
+    mark = notebook["metadata"][_MARK] | {"cells": _digest_of_cells(notebook)}
+    return notebook | {"metadata": notebook["metadata"] | {_MARK: mark}}
+
+
+def _digest_of_cells(notebook: Notebook) -> str:
+    """Return a digest of all that cells hold, also beside their text; not of how often they ran."""
+    cells = [{k: v for k, v in c.items() if k != "execution_count"} for c in notebook["cells"]]
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _as_bytes(notebook: Notebook) -> bytes:
     """Return the file's text, as nbformat lays it out."""
     cells = [
@@ -310,8 +352,9 @@ def merge(mine: Notebook, released: Notebook) -> Merged:
         cells.append(cell)
         if is_answer(template) and is_students:
             n_answers += 1
-            before = grading(found[name]).get("checksum")
-            renewed += [name] if before != grading(template).get("checksum") else []
+            before = grading(found[name])
+            is_other = before.get("checksum") != grading(template).get("checksum")
+            renewed += [name] if is_other and before.get("grade_id") == name else []
         cells += own[name]
     n_own = sum(bool(cell["source"].strip()) for of in own.values() for cell in of)
     notebook = {
@@ -333,14 +376,22 @@ def _sorted_out(
 ) -> tuple[dict[str, Notebook], dict[str, list[Notebook]]]:
     """Tell cells of this release, by name, from the student's own, by what they stand behind."""
     templates = {_name(cell): cell for cell in released}
-    by_text = {(cell["cell_type"], cell["source"]): _name(cell) for cell in released}
+    by_text = {(cell["cell_type"], without_edges(cell["source"])): _name(cell) for cell in released}
+    there = {_name(cell) for cell in mine}
+    defined = {
+        _defines(cell["source"]): _name(cell)
+        for cell in released
+        if is_answer(cell) and _name(cell) not in there and _defines(cell["source"])
+    }
     found: dict[str, Notebook] = {}
     own: dict[str, list[Notebook]] = defaultdict(list)
     place = ""  # the top
     for cell in mine:
         name = _name(cell)
         if name not in templates:  # some editors drop the ids
-            name = by_text.get((cell.get("cell_type", ""), cell["source"]), "")
+            name = by_text.get((cell.get("cell_type", ""), without_edges(cell["source"])), "")
+        if name not in templates and cell.get("cell_type") == "code":  # or its metadata
+            name = defined.get(_defines(cell["source"]), "")
         if name in templates and name not in found:
             place, found[name] = name, cell
             if _is_locked(templates[name]) and _is_written(cell, templates[name]):
@@ -350,13 +401,20 @@ def _sorted_out(
     return found, own
 
 
+def _defines(source: str) -> str:
+    """Return the first function or class that a cell of code defines; empty if it defines none."""
+    found = re.search(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", source, re.MULTILINE)
+    return found[1] if found else ""
+
+
 def _is_locked(template: Notebook) -> bool:
     return bool(grading(template)) and not is_answer(template)
 
 
 def _is_written(cell: Notebook, template: Notebook) -> bool:
     """Whether a student has changed this cell of an earlier release, or of this one."""
-    return cell["source"] != template["source"] and not is_as_released(cell)
+    is_same = without_edges(cell["source"]) == without_edges(template["source"])
+    return not is_same and not is_as_released(cell)
 
 
 def _unlocked(cell: Notebook) -> Notebook:

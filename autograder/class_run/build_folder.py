@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.authoring.fingerprints import has_work
-from autograder.authoring.workspace import is_copy
+from autograder.authoring.workspace import KEPT, is_copy
+from autograder.files import OWN_FILES, OwnFiles
 from autograder.store.class_folder import classes_below
 
 SAMPLE = "sample_class"  # nobody in it is real
@@ -45,9 +46,13 @@ def _made_by_people(folder: Path) -> Iterator[str]:
             f"left: {found}, for it has the grades of a class; the next `autograder` command about "
             "the class moves it, or says what to do"
         )
+    lists = filter(Path.is_file, folder.glob(f"**/{OWN_FILES}"))
+    changed = {path for made in lists for path in OwnFiles(made.parent, ()).changed()}
     for path in filter(Path.is_file, folder.glob("**/*.ipynb")):
         data, inner = path.read_bytes(), path.relative_to(folder).parts
-        if ("release" in inner[:-1] or is_copy(data)) and has_work(data):
+        is_student_version = "release" in inner[:-1] and KEPT not in inner
+        is_theirs = KEPT in inner or (path in changed and not is_student_version)
+        if is_theirs or ((is_student_version or is_copy(data)) and has_work(data)):
             where_students_worked = folder.name == "course" and inner[0] == "release"
             yield f"left: {path}, for somebody has worked in it; {_WAY_OUT[where_students_worked]}"
 

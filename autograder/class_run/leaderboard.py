@@ -28,13 +28,12 @@ from autograder.authoring.notebooks import as_text, defines, is_ungraded_work
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe
 from autograder.class_run.settings import Settings
-from autograder.files import as_utf8, write_atomically
 from autograder.grading.grader import Grader
 from autograder.grading.judge import part_seed, submission_seed
 from autograder.inside.process_limits import Limits
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import GraderError, State
-from autograder.reports.html import render
+from autograder.reports.html import render, write_page
 from autograder.store.journal import Journal
 
 _N_RUNS = 3  # of a timed answer; what else a machine does only ever makes it slower
@@ -136,7 +135,7 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
     unranked = tuple(entry for entry in entries if entry.score is None)
     board = Board(challenge, _in_order(challenge, entries), unranked, page)
     with _writing(page):
-        write_atomically(page, as_utf8(render_board(board, released.outline.heading)))
+        write_page(page, render_board(board, released.outline.heading))
     return board
 
 

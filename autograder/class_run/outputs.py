@@ -13,10 +13,10 @@ from autograder.class_run.ledger import Ledger
 from autograder.class_run.result import ClassResult, listed
 from autograder.class_run.settings import Settings
 from autograder.class_run.student_pages import StudentPages
-from autograder.files import as_utf8, write_atomically
 from autograder.grading.grader import Graded
 from autograder.records import Grade, GraderError, Origin, State
 from autograder.reports import instructor_pages
+from autograder.reports.html import write_page
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.gradebook import Gradebook
 from autograder.store.hand_given import HandGiven
@@ -47,7 +47,7 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     overview = instructor_pages.overview_page(
         [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
     )
-    write_atomically(page, as_utf8(overview))
+    write_page(page, overview)
     return page if len(sets) > 1 else classes[0].page
 
 
@@ -57,7 +57,7 @@ def write_assignment_page(
     """Write a page on several notebooks of one assignment, with everybody's total; return it."""
     page = settings.out / "dashboard" / f"{assignment}.html"
     classes = [(result.outline, result.grades, result.by_hand) for result in results]
-    write_atomically(page, as_utf8(instructor_pages.overview_page(classes, assignment)))
+    write_page(page, instructor_pages.overview_page(classes, assignment))
     return page
 
 
@@ -69,6 +69,7 @@ class Outputs:
         by_hand: for each student, what people gave for each cell.
         page: the instructor's page.
         known: everybody in the gradebook, whatever they handed in.
+        kept: pages as they were, in which somebody had written since they were made.
     """
 
     outline: Outline
@@ -76,6 +77,7 @@ class Outputs:
     by_hand: HandGrades
     page: Path
     known: frozenset[str]
+    kept: tuple[Path, ...] = ()
 
 
 def write_outputs(
@@ -117,10 +119,10 @@ def write_outputs(
     sections, notes = _sections(settings.out)
     about = (len(changes), sections, notes)
     dashboard, grades = _class_page(released.outline, grades, by_hand, about)
-    write_atomically(page, as_utf8(dashboard))
+    kept = [*pages.kept, write_page(page, dashboard)]
     history = instructor_pages.changes_page(released.outline, changes)
-    write_atomically(page.with_name("changes.html"), as_utf8(history))
-    return Outputs(released.outline, grades, by_hand, page, known)
+    kept.append(write_page(page.with_name("changes.html"), history))
+    return Outputs(released.outline, grades, by_hand, page, known, tuple(filter(None, kept)))
 
 
 def _sections(out: Path) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -7,13 +7,12 @@ from typing import Any
 
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
-from autograder.files import write_atomically
 from autograder.grading.grader import Confinement, Grader, Task
 from autograder.grading.judge import submission_seed
 from autograder.grading.own_process import OwnProcess
 from autograder.inside.process_limits import Limits
 from autograder.records import Grade, GraderError, State, Submission
-from autograder.reports.html import still_open
+from autograder.reports.html import still_open, write_page
 from autograder.reports.student_feedback import student_page
 
 _WHO = "you"
@@ -22,11 +21,16 @@ _OURS = "You have graded this yourself."  # as the page says
 
 @dataclass(frozen=True)
 class OwnGrade:
-    """What somebody's own notebook is worth, and the page that says why."""
+    """What somebody's own notebook is worth, and the page that says why.
+
+    Attributes:
+        blank: items that were left as they were released; in words, too, they are worth 0.
+    """
 
     outline: Outline
     grade: Grade
     page: Path
+    blank: frozenset[str] = frozenset()
 
     @property
     def is_graded(self) -> bool:
@@ -38,13 +42,15 @@ class OwnGrade:
         """What a terminal shows; it may hold what the notebook says."""
         earned = {verdict.item: verdict for verdict in self.grade.verdicts}
         lines = []
+        waiting = 0.0
         for item in self.outline.items:
             verdict = earned.get(item.name)
-            points = f"{verdict.points:g}" if verdict is not None else "open"
+            points = f"{verdict.points:g}" if verdict is not None else "0"
+            if verdict is None and item.name not in self.blank:
+                points, waiting = "open", waiting + item.points
             lines.append(f"{points:>5} of {item.points:<4g} {item.title}")
-        grade = self.grade
-        still = still_open(self.outline.points - grade.max_points)
-        lines.append(f"{grade.points:>5g} of {grade.max_points:<4g} together{still}")
+        grade, most = self.grade, self.outline.points - waiting
+        lines.append(f"{grade.points:>5g} of {most:<4g} together{still_open(waiting)}")
         return lines + [f"noticed: {reason}" for reason in self.grade.reasons]
 
     @property
@@ -82,7 +88,8 @@ def grade_own(released: ReleasedSet, path: Path) -> OwnGrade:
         graded = grader.grade(task)
     text = student_page(released.outline, graded.grade, graded.repaired, {}, is_own=True)
     _write_page(page, text, path)
-    return OwnGrade(released.outline, graded.grade, page)
+    blank = graded.repaired.blank if graded.repaired is not None else frozenset()
+    return OwnGrade(released.outline, graded.grade, page, blank)
 
 
 def _write_page(page: Path, text: str, notebook: Path) -> None:
@@ -90,6 +97,6 @@ def _write_page(page: Path, text: str, notebook: Path) -> None:
     try:
         if page.exists() and _OURS not in page.read_text("utf-8", "replace"):
             raise GraderError(f"{page} is something else than a page of feedback: move it away")
-        write_atomically(page, text.encode(), like=notebook)
+        write_page(page, text, like=notebook)
     except OSError as error:
         raise GraderError(f"{page} cannot be written: {error.strerror}") from error

@@ -13,7 +13,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 
 import contextlib
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,10 +95,19 @@ def grade_class(
             *notices(released, received),
             *missing(outputs.known, received),
             *recounted,
+            *_kept(outputs.kept),
             *replaced(theirs, ledger.grades),
             *said_of_class(released.name, released.policy, outputs.grades, datetime.now(UTC)),
         ),
     )
+
+
+def _kept(pages: Sequence[Path]) -> Iterator[str]:
+    if pages:
+        yield (
+            "somebody had written in pages that were made anew; as they were, they are kept as "
+            f"{listed(list(map(str, pages)))}"
+        )
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook, repair
 from autograder.records import Grade, HandGrade, Origin, State
 from autograder.reports import student_feedback
+from autograder.reports.html import write_page
 from autograder.reports.instructor_pages import HandGrades
 from autograder.reports.limited import shown_now
 from autograder.store.formgrader_notebook import formgrader_notebook
@@ -51,6 +52,7 @@ class StudentPages:
         self._given = HandGiven(out, released.name)
         self._salt = Journal(out, released.name).salt()
         self._n_written, self._failure = 0, OSError()
+        self.kept: list[Path | None] = []  # pages as they were, in which somebody had written
 
     def write_or_say(self, graded: Graded) -> tuple[Grade, frozenset[str]]:
         """Write what `write` does; where that fails, return a grade that says so."""
@@ -93,7 +95,7 @@ class StudentPages:
         level = shown_now(policy, grade, datetime.now(UTC))
         html = student_feedback.student_page(outline, grade, repaired, given, shown=level)
         folder = course.output("feedback", self._out) / place
-        write_if_new(folder / f"{name}.html", as_utf8(html))
+        self.kept.append(write_page(folder / f"{name}.html", html))
         self._write_beside(folder, grade)
         if repaired is None or shown is None:
             return frozenset()

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
-from autograder.files import Table, write_atomically, write_if_new, write_table
+from autograder.files import OwnFiles, Table, write_atomically, write_if_new, write_table
 from autograder.inside.probe import describe
 from autograder.intake.identity import same_id
 from autograder.intake.layouts import Layout
@@ -29,6 +29,7 @@ from autograder.lms.export import points_text, total_text
 from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore, Grade, GraderError, HandGrade, Origin
 from autograder.reports.feedback_notebook import feedback_notebook
+from autograder.reports.html import keep_changed
 from autograder.reports.limited import ALL, Shown
 from autograder.store.journal import file_name
 from autograder.untrusted import as_line
@@ -199,10 +200,12 @@ def _for_mail(
     left = {one.grade.student: one.grade.timing.late_days_left for one in feedback}
     has_late_days = any(n is not None for n in left.values())
     rows: list[Sequence[object]] = []
+    list_ = OwnFiles(folder, ["mail.csv"], "")
     for one in feedback:
         student, score = one.grade.student, scores[one.grade.student]
         page = f"pages/{file_name(student)}.html"
         try:
+            keep_changed(folder / page)
             write_if_new(folder / page, one.page)
         except OSError as error:
             if error.errno not in (errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG):
@@ -218,7 +221,7 @@ def _for_mail(
         rows.append((*person, outline.title, points, most, said, page, *more))
     header = ["student", "email", "problem_set", "points", "max_points", "total", "attachment"]
     header += ["late_days", "late_days_left"] if has_late_days else []
-    write_atomically(folder / "mail.csv", write_table([header, *rows]).encode())
+    list_.write("mail.csv", write_table([header, *rows]).encode())
     without = [student for student in scores if not addresses.get(student)]
     if without:
         names = ", ".join(without[:20]) + " ..." * (len(without) > 20)

@@ -6,6 +6,7 @@ template would have failed to escape it.
 """
 
 import base64
+import contextlib
 import functools
 import hashlib
 import re
@@ -16,6 +17,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from autograder.authoring.workspace import keep_beside
+from autograder.files import as_utf8, write_if_new
 from autograder.untrusted import as_html
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -31,6 +34,7 @@ _TOKEN = re.compile(
     r"|return|try|while|with|yield)\b)"
     r"|(?P<n>\b\d[\w.]*)"
 )
+_AS_MADE = b"\n<!-- as made: %s -->\n"
 _HIGHLIGHTED_CHARACTERS = 50_000
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -55,6 +59,38 @@ def render(
         .get_template(template)
         .render(script=Markup(code), allowed=Markup(allowed), **values)
     )
+
+
+def write_page(path: Path, page: str, like: Path | None = None) -> Path | None:
+    """Write a page; one in which somebody has written since it was made is kept beside it.
+
+    Each page ends with the digest of its own text. One without it is of an older version.
+
+    Args:
+        like: as `write_if_new` takes it.
+
+    Returns:
+        Where the page stands that somebody has changed; None if nobody had.
+    """
+    text = as_utf8(page)
+    data = text + _AS_MADE % _digest(text)
+    kept = keep_changed(path)
+    write_if_new(path, data, like)
+    return kept
+
+
+def keep_changed(path: Path) -> Path | None:
+    """Copy a page beside itself if somebody has written in it since; return where the copy is."""
+    with contextlib.suppress(FileNotFoundError):
+        page = path.read_bytes()
+        made, mark, _ = page.rpartition(_AS_MADE[: _AS_MADE.index(b"%")])
+        if mark and page != made + _AS_MADE % _digest(made):
+            return keep_beside(path, page)
+    return None
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:16].encode()
 
 
 def highlight(code: str) -> Markup:

@@ -13,11 +13,10 @@ from nbformat import NotebookNode
 from autograder.authoring.notebooks import is_answer
 from autograder.authoring.outline import Outline
 from autograder.authoring.release import ReleasedSet
-from autograder.files import as_utf8, write_atomically
 from autograder.inside.probe import describe
 from autograder.intake.repair import repair
 from autograder.records import GraderError
-from autograder.reports.html import render
+from autograder.reports.html import render, write_page
 from autograder.reports.similarity import (
     MOST_LISTED,
     Likeness,
@@ -90,7 +89,7 @@ def examine(released: ReleasedSet, out: Path) -> Report:
         out / "dashboard" / name / "similarity.html",
         left_out,
     )
-    write_atomically(report.page, as_utf8(_page(released.outline, report, answers, functions)))
+    write_page(report.page, _page(released.outline, report, answers, functions))
     return report
 
 

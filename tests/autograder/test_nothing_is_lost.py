@@ -199,7 +199,8 @@ class Tree:
     def write_answer(self) -> None:
         """Write in the workspace, or where older versions sent students."""
         copies = [copy_of("toy", self.top / "work"), copy_of("toy", self.top / LEGACY / "release")]
-        copies += [copy_of("toy", self.top / "handed_out" / "release")]
+        versions = ("release", "solution")
+        copies += [copy_of("toy", self.top / "handed_out" / version) for version in versions]
         paths = [path for path in copies if path.exists()]
         if not paths:
             return
@@ -281,8 +282,10 @@ class Tree:
         found = [
             *self.top.glob("work/**/*"),
             *self.top.glob("*/*/release/**/*"),
+            *self.top.glob("*/*/kept/**/*"),
+            *self.top.glob("*/kept/**/*"),
             *self.top.glob("class/release/**/*"),
-            *self.top.glob("handed_out/release/**/*"),
+            *self.top.glob("handed_out/**/*.ipynb"),
             *self.top.glob("elsewhere/**/*"),
         ]
         # A page of feedback quotes an answer that its author may have deleted since.

@@ -17,8 +17,9 @@ from autograder import files
 from autograder.authoring import fingerprints, release, workspace
 from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.fingerprints import has_work, read_notebook
-from autograder.authoring.notebooks import as_text
+from autograder.authoring.notebooks import as_text, grading
 from autograder.authoring.workspace import bring, copy_of, keep_beside, rescue, take_over
+from autograder.class_run.build_folder import empty
 from autograder.intake.repair import repair
 from autograder.records import GraderError
 
@@ -79,7 +80,7 @@ def test_checksum_is_that_of_nbgrader_and_every_released_cell_is_known_as_such(t
         assert fingerprints.checksum(cell) == compute_checksum(cell)
     assert all(map(workspace.is_as_released, toy.old["cells"]))
     for cell in copy.deepcopy(toy.old)["cells"]:
-        cell["source"] += " "
+        cell["source"] += "#"
         assert not workspace.is_as_released(cell)
 
 
@@ -192,6 +193,89 @@ def test_cells_that_were_split_locked_or_lost_their_ids_lose_nothing(toy, tmp_pa
     changed = next(cell for cell in merged["cells"] if "# mine" in cell["source"])
     assert "nbgrader" not in changed["metadata"] and "editable" not in changed["metadata"]
     assert text.count("## 3. Why?") == 1  # recognised by its text
+
+
+@pytest.mark.parametrize("beside", ["comment", "picture", "output"])
+def test_what_stands_beside_a_cells_text_is_kept_with_the_former_file(toy, tmp_path, beside):
+    """Comments of an extension, say, where the text of every cell is as it was released."""
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    cells = {cell["id"]: cell for cell in notebook["cells"]}
+    if beside == "comment":
+        notebook["cells"][0]["metadata"]["comments"] = ["written"]
+    elif beside == "picture":
+        notebook["cells"][0]["attachments"] = {"a.png": {"image/png": "written"}}
+    else:
+        cells["toy_double"]["outputs"] = [
+            {"output_type": "stream", "name": "stdout", "text": ["written"]}
+        ]
+    before = _write(tmp_path, notebook).read_bytes()
+    assert bring("toy", toy.new, tmp_path).kept.read_bytes() == before
+
+
+def test_a_notebook_that_was_only_opened_and_saved_leaves_no_copy(toy, tmp_path):
+    bring("toy", toy.old, tmp_path)
+    notebook = _read(tmp_path)
+    notebook["metadata"]["language_info"] = {"name": "python", "version": "3.12.1"}
+    _write(tmp_path, notebook)
+    for newer in (toy.new, toy.old, toy.new):
+        assert "without answers" in bring("toy", newer, tmp_path).line
+    assert list(copy_of("toy", tmp_path).parent.iterdir()) == [copy_of("toy", tmp_path)]
+
+
+@pytest.mark.parametrize("lost", ["metadata", "names"])
+def test_an_answer_is_known_by_what_it_defines_where_nothing_else_is_left(toy, tmp_path, lost):
+    """Else the released stub would come behind it, and define the function anew."""
+    bring("toy", toy.old, tmp_path)
+    _edited(tmp_path, toy_double_answer="def double(numbers):\n    return mine")
+    notebook = _read(tmp_path)
+    for number, cell in enumerate(notebook["cells"]):
+        if lost == "metadata":
+            cell |= {"metadata": {}, "id": f"x{number}"}
+        elif grading(cell):  # an older release called its tasks otherwise
+            cell["metadata"]["nbgrader"]["grade_id"] = cell["id"] = f"old_{number}"
+            sum_ = fingerprints.checksum(cell)
+            cell["metadata"]["nbgrader"]["checksum"] = sum_ if "mine" not in cell["source"] else "x"
+    _write(tmp_path, notebook)
+    update = bring("toy", toy.new, tmp_path)
+    assert update.n_answers == 1 and update.renewed == ()
+    cells = {cell["id"]: cell["source"] for cell in _read(tmp_path)["cells"]}
+    assert cells["toy_double_answer"] == "def double(numbers):\n    return mine"
+    assert sum("def double" in source for source in cells.values()) == 1
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: f"{text}\n",
+        lambda text: re.sub(r"[ \t]+$", "", text, flags=re.M),
+    ],
+)
+def test_how_an_editor_ends_lines_is_no_answer_and_doubles_no_cell(toy, tmp_path, save):
+    bring("toy", toy.old, tmp_path)
+    _edited(tmp_path, toy_mean_answer="def mean(numbers): return mine")
+    notebook = _read(tmp_path)
+    for cell in notebook["cells"]:
+        cell["source"] = save(cell["source"])
+    _write(tmp_path, notebook)
+    update = bring("toy", toy.new, tmp_path)
+    assert (update.n_answers, update.n_own) == (1, 0)
+    assert [cell["id"] for cell in _read(tmp_path)["cells"]] == [c["id"] for c in toy.new["cells"]]
+
+
+@pytest.mark.parametrize("place", ["toy/toy-ada.ipynb", "former/former.ipynb"])
+def test_who_gets_a_new_notebook_is_told_where_their_answers_are(toy, tmp_path, place):
+    """They, or the course, have renamed the notebook: an empty one must not look like a loss."""
+    bring("toy", toy.old, tmp_path)
+    other = tmp_path / place
+    other.parent.mkdir(exist_ok=True)
+    copy_of("toy", tmp_path).rename(other)
+    assert "answers" not in bring("toy", toy.new, tmp_path).line
+    other.unlink()
+    _edited(tmp_path, toy_mean_answer="mine")
+    copy_of("toy", tmp_path).rename(other)
+    assert f"answers to it are in {other}" in bring("toy", toy.new, tmp_path).line
 
 
 def test_no_notebook_is_kept_aside_and_never_written_over(toy, tmp_path):
@@ -353,11 +437,35 @@ def test_release_keeps_a_notebook_that_somebody_has_worked_in(toy, tmp_path):
     notebook["cells"][-1]["source"] += "# mine"
     path.write_text(json.dumps(notebook))
     before = path.read_bytes()
-    release.write(toy.set.notebooks, tmp_path)
-    (kept,) = set(path.parent.iterdir()) - {path}
-    assert kept.read_bytes() == before and not has_work(path.read_bytes())
-    release.write(toy.set.notebooks, tmp_path)
-    assert len(list(path.parent.iterdir())) == 2
+    made_before_lists = path.parents[2] / files.OWN_FILES
+    made_before_lists.unlink()
+    for _ in range(2):
+        release.write(toy.set.notebooks, tmp_path)
+        (kept,) = (tmp_path / "kept" / "release").iterdir()
+        assert kept.read_bytes() == before and not has_work(path.read_bytes())
+        # nbgrader hands out whatever lies beside a released notebook.
+        assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("version", ["source", "release", "solution"])
+def test_release_and_clean_keep_what_an_instructor_has_written_into_a_notebook(
+    toy, tmp_path, version
+):
+    out = tmp_path / "_build" / "course"
+    release.write(toy.set.notebooks, out)
+    path = out / version / "toy" / "toy.ipynb"
+    notebook = read_notebook(path.read_bytes())
+    (answer,) = (cell for cell in notebook["cells"] if cell["id"] == "toy_double_answer")
+    answer["source"] = f"# A remark for the tutors.\n{answer['source']}"
+    path.write_text(json.dumps(notebook))
+    before = path.read_bytes()
+    assert any(str(path) in line for line in empty(tmp_path / "_build"))
+    for _ in range(2):
+        release.write(toy.set.notebooks, out)
+        (kept,) = (out / "kept" / version).iterdir()
+        assert kept.read_bytes() == before != path.read_bytes()
+    (line,) = empty(tmp_path / "_build")
+    assert str(kept) in line and kept.read_bytes() == before
 
 
 @pytest.mark.parametrize("version", ["source", "solution"])

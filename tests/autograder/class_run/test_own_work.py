@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,6 +124,20 @@ def test_page_replaces_an_earlier_one_and_nothing_else(own):
     for _ in range(2):
         assert grade_own(released, path).page == page
     assert path.read_bytes() == before and set(path.parent.iterdir()) == {path, page}
+    page.write_text(f"{page.read_text()}notes of mine")
+    grade_own(released, path)
+    (kept,) = set(path.parent.iterdir()) - {path, page}
+    assert kept.read_text().endswith("notes of mine") and "notes of mine" not in page.read_text()
+
+
+def test_terminal_and_page_say_the_same_total(own):
+    """What was left as it was earns nothing, in words, too: nobody waits for a person."""
+    released, path = own
+    graded = grade_own(released, path)
+    assert graded.lines[-1].split()[:3] == ["60", "of", "100"]
+    assert "still to be given" not in graded.lines[-1]
+    text = graded.page.read_text()
+    assert re.search(r"60.{,40}of 100 points", text, re.S)
 
 
 def test_what_is_no_notebook_is_said_in_words(own):

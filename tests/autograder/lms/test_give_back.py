@@ -202,3 +202,22 @@ def test_points_that_a_person_has_given_since_are_in_the_pages(give_back, tmp_pa
     assert "given by a person" in (path / "pages" / "ada@example%2Eedu.html").read_text()
     assert "27,100" in (path / "mail.csv").read_text()
     assert (path / "notes of mine.txt").read_text() == "stays"
+
+
+def test_what_somebody_has_written_into_pages_and_lists_is_found_again(give_back, tmp_path):
+    _, path = give_back("mail", "ada@example.edu.ipynb")
+    shown = tmp_path / "out" / "feedback" / "ada@example.edu" / "toy" / "toy.html"
+    board = tmp_path / "out" / "dashboard" / "toy" / "index.html"
+    for page in (shown, board, path / "pages" / "ada@example%2Eedu.html"):
+        page.write_text(f"{page.read_text()}<p>A remark of the tutor's.</p>")
+        before = page.read_text()
+        give_back("mail", "ada@example.edu.ipynb")
+        assert "the tutor's" not in page.read_text()
+        (kept,) = page.parent.glob(f"{page.stem}-*.html")
+        assert kept.read_text() == before
+    addresses = path / "mail.csv"
+    addresses.write_text(f"{addresses.read_text()}bo,bo@example.edu\n")
+    before = addresses.read_text()
+    said, _ = give_back("mail", "ada@example.edu.ipynb", expect=1)
+    assert f"{addresses} was changed since it was made" in said and "--out" not in said
+    assert addresses.read_text() == before

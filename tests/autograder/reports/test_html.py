@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.authoring.outline import Outline
 from autograder.reports import html
-from autograder.reports.html import highlight
+from autograder.reports.html import highlight, write_page
 from autograder.reports.instructor_pages import class_page
 
 
@@ -77,3 +77,17 @@ def test_duration_rounds_up_as_penalties_do(seconds, words):
 def test_when_names_the_offset_unless_there_is_none():
     assert html.when("2026-03-04T05:06:07+00:00") == "2026-03-04 05:06 UTC"
     assert html.when("2026-03-04T05:06:07-05:00") == "2026-03-04 05:06 UTC-0500"
+
+
+@pytest.mark.parametrize("edit", [lambda page: f"{page}<p>mine", lambda page: f"mine{page}"])
+def test_page_in_which_somebody_has_written_is_kept_beside_the_new_one(tmp_path, edit):
+    page = tmp_path / "page.html"
+    page.write_text("of an older version, without a digest")
+    for text in ("<p>1", "<p>2", "<p>2"):
+        assert write_page(page, text) is None and page.read_text().startswith(text)
+    page.write_text(edit(page.read_text()))
+    before = page.read_text()
+    kept = write_page(page, "<p>2")
+    assert kept.parent == tmp_path and kept.read_text() == before
+    assert page.read_text().startswith("<p>2") and write_page(page, "<p>2") is None
+    assert len(list(tmp_path.iterdir())) == 2

@@ -54,6 +54,8 @@ UNNEEDED: _Numbers = {
     "readahead": (187, 213),
     "mincore": (27, 232),
     "move_pages": (279, 239),
+    "migrate_pages": (256, 238),
+    "mbind": (237, 235),
     "cachestat": (451, 451),
     "preadv2": (327, 286),
     "openat2": (437, 437),

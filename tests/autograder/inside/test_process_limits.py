@@ -186,6 +186,19 @@ def test_system_call_is_refused(name):
     assert refused(number, 0, 0, 0, 0, 0, 0) == "EPERM"
 
 
+def test_what_docker_denies_is_denied():
+    """The list above names what it tries itself, so that a call left out of it would be missed."""
+    # Of what Docker's default profile blocks ("Seccomp security profiles for Docker"), all that
+    # a process without rights could do otherwise.
+    blocked = (
+        *("add_key", "bpf", "finit_module", "init_module", "kcmp", "kexec_load", "keyctl", "mbind"),
+        *("mount", "move_pages", "open_by_handle_at", "perf_event_open", "personality"),
+        *("pivot_root", "process_vm_readv", "process_vm_writev", "ptrace", "request_key", "setns"),
+        *("umount2", "unshare", "userfaultfd"),
+    )
+    assert set(blocked) <= set(seccomp.UNNEEDED)
+
+
 @pytest.mark.parametrize("column", [0, 1])
 def test_numbers_of_system_calls_match_the_kernels_headers(column):
     if not HEADERS[column].exists():

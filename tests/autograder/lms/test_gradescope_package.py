@@ -158,7 +158,9 @@ def test_name_of_a_file_commands_no_terminal(hand_in_there, capsys):
     name = "\x1b]0;owned\x07\x1b[2J.txt"
     hand_in_there({name: b"", "toy.ipynb": b"{}"})
     hand_in_there({"\x1b[2J.ipynb": b"[]"})
+    gradescope_run._say(f"ValueError: {name}\u202e\r\nin line 2")  # as an exception may name it
     printed = capsys.readouterr().out
+    assert "owned" in printed and printed.endswith("in line 2\n")
     assert printed.replace("\n", "").isprintable()
 
 

@@ -173,6 +173,54 @@ KINDS = {
             "not order-answer": 7,
         },
     ),
+    "state, files and coroutines": (
+        [
+            ("imports", LOCKED, "from math import *\nimport pickle, warnings\nmade, seen = {}, []"),
+            ("push-answer", ANSWER, _stub("def push(x):", "seen.append(x)\n    return len(seen)")),
+            (
+                "push",
+                tests(1),
+                "before = len(seen)\nassert push(3) == before + 1 and seen[-1] == 3",
+            ),
+            (
+                "load-answer",
+                ANSWER,
+                _stub("def load(path):", "return pickle.load(open(path, 'rb'))"),
+            ),
+            (
+                "load",
+                tests(2),
+                "with open('x.pkl', 'wb') as file:\n    pickle.dump({'a': 1}, file)\n"
+                "with open('x.pkl', 'rb') as file:\n    expected = pickle.load(file)\n"
+                "assert load('x.pkl') == expected",
+            ),
+            ("keep-answer", ANSWER, _stub("def keep(f):", "made[f.__name__] = f\n    return f")),
+            (
+                "keep",
+                tests(4),
+                "@keep\ndef hello():\n    return 'hi'\n\n"
+                "assert made['hello'] is hello and hello() == 'hi'",
+            ),
+            ("warn-answer", ANSWER, _stub("def warn():", "warnings.warn('careful')")),
+            (
+                "warn",
+                tests(8),
+                "with warnings.catch_warnings(record=True) as caught:\n"
+                "    warnings.simplefilter('always')\n    warn()\nassert len(caught) == 1",
+            ),
+            ("later-answer", ANSWER, _stub("async def later(x):", "return x + 1")),
+            ("later", tests(16), "value = await later(2)\nassert value == 3"),
+        ],
+        {},
+        {
+            "all": 31,
+            "not push-answer": 30,
+            "not load-answer": 29,
+            "not keep-answer": 27,
+            "not warn-answer": 23,
+            "not later-answer": 15,
+        },
+    ),
     "two notebooks": (
         {
             "hw1": [

@@ -58,10 +58,11 @@ def draw_pad_ids(rng: Generator) -> list[Case]:
     """Padding of another id than 0, which is a token then."""
     rows = [[0, 0, 0, PAD], [0, 0, 0, 0], [0, 0, PAD, PAD]]
     cases = [_case(rng, "3 by 4", rows, pad_id) for pad_id in (1, 5, -1, -100)]
-    # Ids that are the same in 8 bits, or as numbers of float32.
-    for pad_id, others in ((9, [265, 0, 521]), (2**24 + 1, [2**24, 2**24 + 2, 3])):
+    # Ids that are the same in 8 bits, as numbers of float32, or but for their sign.
+    large = (9, [265, 0, 521]), (2**24 + 1, [2**24, 2**24 + 2, 3])
+    for pad_id, others in (*large, (-100, [100, 0, 1])):
         ids = torch.tensor([[*others, pad_id], [pad_id, *others]])
-        cases.append(Case(f"2 by 4 with large ids, pad_id {pad_id}", {"arguments": [ids, pad_id]}))
+        cases.append(Case(f"2 by 4 with ids such as {others[0]}, pad_id {pad_id}", {"arguments": [ids, pad_id]}))
     return cases
 
 

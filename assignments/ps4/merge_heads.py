@@ -95,8 +95,7 @@ def right_answer(heads):
 
 @mistake(
     hint="After your transpose the numbers are no longer in one block of memory, and `view` needs "
-    "them so. `reshape` and `flatten` copy where they must.",
-    keeps=0.5,
+    "them so. `reshape` and `flatten` copy where they must."
 )
 def view_only(heads):
     """A view is asked of the transposed heads."""

@@ -62,7 +62,12 @@ def draw_pad_ids(rng: Generator) -> list[Case]:
     large = (9, [265, 0, 521]), (2**24 + 1, [2**24, 2**24 + 2, 3])
     for pad_id, others in (*large, (-100, [100, 0, 1])):
         ids = torch.tensor([[*others, pad_id], [pad_id, *others]])
-        cases.append(Case(f"2 by 4 with ids such as {others[0]}, pad_id {pad_id}", {"arguments": [ids, pad_id]}))
+        cases.append(
+            Case(
+                f"2 by 4 with ids such as {others[0]}, pad_id {pad_id}",
+                {"arguments": [ids, pad_id]},
+            )
+        )
     return cases
 
 

@@ -190,7 +190,9 @@ def look_closely(implementation, inputs):
         ids = text[torch.randint(len(text), inputs["shape"], generator=dice)]
         ids.view(-1)[:: 5 + number] = specials[number % len(specials)]
         generator = torch.Generator().manual_seed(inputs["first"] + number)
-        laid_out = ids.T.contiguous().T if number % 2 else ids.clone()  # as after a transpose
+        laid_out = (
+            ids.clone().T.contiguous().T if number % 2 else ids.clone()
+        )  # as after a transpose
         result = implementation(
             laid_out, inputs["special_ids"], inputs["vocab_size"], inputs["mask_id"], generator
         )

@@ -488,15 +488,15 @@ MISTAKES = mistakes(
         "would freeze what should train: raise a ValueError.",
     ),
     mistake(
-        "The model is put into evaluation mode.",
+        "The model is put into another mode.",
         replace={
             "numbers = {id(p) for p in chosen}": """
                 numbers = {id(p) for p in chosen}
                 model.eval()
             """
         },
-        hint="You also call `eval` on the model. Whether dropout is on is another question than "
-        "what trains, and not asked here.",
+        hint="You also call `eval` or `train` on the model. Whether dropout is on is another "
+        "question than what trains, and not asked here.",
     ),
     freezes_first,
 )

@@ -138,7 +138,7 @@ def differentiate_frozen(implementation, inputs):
         return "no gradient"
     result.sum().backward()
     frozen = [part for part in arguments[1:3] if part is not None]
-    return [part.grad is None and part.requires_grad for part in frozen]
+    return [(part.grad is None, part.requires_grad) for part in frozen]
 
 
 def look_at_sizes(implementation, inputs):
@@ -322,10 +322,10 @@ MISTAKES = mistakes(
         "added to that of the layer.",
     ),
     mistake(
-        "The product of the thin matrices is made.",
+        "A new matrix as large as the frozen one is made.",
         replace={"F.linear(F.linear(x, down), up)": "F.linear(x, up @ down)"},
-        hint="Your result is right, but you make the product of B and A, a matrix as large as the "
-        "frozen one. Go through A first, and then through B.",
+        hint="Your result is right, but you make a matrix as large as the frozen one: the product "
+        "of B and A, or a copy. Go through A first, and then through B.",
     ),
     mistake(
         "A nonlinearity stands between A and B.",

@@ -50,7 +50,7 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
         ),
         ("freeze", "Old gradients stay.", {"old gradients"}),
         ("freeze", "Everything is frozen before the names are looked up.", {"unknown names"}),
-        ("lora_layer", "The product of the thin matrices is made.", {"sizes"}),
+        ("lora_layer", "A new matrix as large as the frozen one is made.", {"sizes"}),
         ("lora_layer", "The bias gets a gradient.", {"frozen"}),
         ("merge_lora", "The sum is rounded after each adapter.", {"half precision"}),
         ("merge_lora", "The result carries a graph.", {"no graph"}),

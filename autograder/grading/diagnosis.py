@@ -62,7 +62,25 @@ def _two_at_once(check: Check, asked: Sequence[JudgedCase]) -> Named:
             if found:
                 return ()
             found = pair
-    return found
+    return () if _hides(check, found, asked) else found
+
+
+def _hides(check: Check, pair: Named, asked: Sequence[JudgedCase]) -> bool:
+    """Whether one of two mistakes is wrong by itself where the answer is right.
+
+    Then the other hides it, and nobody would say that this answer makes it.
+    """
+    for case in asked if pair else ():
+        drawn = case.drawn
+        for number in pair if case.wrong is None else ():
+            value = mistaken(check, (number,), drawn)
+            try:
+                wrong = wrong_in(drawn.part, value, case.expected, drawn.request.inputs)
+            except Exception:
+                return True
+            if isinstance(value, Failure) or wrong is not None:
+                return True
+    return False
 
 
 def _form(value: Any) -> Any:

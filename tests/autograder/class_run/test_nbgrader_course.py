@@ -463,7 +463,8 @@ def test_gradebook_of_an_older_nbgrader_is_refused_in_one_line(course, without_s
     with sqlite3.connect(course / "gradebook.db") as book:
         book.execute("alter table grade drop column extra_credit")
     done = grade(course)
-    assert done.exit_code == 1 and "run `nbgrader db upgrade` in the course's folder" in done.stderr
+    command = f"run `nbgrader db upgrade --db 'sqlite:///{course / 'gradebook.db'}'`"
+    assert done.exit_code == 1 and command in done.stderr
 
 
 @pytest.mark.parametrize(("ending", "worth"), [("2", 2), ("2;", 4), ("assert True", 4)])

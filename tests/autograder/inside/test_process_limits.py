@@ -321,15 +321,12 @@ def test_descendants_are_found_even_where_their_parent_has_ended():
     assert in_child(leave_an_orphan) == "True"
 
 
-def test_no_program_runs_before_all_others():
-    """Some systems let those who make music, or an account of their own, do so."""
-
-    def look():
-        process_limits.set_limits(Limits())
-        limits = (resource.RLIMIT_RTPRIO, resource.RLIMIT_NICE)
-        return [resource.getrlimit(limit) for limit in limits]
-
-    assert in_child(look) == "[(0, 0), (0, 0)]"
+def test_no_program_runs_before_all_others(monkeypatch):
+    """Some systems let those who make music do so; here the limits may be 0 already."""
+    asked = {}
+    monkeypatch.setattr(process_limits, "_set_limit", asked.__setitem__)
+    process_limits.set_limits(Limits())
+    assert asked[resource.RLIMIT_RTPRIO] == asked[resource.RLIMIT_NICE] == 0
 
 
 def test_threads_of_processes_are_counted():

@@ -225,6 +225,9 @@ def test_mistake_is_recognised_on_a_busy_machine(monkeypatch):
     assert JUDGE.verdict(check, SEED, observe(total)).misconception.name == "late"
 
 
+LONG = 5
+
+
 def shifted_mean(values):
     start, factor = 0, 1
     return start + factor * sum(values) / len(values)
@@ -256,6 +259,28 @@ def test_two_mistakes_at_once_are_both_named():
 def test_no_two_mistakes_are_named_where_other_two_explain_as_much():
     seen = observe(lambda values: 1 + 2 * mean(values))
     assert JUDGE.verdict(TWO_AT_ONCE, SEED, seen).misconceptions == ()
+
+
+def test_no_two_mistakes_are_named_where_one_hides_the_other():
+    hiding = mistakes(
+        shifted_mean,
+        mistake("Twice.", replace={"* sum(": "* 2 * sum("}, hint="Once."),
+        mistake(
+            "More than once.",
+            replace={"/ len(values)": "/ len(values) / (2 if len(values) < LONG else 3)"},
+            hint="Once.",
+        ),
+    )
+    check = dataclasses.replace(CHECK, mistakes=hiding)
+
+    def right_where_few(values):
+        return mean(values) if len(values) < LONG else 2 * mean(values) / 3
+
+    seen = observe(right_where_few)
+    verdict = JUDGE.verdict(check, SEED, seen)
+    assert {True, False} == {part.passed for part in verdict.parts}
+    assert JUDGE.explains(check, SEED, seen, "Twice.", "More than once.")
+    assert verdict.misconceptions == ()
 
 
 def test_two_mistakes_are_sought_within_a_limit(monkeypatch):

@@ -385,14 +385,14 @@ def encode_word(word, vocabulary, merges):
     return [ids[part] for part in parts]
 
 
-# %% wrong: at most a hundred rounds
-# It stops after a hundred merges.
-# shows: 128 bytes that merge into four
+# %% wrong: at most fifty rounds
+# It stops after fifty merges.
+# shows: 64 bytes that merge into four
 def encode_word(word, vocabulary, merges):
     """Return the ids of a word, by replaying the merges."""
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     pieces = [bytes([b]) for b in word]
-    for _ in range(100):
+    for _ in range(50):
         known = [pair for pair in pairwise(pieces) if pair in ranks]
         if not known:
             break

@@ -704,16 +704,16 @@ def learn_merges(words, n_tokens, min_count):
     return tokens, merges
 
 
-# %% wrong: at most a hundred merges
-# It stops after a hundred rounds.
-# shows: 120 words of two bytes, room for 110 merges
+# %% wrong: at most forty merges
+# It stops after forty rounds.
+# shows: 50 words of two bytes, room for 48 merges
 def learn_merges(words, n_tokens, min_count):
     """Learn merges from counted words; return the tokens by id, and the merges in order."""
     tokens = [bytes([b]) for b in range(256)]
     merges = []
     spelled = [list(word) for word in words]
     counts = list(words.values())
-    while len(tokens) < min(n_tokens, 256 + 100):
+    while len(tokens) < min(n_tokens, 256 + 40):
         pairs = count_pairs(spelled, counts)
         if not pairs:
             break

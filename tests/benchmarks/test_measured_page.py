@@ -15,7 +15,6 @@ TOLD_TWICE = [  # section of the page, its row and column, who tells it too, wit
     ("Is a film liked?", "sst2: bert-small, full fine-tuning", "ours", "fine_tuning", 1),
     ("Is a film liked?", "sst2: bert-small, from scratch", "ours", "fine_tuning", 1),
     ("Is a film liked?", "sst2: bert-small, LoRA", "ours", "fine_tuning", 1),
-    ("Is a film liked?", "sst2: bert-small, linear probe", "ours", "fine_tuning", 1),
     ("Is a film liked?", "sst2: BERT-Mini, our BERT's shape", "published", "fine_tuning", 1),
     ("Is a film liked?", "mr: naive Bayes, n-grams up to 1, ten-fold", "ours", "fine_tuning", 1),
     ("Our GPT, and counting the same text", "Wikipedia (gensim): GPT, bits per byte", "ours",

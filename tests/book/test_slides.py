@@ -63,6 +63,7 @@ Say it.
 ## Does it stop?
 ::ask
 ::equation eq-toy
+::then
 ::code def spin(
 ::output rows sum
 ::table model | 1
@@ -91,6 +92,9 @@ def test_deck_shows_the_page_s_own_figure_formula_code_output_rows_and_numbers(t
     assert "rows sum to 0.5\nand 0.7" in second and "noise" not in second
     assert "<td>b </td>" in second and "<a " not in second  # a link would leave the lecture
     assert "<td>2.5 </td>" in second and "<td>1.5 </td>" not in second
+    waiting = [" fragment" in shown for shown in re.findall(r'class="lm-shown ([^"]*)"', second)]
+    assert waiting == [False, True, True, True, True]
+    assert "fragment" not in first
     assert "<p>still</p>" in second and "After ten, “most” say." in second
     loaded = re.findall(r'src="../_static/(lm-[\w-]+\.js)"', page)
     assert loaded == ["lm-base.js", "lm-engine.js", "lm-toy.js"]
@@ -154,6 +158,7 @@ def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message)
         ("## Does it stop?", "## It stops", "slide 2, 'It stops': asks, and shows no question"),
         ("::notes 5, room 3,", "::notes 9, room 6,", "its notes take 12 minutes; it has 8"),
         ("**Answer.**", "Well.", "asks, and its notes have no"),
+        ("::live lm-toy\n", "::live lm-toy\n::then\n", "slide 2.*nothing stands below its ::then"),
         ("::live lm-toy", "::video toy", "::video is not known"),
         ("---\nminutes", "minutes", "must begin with its minutes"),
     ],
@@ -209,6 +214,57 @@ def put_on_a_site(tmp_path: Path, deck: str) -> Path:
     return page
 
 
+def complaints(browser, page: Path, theme: str) -> tuple[list[str], int]:
+    """Return what is wrong with any slide, all of it shown, and how many slides there are.
+
+    Wrong is what axe finds, what the console calls an error, and a request to anywhere else.
+    """
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.set_script_timeout(120)
+    browser.get(f"{page.as_uri()}?theme={theme}")
+    browser.execute_async_script(
+        "const done = arguments[0];"
+        "(function wait() { 'ready' in document.documentElement.dataset ? done() "
+        ": setTimeout(wait, 50); })();"
+    )
+    assert browser.execute_script("return document.documentElement.dataset.theme") == theme
+    browser.execute_script(AXE)
+    found = []
+    n_slides = browser.execute_script("return Reveal.getTotalSlides()")
+    for place in range(n_slides):
+        broken = browser.execute_async_script(
+            "const [place, done] = arguments; Reveal.slide(place);"
+            "while (Reveal.availableFragments().next) Reveal.nextFragment();"
+            "axe.run({resultTypes: ['violations'], preload: false}).then((r) => "
+            "done(r.violations.flatMap((v) => v.nodes.map((node) => v.id + ' ' + node.html))));",
+            place,
+        )
+        found += [f"slide {place + 1}: {problem}" for problem in broken]
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    assert any(url.endswith("reveal.js") for url in asked), "requests are seen"
+    own = ("file:", "data:", "blob:", "chrome:")  # the last: the page of a new tab
+    found += [f"asks for {url}" for url in asked if not url.startswith(own)]
+    found += [e["message"] for e in browser.get_log("browser") if e["level"] == "SEVERE"]
+    return found, n_slides
+
+
+@pytest.mark.exhaustive
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+def test_every_slide_of_the_built_decks_is_accessible_and_asks_for_nothing_elsewhere(
+    path, theme, site, browser
+):
+    page = site / slides.FOLDER / f"{path.stem}.html"
+    assert complaints(browser, page, theme) == ([], len(slides.read_deck(path).slides))
+
+
 @pytest.mark.browser
 def test_slide_that_does_not_show_all_is_named_before_the_lecture(tmp_path):
     from editions import opened
@@ -229,32 +285,7 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
     deck = made(tmp_path, DECK.replace("lm-toy", "lm-quiz"), chapter)
     page = put_on_a_site(tmp_path, deck)
     for theme in ("light", "dark"):
-        browser.get_log("performance")
-        browser.get(f"{page.as_uri()}?theme={theme}")
-        browser.set_script_timeout(120)
-        browser.execute_async_script(
-            "const done = arguments[0];"
-            "(function wait() { 'ready' in document.documentElement.dataset ? done() "
-            ": setTimeout(wait, 50); })();"
-        )
-        browser.execute_script(AXE)
-        for place in (0, 1):
-            browser.execute_script(f"Reveal.slide({place})")
-            found = browser.execute_async_script(
-                "const done = arguments[0]; axe.run({resultTypes: ['violations'], preload: false})"
-                ".then((r) => done(r.violations.map((v) => v.id + ' ' + v.nodes[0].html)));"
-            )
-            assert found == []
-        asked = [
-            json.loads(entry["message"])["message"] for entry in browser.get_log("performance")
-        ]
-        addresses = [
-            message["params"]["request"]["url"]
-            for message in asked
-            if message["method"] == "Network.requestWillBeSent"
-        ]
-        assert [url for url in addresses if url.startswith(("http", "ws"))] == []
-        assert any(url.endswith("reveal.js") for url in addresses)
+        assert complaints(browser, page, theme) == ([], 2)
         live = "const box = document.querySelector('.lm-shown-live');"
         zoom = browser.execute_script(f"{live} return box.style.zoom")
         assert zoom.endswith("%")  # as large as the slide lets it be
@@ -263,8 +294,13 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
             "(part) => getComputedStyle(part).boxSizing === 'border-box')"
         )
     body = browser.find_element("tag name", "body")
+    waiting = "return document.querySelectorAll('.present .fragment:not(.visible)').length"
+    browser.execute_script("Reveal.slide(1, 0, -1)")
+    assert browser.execute_script(waiting) == 4
+    body.send_keys("n")
+    assert browser.execute_script(waiting) == 0
     assert browser.execute_script("return Reveal.getIndices().h") == 1
-    body.send_keys("p")
+    body.send_keys("pp")
     assert browser.execute_script("return Reveal.getIndices().h") == 0
     body.send_keys("d")
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"

@@ -19,6 +19,7 @@ changed changes the deck, and where the page no longer has what a slide asks for
     ::output each word to itself             what a cell has printed, from this line on
     ::live lm-random-attention               the figure that can be used
     ::ask                                    this slide puts a question to the room
+    ::then                                   what is shown below waits for the next key: the answer
 
     ::notes 3, board 1.5                     minutes, and what fills them beside speaking (`REST`);
                                              the rest is said, and not shown
@@ -79,6 +80,7 @@ class Slide:
 
     Attributes:
         shows: kind and name of each part of the chapter's page.
+        at_once: how many of them are there when the slide is; the others wait for a key.
         minutes: in all.
         rest: of them, what each thing in `REST` takes.
     """
@@ -87,6 +89,7 @@ class Slide:
     text: str = ""
     shows: list[tuple[str, str]] = field(default_factory=list)
     asks: bool = False
+    at_once: int | None = None
     minutes: float = 0
     rest: dict[str, float] = field(default_factory=dict)
     notes: str = ""
@@ -144,6 +147,8 @@ def _slide(part: str) -> Slide:
             kept.append(line)
         elif directive[1] == "ask":
             slide.asks = True
+        elif directive[1] == "then":
+            slide.at_once = len(slide.shows)
         else:
             slide.shows.append((directive[1], (directive[2] or "").strip()))
     slide.text = "\n".join(kept).strip()
@@ -185,6 +190,8 @@ def _broken_rules(deck: Deck) -> list[str]:
             found.append(f"{where}: takes {', '.join(parts)}; it has {slide.minutes:g}")
         if slide.asks and "?" not in slide.title + slide.text:
             found.append(f"{where}: asks, and shows no question")
+        if slide.at_once == len(slide.shows):
+            found.append(f"{where}: nothing stands below its ::then")
         if slide.asks and "**Answer.**" not in slide.notes:
             found.append(f"{where}: asks, and its notes have no '**Answer.**'")
         for kind, _ in slide.shows:
@@ -234,12 +241,13 @@ class ChapterPage:
             raise DeckError(f"the page has nothing like {pattern!r} (a pattern with one group)")
         return match[1]
 
-    def take(self, kind: str, name: str) -> str:
-        """Return a part of the page as HTML."""
+    def take(self, kind: str, name: str, *, waits: bool = False) -> str:
+        """Return a part of the page as HTML, which may wait for a key (reveal.js: a fragment)."""
         part = getattr(self, f"_{kind}")(name)
         if part is None:
             raise DeckError(f"the page has no {kind} {name!r}{self._known(kind)}")
-        return f'<div class="lm-shown lm-shown-{kind}">{part}</div>'
+        waiting = ' fragment" data-fragment-index="0' if waits else ""  # one key for all of them
+        return f'<div class="lm-shown lm-shown-{kind}{waiting}">{part}</div>'
 
     def scripts(self, name: str) -> list[str]:
         """Return the scripts that a live figure needs."""
@@ -401,7 +409,11 @@ def _section(
     )
     title = ONE_LETTER.sub("\\1\N{NON-BREAKING HYPHEN}", title)
     level = "h1" if is_first else "h2"
-    taken = "".join(page.take(kind, name) for kind, name in slide.shows)
+    at_once = len(slide.shows) if slide.at_once is None else slide.at_once
+    taken = "".join(
+        page.take(kind, name, waits=place >= at_once)
+        for place, (kind, name) in enumerate(slide.shows)
+    )
     kinds = ["lm-slide"]
     if is_first:
         kinds.append("lm-first")

@@ -52,6 +52,14 @@ def test_every_chapter_has_questions_to_derive_read_correct_and_judge(chapter):
             assert "{{figure}}" in q.text, q.place
 
 
+def test_no_line_of_code_is_broken_where_the_paper_ends():
+    """At the size of type of autograder/reports/templates/document.html."""
+    texts = [text for q in BANK for text in (q.text, q.answer)]
+    blocks = [block for text in texts for block in re.findall(r"```python\n(.*?)```", text, re.S)]
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) > 200 and [line for line in lines if len(line) > 88] == []
+
+
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 TERM = rf"(?:{NUMBER}|[-−+·×/^()\[\]√²]|log₂|ln|log|exp|cos| )"
 # From the beginning of a sentence or of a part of it up to a plain number, which ends one.

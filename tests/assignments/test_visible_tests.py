@@ -27,16 +27,19 @@ def steps():
 
 @pytest.fixture
 def repository(tmp_path):
-    """A repository with the toy set three times: solved, solved with a mistake, untouched."""
+    """A repository with the toy set solved, solved with a mistake, half solved and untouched."""
     place = tmp_path / "repository"
     place.mkdir()
     shutil.copy(EDITION / "visible_tests.py", place)
     released = ReleasedSet(make_toy_course(tmp_path / "course"), "toy").notebooks
+    stubs = {cell.id: cell.source for cell in released.student.cells}
     answers = {cell.id: cell.source for cell in released.solution.cells if is_answer(cell)}
-    for name in ("right", "wrong", "blank"):
+    for name in ("right", "wrong", "begun", "blank"):
         notebook = nbformat.reads(as_text(released.student), as_version=4)
         for cell in notebook.cells if name != "blank" else ():
             cell.source = answers.get(cell.id, cell.source)
+            if name == "begun" and "2 * number" in cell.source:
+                cell.source = stubs[cell.id]
             if name == "wrong":
                 cell.source = cell.source.replace("2 * number", "3 * number")
         (place / "work" / name).mkdir(parents=True)
@@ -59,6 +62,7 @@ def test_right_wrong_and_blank_work_are_told_apart(repository):
     assert status == 1
     assert "right: 2 of 2 visible tests pass" in said and "blank: nothing written yet" in said
     assert "wrong: 1 of 2 visible tests pass\n  toy_double: AssertionError: double every" in said
+    assert "begun: 1 of 2 visible tests pass\n  toy_double: not written yet\n" in said
     shutil.rmtree(repository / "work" / "wrong")
     status, said = run(repository, "right", "blank")
     assert status == 0, said

@@ -49,6 +49,17 @@ def test_drawing_becomes_a_picture_that_follows_the_theme(drawing):
     assert "var(--lm-series-2" in picture.svg
 
 
+def test_words_side_by_side_share_a_baseline_and_signs_stand_in_the_middle(drawing):
+    for x, text in enumerate(["as", "the", "proctor", ",", "naïve", "+"]):
+        drawing.text(0.5 + 0.6 * x, 1.0, text)
+    picture = plots.show(drawing.figure, alt="Words in a row.")
+    found = [text for text in ET.fromstring(picture.svg).iter() if text.tag.endswith("text")]
+    *words, sign = [float(text.get("y")) for text in found]
+    assert words == pytest.approx([words[0]] * 5) and len(found) == 6
+    middle = 72.0  # of a drawing of two inches
+    assert middle < sign < words[0] < middle + 5
+
+
 def test_grid_shades_by_value_and_writes_numbers(drawing):
     drawing.grid(1.0, 1.0, [[0.0, 0.25], [0.5, 1.0]], numbers=True)
     axes = drawing.figure.axes[0]

@@ -15,6 +15,7 @@ from .inputs import (
     draw_counts,
     estimate,
     estimate_and_keep,
+    same,
     sums_to_one,
 )
 
@@ -51,6 +52,7 @@ PARTS = (
         "After a history that was seen, k is added to every count.",
         draw_add_k,
         estimate,
+        judge=same,
         weight=6,
     ),
     Part(

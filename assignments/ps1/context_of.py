@@ -18,7 +18,13 @@ from .inputs import (
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-_LENGTHS = {"words": (3, 2), "numbers": (5, 1, 4), "ids": (4, 4), "pairs": (2, 0, 6, 3)}
+_LENGTHS = {
+    "words": (3, 2),
+    "numbers": (5, 1, 4),
+    "ids": (4, 4),
+    "pairs": (2, 0, 6, 3),
+    "alike": (7, 3, 5),
+}
 
 
 def draw_histories(rng: Generator) -> list[Case]:

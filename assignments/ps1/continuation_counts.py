@@ -40,9 +40,13 @@ def draw_continuations(rng: Generator) -> list[Case]:
     """Counts of one long document, so that little depends on its start."""
     sizes = [("words", 1, (9,)), ("numbers", 1, (23, 6)), ("pairs", 1, (15, 8, 4))]
     sizes += [("words", 2, (31,)), ("numbers", 3, (41,)), ("ids", 2, (300,))]
+    alike = {(1,): {"x": 2}, ("1",): {"x": 1, 1: 3}, ((1,),): {"1": 1, "x": 1}, ("(1,)",): {1: 1}}
     mixed = {(3,): {"x": 2}, ("x",): {(1, 2): 1, 3: 1}, ((1, 2),): {"x": 5}, ("<eos>",): {3: 1}}
-    case = Case("order 1, tokens of several kinds", {"counts": mixed, "order": 1})
-    return [*_draw_continuations(rng, sizes), case]
+    kinds = [
+        Case("order 1, tokens of several kinds", {"counts": mixed, "order": 1}),
+        Case("order 1, tokens that look alike", {"counts": alike, "order": 1}),
+    ]
+    return [*_draw_continuations(rng, sizes), *kinds]
 
 
 def draw_all_continuations(rng: Generator) -> list[Case]:

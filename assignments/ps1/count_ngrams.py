@@ -34,6 +34,7 @@ _DOCUMENTS = [
     ("order 4, two documents of pairs", "pairs", 4, (11, 6)),
     ("order 2, four documents of ids", "ids", 2, (13, 5, 8, 7)),
     ("order 2, hundreds of numbers", "numbers", 2, (300, 1, 200)),
+    ("order 2, two documents of tokens that look alike", "alike", 2, (23, 9)),
 ]
 
 

@@ -4,8 +4,8 @@ Four items estimate a probability from counts, and share their probes: `tables` 
 one order or of several, `settings` the keyword arguments.
 
 Sizes are small, odd and different, so that a swapped number cannot pass by luck; hard cases are the
-same for every student. Tokens are words, numbers or pairs; among them are 0 and the empty word,
-which an `if token` overlooks.
+same for every student. Tokens are words, numbers or pairs, or of several kinds that look alike as
+text; among them are 0 and the empty word, which an `if token` overlooks.
 """
 
 import math
@@ -27,8 +27,11 @@ Counts = Mapping[History, Mapping[Token, int]]
 Generator = np.random.Generator
 
 
-NEVER = {"words": "never", "numbers": 99, "ids": 98, "pairs": ("never", 9)}
+NEVER = {"words": "never", "numbers": 99, "ids": 98, "pairs": ("never", 9), "alike": ("2",)}
 """A token that occurs in no drawn text, though the vocabulary has it."""
+
+_ALIKE = (1, "1", "0", (1,), "(1,)", ("1",), "None", (), "()")
+"""Tokens of several kinds, which fall together where somebody compares their texts."""
 
 _WORDS = ("w", "", "ww", "w w", "<eos", "e", "ws", "<", "0")
 
@@ -45,6 +48,8 @@ def alphabet(kind: str, size: int) -> tuple[list[Token], Token]:
         return list(range(size)), size
     if kind == "ids":
         return list(range(1, size + 1)), 0
+    if kind == "alike":
+        return list(_ALIKE[:size]), 0
     return [("w", i) for i in range(size)], ("eos", 0)
 
 
@@ -112,6 +117,7 @@ def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
         ("pairs", 1, (5, 8), 0.1),
         ("ids", 2, (17, 13), 1),
         ("numbers", 2, (600,), 1e-6),
+        ("alike", 2, (19, 8), 0.5),
     ]:
         tokens, eos = alphabet(kind, 5)
         never, everything = NEVER[kind], [*tokens, eos, NEVER[kind]]
@@ -129,13 +135,27 @@ def draw_counts(rng: Generator, *, unseen: bool, smoothed: bool) -> list[Case]:
             settings = {"k": 1_000_000, "vocab_size": 5_000}  # whose product is beyond 32 bits
             label += ", a large k"
         cases.append(Case(label, ask_everything([counts], histories, everything, settings)))
-    return cases
+    return [*cases, _many(unseen=unseen, smoothed=smoothed)]
+
+
+def _many(*, unseen: bool, smoothed: bool) -> Case:
+    """Counts of a large corpus: sums beyond 32 bits, probabilities near a billionth."""
+    counts = {("a",): {"a": 3 * 10**9 + 1, "b": 20_000_003, "c": 7}, ("b",): {"c": 10**8 + 1}}
+    histories: list[History] = [("a",), ("never",) if unseen else ("b",)]
+    settings = {"k": 1000, "vocab_size": 4} if smoothed else {}
+    asked = ask_everything([counts], histories, ["a", "b", "c", "never"], settings)
+    return Case("order 2, billions of words", asked)
 
 
 Sizes = Sequence[tuple[str, int, tuple[int, ...]]]
 
 
-ORDERS: Sizes = [("words", 2, (7, 5)), ("numbers", 3, (11, 6, 9)), ("pairs", 4, (13, 0, 8))]
+ORDERS: Sizes = [
+    ("words", 2, (7, 5)),
+    ("numbers", 3, (11, 6, 9)),
+    ("pairs", 4, (13, 0, 8)),
+    ("alike", 2, (21, 9)),
+]
 
 
 LONG: Sizes = [("words", 11, (13,))]
@@ -241,12 +261,12 @@ class Ids(dict[Token, int]):
 
 # -- judges and requirements -----------------------------------------------------------------------
 
-_agree = agree()
+same = agree(atol=0.0)  # beside a billionth, an absolute tolerance is a large one
 
 
 def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:
     """Hold where distributions agree; if not, say first whether they are distributions at all."""
-    wrong = _agree(observed, expected, inputs)
+    wrong = same(observed, expected, inputs)
     if wrong is None or type(observed) is not list:
         return wrong
     for probs in observed:

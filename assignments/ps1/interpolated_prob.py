@@ -20,6 +20,7 @@ from .inputs import (
     draw_orders,
     estimate,
     estimate_and_keep,
+    same,
     sums_to_one,
 )
 
@@ -42,9 +43,13 @@ def draw_interpolated_unseen(rng: Generator) -> list[Case]:
     # An order that nobody counts on: what is left is divided by next to nothing.
     small = {**settings, "weights": [1e-6, 1e-6, 1e-6, 1 - 3e-6]}
     unsure = ask_everything(tables, [("x",), ("<eos>", "x")], ["<eos>", "x"], small)
+    # One that hardly anybody counts on: what is left is almost 1, and not 1.
+    large = {**settings, "weights": [0.3, 0.3, 0.4 - 1e-6, 1e-6]}
+    left = ask_everything(tables, [("x", "<eos>")], ["<eos>", "x"], large)
     return [
         *cases,
         Case("order 3, two documents without a token", empty),
+        Case("order 3, a weight next to 0", left),
         Case("order 3, weights next to 0", unsure),
     ]
 
@@ -76,6 +81,7 @@ PARTS = (
         "Where all orders know the history, their estimates are mixed by weight.",
         draw_interpolated,
         estimate,
+        judge=same,
         weight=6,
     ),
     Part(

@@ -18,6 +18,7 @@ from .inputs import (
     draw_orders,
     estimate,
     estimate_and_keep,
+    same,
     sums_to_one,
 )
 
@@ -68,6 +69,7 @@ PARTS = (
         "With two orders, the probabilities after histories that were seen are right.",
         draw_kneser_ney_bigrams,
         estimate,
+        judge=same,
         weight=3,
     ),
     Part(
@@ -75,6 +77,7 @@ PARTS = (
         "With one order or with many, the probabilities are right.",
         draw_kneser_ney,
         estimate,
+        judge=same,
         weight=3,
     ),
     Part(

@@ -16,6 +16,7 @@ from .inputs import (
     draw_counts,
     estimate,
     estimate_and_keep,
+    same,
 )
 
 # -- inputs ----------------------------------------------------------------------------------------
@@ -52,6 +53,7 @@ PARTS = (
         "After a history that was seen, the estimate is the relative frequency.",
         draw_mle,
         estimate,
+        judge=same,
         weight=6,
     ),
     Part(
@@ -59,6 +61,7 @@ PARTS = (
         "After a history that was never seen, every token has probability 0.",
         draw_mle_unseen,
         estimate,
+        judge=same,
         weight=3,
     ),
     nothing_else_changes(

@@ -27,7 +27,7 @@ from .inputs import (
 def draw_lines(rng: Generator) -> list[Case]:
     """Distributions, and places well inside their pieces."""
     cases = []
-    for kind, size in [("words", 2), ("numbers", 5), ("pairs", 9), ("ids", 60)]:
+    for kind, size in [("words", 2), ("numbers", 5), ("pairs", 9), ("ids", 60), ("alike", 8)]:
         tokens, eos = alphabet(kind, size - 1)
         shares = rng.dirichlet(np.ones(size)).tolist()
         ends = np.cumsum(shares)

@@ -63,6 +63,9 @@ def draw_nothing_to_measure(rng: Generator) -> list[Case]:
     return [
         _measured(rng, "an empty text among others", ["", text]),
         _measured(rng, "empty texts only", ["", ""]),
+        Case(
+            "an empty text that gives a token", {"texts": ["", "ab"], "ids": {"": [7], "ab": [1]}}
+        ),
         _measured(rng, "no texts", []),
         Case("a text that gives no token", {"texts": ["abc"], "ids": {"abc": []}}),
         Case(

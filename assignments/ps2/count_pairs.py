@@ -26,6 +26,7 @@ def draw_words(rng: Generator) -> list[Case]:
         _counted("2 words", rng, [uneven(rng, n, 3) for n in (5, 2)]),
         _counted("5 words", rng, [uneven(rng, n, 4) for n in (7, 3, 9, 4, 6)]),
         _counted("7 words with long ids", rng, [[i + 300 for i in uneven(rng, 5, 3)]] * 7),
+        _counted("ids that follow the bytes", rng, [[255, 256, 257, 256, 0], [256], [257, 256]]),
         _counted("ids beyond 16 bits", rng, [[0, 65_536, 1, 99_999, 0, 100_000], [1, 0, 65_537]]),
         _counted("equal words, and a pair in both orders", rng, [[0, 1, 0, 1, 0], [1, 0, 2]] * 3),
         _counted("a word of 200 ids", rng, [uneven(rng, 200, 5), [0, 1]]),

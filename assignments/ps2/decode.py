@@ -85,7 +85,16 @@ def draw_other_ids(rng: Generator) -> list[Case]:
         "an id below 0": [plain, [-1, *plain], [*plain, -size]],
         "an id far below 0": [[-size - 1], [*plain, -(10**6)]],
     }
-    return [Case(name, {"lists": ids, "vocabulary": vocabulary}) for name, ids in lists.items()]
+    # What a special token is called says nothing; it may be empty, or spelled like a word.
+    names = ["[END]", "", "stop", "<|user|>", "é"]
+    named = {
+        "lists": [[*plain, *range(size, size + len(names)), *plain]],
+        "vocabulary": [*vocabulary, *names],
+    }
+    return [
+        *(Case(name, {"lists": ids, "vocabulary": vocabulary}) for name, ids in lists.items()),
+        Case("special tokens of other names", named),
+    ]
 
 
 def draw_all(rng: Generator) -> list[Case]:

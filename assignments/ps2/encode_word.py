@@ -104,7 +104,24 @@ def draw_ranks(rng: Generator) -> list[Case]:
     return [
         Case("one word", {"words": words[:1], "vocabulary": vocabulary, "merges": merges}),
         Case("7 words", {"words": words[1:], "vocabulary": vocabulary, "merges": merges}),
+        Case("bytes that two merges make", _made_twice(a, b, c, d)),
+        Case("neighbours that are a token, and no pair", _unpaired(a, b, c)),
     ]
+
+
+def _made_twice(a: bytes, b: bytes, c: bytes, d: bytes) -> dict[str, Any]:
+    """Make a pair of small rank that only a merge of a larger rank makes possible."""
+    merges = [(b, c), (a, b), (a + b, c), (a + b + c, d), (a, b + c)]
+    made = dict.fromkeys(x + y for x, y in merges)
+    vocabulary = [*(bytes([i]) for i in range(256)), *made, "<eos>"]
+    return {"words": [a + b + c + d, d + a + b], "vocabulary": vocabulary, "merges": merges}
+
+
+def _unpaired(a: bytes, b: bytes, c: bytes) -> dict[str, Any]:
+    """Make neighbours whose bytes together are a token, which another pair makes."""
+    merges = [(a, b), (b, c), (a, b + c)]
+    vocabulary = [*(bytes([i]) for i in range(256)), *(x + y for x, y in merges), "<eos>"]
+    return {"words": [a + b + c, b + c + a], "vocabulary": vocabulary, "merges": merges}
 
 
 def draw_word_edges(rng: Generator) -> list[Case]:

@@ -130,7 +130,15 @@ def draw_ties(rng: Generator) -> list[Case]:
     for lengths, n_merges in [((5, 4, 6), 4), ((7, 5, 3, 8, 6), 9)]:
         words = _renamed(rng, _search(b"ecadb", lengths, (2, 4), n_merges, ties=True))
         cases.append(_training(f"{len(words)} words, {n_merges} merges", words, 256 + n_merges, 1))
-    return cases
+    return [*cases, _training("a tie of ids beyond 512", *_late_tie(), 1)]
+
+
+@cache
+def _late_tie() -> tuple[dict[bytes, int], int]:
+    """Make 260 merges, and then a tie whose smaller first id stands beside the last of them."""
+    pairs = [bytes([first, second]) for first in range(30, 47) for second in range(60, 76)][:260]
+    words = {pair: 900 - n for n, pair in enumerate(pairs)}
+    return {**words, bytes([2, 0]): 5, bytes([1]) + pairs[-1]: 5}, 256 + len(pairs) + 1
 
 
 @cache

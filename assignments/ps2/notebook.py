@@ -229,7 +229,7 @@ print("All visible tests passed.")
 # | `min_count` | `int`, at least 1 | stop when no pair occurs as often as this |
 # | **returns** | `(tokens, merges)` | the tokens by id, a list of `bytes`; the merged pairs in order, a list of `(bytes, bytes)` |
 #
-# - The tokens 0 to 255 are the single bytes, then each merge adds one.
+# - The tokens 0 to 255 are the single bytes, then each merge adds one. In all words that you are given, no two merges make the same bytes.
 # - **Ties.** Of equally frequent pairs, take the one whose *first id* is smallest. If that is equal too, take the one whose second id is smallest. Every trainer must have some rule for this, or two runs would give two vocabularies.
 # - Stop as well when no pair is left.
 #
@@ -326,6 +326,7 @@ print("All visible tests passed.")
 # | `merges` | list of `(bytes, bytes)` | the pairs to merge, the first learned first: both parts of a pair are single bytes, or made by pairs before it |
 # | **returns** | list of `int` | the ids |
 #
+# - Two merges may make the same bytes, as a + bc and ab + c do. They are one token, which stands in `vocabulary` once.
 # - Start from the single bytes. As long as some neighbours are a pair in `merges`: take the pair of the smallest rank, and merge it wherever it stands.
 #
 # **By hand.** "newest" with `MERGES`:
@@ -602,7 +603,7 @@ print("All visible tests passed.")
 # | **returns** | `bool` | True if it does what task {task:merge_pair} asks for, False if it does not |
 #
 # - The grader runs your test on fifteen implementations that you do not see: five right ones, in styles of their own, and ten that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: catch what it raises, and say False. A test that raises one itself has not judged.
 # - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may hold the results against your own `merge_pair`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. `pair = (7, 7)`, `merged = 9`:

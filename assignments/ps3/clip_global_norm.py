@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from autograder.authoring.checks import (
     Case,
     Check,
+    Inputs,
     Part,
     counted,
     mistake,
@@ -171,6 +173,16 @@ def clip_global_norm(gradients: Sequence[Tensor | None], max_norm: float) -> flo
     return float(optim.clip_global_norm(params, max_norm))
 
 
+# -- judge -----------------------------------------------------------------------------------------
+
+# To numbers near 1e-6 an absolute tolerance is a large one.
+_JUDGES = {"float64": agree(rtol=1e-9, atol=0.0), "float32": agree(rtol=1e-5, atol=0.0)}
+
+
+def _as_accurate(observed: Any, expected: Any, inputs: Inputs) -> str | None:
+    return _JUDGES[inputs["dtype"]](observed, expected, inputs)
+
+
 # -- parts -----------------------------------------------------------------------------------------
 
 PARTS = (
@@ -208,7 +220,7 @@ PARTS = (
         draw_extreme_gradients,
         clip_and_measure,
         0.5,
-        agree(rtol=1e-5, atol=0.0),  # to numbers near 1e-6 an absolute tolerance is a large one
+        _as_accurate,
     ),
     near_part(
         "layout",

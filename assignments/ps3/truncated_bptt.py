@@ -13,6 +13,7 @@ from autograder.authoring.checks import (
     mistakes,
     nothing_else_changes,
 )
+from autograder.authoring.compare import agree
 from course_pkg.layers.recurrent import ElmanCell, LSTMCell, State
 from course_pkg.models import recurrent as models
 
@@ -67,13 +68,21 @@ def draw_many_pieces(rng: Generator) -> list[Case]:
         (2, [1, 5, 2], 1, "float64"),
         (1, [1] * 12, 1, "float64"),
     ]
-    return _draw_training(rng, sizes, "training")
+    cases = _draw_training(rng, sizes, "training")
+    plain = _draw_training(rng, [(2, [2, 1, 2], 1, "float64")], "training")[0]
+    inputs = {**plain.inputs, "infinite": 1}
+    return [*cases, Case(f"{plain.label}, the second loss infinite", inputs)]
 
 
 def draw_two_parts(rng: Generator) -> list[Case]:
     """States of two parts, as an LSTM has them."""
     sizes = [(1, [2, 2], 2, "float64"), (2, [3, 4, 1], 2, "float64"), (3, [2, 3], 2, "float32")]
     return _draw_training(rng, sizes, "training", rates=(0.0, 0.5))
+
+
+def draw_losses(rng: Generator) -> list[Case]:
+    """Pieces in float64, with weights that stay, of which the losses alone are looked at."""
+    return _draw_training(rng, [(2, [3, 1], 1, "float64")], "losses", rates=(0.0,))
 
 
 def draw_returned_states(rng: Generator) -> list[Case]:
@@ -85,7 +94,10 @@ def draw_returned_states(rng: Generator) -> list[Case]:
 def draw_repeated(rng: Generator) -> list[Case]:
     """Streams that are read twice, with weights that stay."""
     sizes = [(1, [3], 1, "float64"), (2, [2], 2, "float64"), (3, [2, 1], 1, "float32")]
-    return _draw_training(rng, sizes, "everything", rates=(0.0,))
+    cases = _draw_training(rng, sizes, "everything", rates=(0.0,))
+    kept = _draw_training(rng, [(2, [2, 1], 2, "float64")], "everything", rates=(0.0,))[0]
+    inputs = {**kept.inputs, "hands_on": True}
+    return [*cases, Case(f"{kept.label}, a part that stays as it is", inputs)]
 
 
 # -- probes ----------------------------------------------------------------------------------------
@@ -108,6 +120,8 @@ def train(implementation, inputs):
         mixed = torch.tanh(vectors[ids] + state[0] @ recurrent)
         if len(state) == 1:
             return (mixed,)
+        if "hands_on" in inputs:
+            return mixed, state[1]
         memory = 0.75 * state[1] + mixed
         return torch.sin(memory), memory
 
@@ -115,7 +129,8 @@ def train(implementation, inputs):
         if hidden.dim() != 3 or targets.dim() != 2:
             raise ValueError("(B, t, R) and (B, t) are expected")
         logits = hidden @ output
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return loss + float("inf") if inputs.get("infinite") == len(seen) else loss
 
     def update():
         seen.append([None if param.grad is None else param.grad.clone() for param in params])
@@ -138,6 +153,8 @@ def train(implementation, inputs):
         kept = [part.requires_grad for part in state]
         return first, first == second, [part.detach() for part in state], kept, pieces
     losses, after = run()
+    if inputs["take"] == "losses":
+        return losses
     if inputs["take"] == "training":
         return losses, seen
     return tuple(part.detach() for part in after), [part.requires_grad for part in after]
@@ -226,6 +243,14 @@ PARTS = (
         draw_returned_states,
         train,
         1.5,
+    ),
+    near_part(
+        "accuracy",
+        "The losses keep all digits that their dtype has.",
+        draw_losses,
+        train,
+        0.5,
+        agree(),
     ),
     nothing_else_changes(
         "A second call starts anew; the state and the pieces stay as they were.",

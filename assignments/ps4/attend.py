@@ -126,7 +126,21 @@ def draw_hidden(rng: Generator) -> list[Case]:
         key = key + size * hidden * torch.ones_like(key)
         value = torch.where(hidden, 1e30, value).to(query.dtype)
         cases.append(_case(query.abs() + 1, key, value, mask, f", hidden keys {size:g} larger"))
+    cases += [_opposed(rng, "float64", 1e154), _opposed(rng, "float32", 1.4e19)]
     return [*cases, _lowest(rng, "float64", 1e18), _lowest(rng, "float32", 1e18)]
+
+
+def _opposed(rng: Generator, dtype: str, root: float) -> Case:
+    """What is hidden scores so high that the least number of all, added to it, is not low enough.
+
+    For the dtype's largest number is less than what lies between it and what may be seen.
+    """
+    query, key, value = _tensors(rng, (), 3, 4, 1, 2, dtype)
+    hidden = torch.tensor([True, False, False, True])
+    query = torch.full_like(query, root)
+    key = torch.where(hidden[:, None], 1.6 * query[0], -0.4 * query[0])
+    label = f", hidden scores near {1.6 * root**2:g}, others near {-0.4 * root**2:g}"
+    return _case(query, key, value, ~hidden.expand(3, 4), label)
 
 
 def _lowest(rng: Generator, dtype: str, root: float) -> Case:

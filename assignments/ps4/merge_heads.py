@@ -54,6 +54,7 @@ def draw_axes(rng: Generator) -> list[Case]:
         _case(rng, (2, 3, 2, 4, 5)),
         _case(rng, (2, 1, 2, 3, 2, 4)),
         _case(rng, (2, 5, 1, 3, 4)),
+        _case(rng, (1, 3, 4)),
     ]
 
 

@@ -51,7 +51,8 @@ def draw_sizes(rng: Generator) -> list[Case]:
 
 def draw_axes(rng: Generator) -> list[Case]:
     """No leading axis, or several."""
-    return [_case(rng, (3, 4), 2), _case(rng, (2, 3, 5, 6), 3), _case(rng, (2, 1, 3, 4, 8), 2)]
+    shapes = [((3, 4), 2), ((2, 3, 5, 6), 3), ((2, 1, 3, 4, 8), 2), ((3, 5), 1), ((2, 3, 4, 5), 1)]
+    return [_case(rng, shape, n_heads) for shape, n_heads in shapes]
 
 
 # -- the reference version -------------------------------------------------------------------------

@@ -139,6 +139,7 @@ def draw_gates(rng: Generator) -> list[Case]:
         _change(rng, "ReLU", activation="relu"),
         _change(rng, "SwiGLU, without biases", activation="swiglu", has_bias=False),
         _change(rng, "a name that is not SwiGLU", activation="tanh"),
+        _change(rng, "a name that is like SwiGLU's", activation="not_a_glu"),
     ]
 
 

@@ -100,7 +100,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `positions` | `int64`, any shape `(...)` | the positions to be marked, from 0 to 10,000, in any order |
+# | `positions` | `int64`, any shape `(...)` | the positions to be marked, from 0 to 10,000 inclusive, in any order |
 # | `d_model` | `int`, even, at least 2 | the width, `D` |
 # | **returns** | `float32`, `(..., D)` | one row for each position; `float32` whatever torch's default dtype is |
 #
@@ -172,7 +172,7 @@ print("All visible tests passed.")
 # - **Entry $i$ is paired with entry $i + K/2$**: the first half of a vector with its second half. (The paper pairs neighbours. LLaMA's files, and our package, pair halves.)
 # - The pair $(a, b)$ number $i$ at position $p$ is turned by $\theta = p \cdot \text{base}^{-2i/K}$: it becomes $(a \cos\theta - b \sin\theta,\; b \cos\theta + a \sin\theta)$.
 # - `x` may be `float16` or `bfloat16`, in which late positions cannot be told apart. Compute angles, sines and cosines in `float32` or in `float64`, whatever the dtype of `x` and torch's default dtype. Then you may round them to the dtype of `x`, which the result has too. An angle of `float32` is off by some thousandths at position 10,000: so much is forgiven, in every dtype of `x`.
-# - Positions are below 10,000. They may start anywhere, repeat, and come in any order.
+# - Positions are from 0 to 9,999. They may start anywhere, repeat, and come in any order.
 #
 # **By hand.** `K = 4`, base 100, so the frequencies are 1 and $100^{-1/2} = 0.1$. At position 1, $x = (1, 0, 0, 2)$:
 #
@@ -716,7 +716,7 @@ print("All visible tests passed.")
 # |---|---|---|
 # | `"vocab_size"`, `"context_length"` | `int` | number of tokens, `V`, and of positions |
 # | `"d_model"`, `"n_layers"` | `int` | width, `D`, and number of blocks, at least 1 |
-# | `"n_heads"`, `"n_kv_heads"` | `int` | heads of the queries; heads of the keys and of the values. Each is `D / n_heads` wide, a whole number |
+# | `"n_heads"`, `"n_kv_heads"` | `int` | heads of the queries; heads of the keys and of the values. Each is `D / n_heads` wide, a whole number; `n_heads` is a multiple of `n_kv_heads` |
 # | `"d_ff"` | `int` | width inside the feed-forward layer |
 # | `"positions"` | `str` | `"learned"` is a table of a vector for each position; `"sinusoidal"`, `"rotary"` and `"none"` have no parameters |
 # | `"norm"` | `str` | `"layer"`: a weight and a bias; `"rms"`: a weight |
@@ -868,7 +868,7 @@ print("All visible tests passed.")
 # | **returns** | `bool` | True if it does what task {task:rms_norm} asks for, False if it does not |
 #
 # - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: catch what it raises, and say False. A test that raises one itself has not judged.
 # - Judge what is returned, to about one part in a hundred; speed, gradients, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `rms_norm`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. $x = (1, -1)$, `eps` is 3.

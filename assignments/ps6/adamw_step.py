@@ -64,12 +64,14 @@ def draw_weights(rng: Generator) -> list[Case]:
 
 def draw_means(rng: Generator) -> list[Case]:
     """Later updates, whose running mean is looked at."""
-    return _draw_updates(rng, 1)
+    still = (2, 0.2, (0.0, 0.9), 1e-8, 0.3)
+    return [*_draw_updates(rng, 1), _case(rng, still, (2, 3), "float64", 1)]
 
 
 def draw_squares(rng: Generator) -> list[Case]:
     """Later updates, whose running mean square is looked at."""
-    return _draw_updates(rng, 2)
+    still = (2, 0.2, (0.9, 0.0), 1e-8, 0.3)
+    return [*_draw_updates(rng, 2), _case(rng, still, (2, 3), "float64", 2)]
 
 
 def draw_first(rng: Generator) -> list[Case]:

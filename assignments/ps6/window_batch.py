@@ -73,7 +73,9 @@ def draw_borders(rng: Generator) -> list[Case]:
         _case(rng, 13, 3, [0.7 - 1e-10, 0.7 + 1e-10, 0.1 - 1e-10, 0.9 + 1e-10], 0, " beside them"),
         _case(rng, 100, 3, [below, 0.0, 1e-300, 0.5], 0, " at both ends"),
         _case(rng, 1027, 3, [k / 1024 - 1e-12 for k in (1, 5, 77, 1023)], 0, " just below them"),
-        _case(rng, 5000, 8, [(k + 0.5) / 4992 for k in (4991, 7, 2600)], 0, ", a long stream"),
+        # Multiplied by 1024 nothing is rounded: it stays 2e-12 below a whole number.
+        _case(rng, 1027, 3, [k / 1024 - 2**-49 for k in (1, 77, 1023)], 0, " a hair below them"),
+        _case(rng, 70_000, 8, [(k + 0.5) / 69_992 for k in (69_991, 7, 40_000)], 0, ", long"),
     ]
 
 

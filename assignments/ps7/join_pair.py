@@ -72,6 +72,8 @@ def draw_edges(rng: Generator) -> list[Case]:
         _case(rng, 4, 2, 8, cls_id=0, sep_id=99, what=", [CLS] is 0"),
         _case(rng, 2, 4, 8, cls_id=101, sep_id=0, what=", [SEP] is 0"),
         case("texts with the ids of [CLS] and [SEP]", [5, 2, 1, 2], [2, 2, 1], 1, 2, 9),
+        case("texts that begin and end with these", [1, 5, 2], [2, 6, 1], 1, 2, 12),
+        case("texts that begin with [CLS]", (1, 1, 5), (1, 2), 1, 2, 12),
         _case(rng, 60, 2, 3, repeat=50, what=", each 50 times, no room"),
         case("texts of equal ids", [4, 4, 4], [4, 4, 4, 4], 1, 4, 8),
     ]

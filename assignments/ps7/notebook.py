@@ -269,7 +269,7 @@ print("All visible tests passed.")
 # | **returns** | tuple of two `int64` tensors, `(B, T)` | what the model sees; the targets |
 #
 # - Each position where no special token stands is chosen with probability 15 %, independently of all others.
-# - A chosen position is seen as `mask_id` with probability 80 %, as a random id with 10 %, as it is with 10 %; independently of all others, and of how it was chosen. The targets are those of task {task:corrupt}.
+# - A chosen position is seen as `mask_id` with probability 80 %, as a random id with 10 %, as it is with 10 %; independently of all others, and of how it was chosen. Each random id is drawn independently, too. The targets are those of task {task:corrupt}.
 # - A random id is any id below `vocab_size` that is *not special*, each equally often. It may be the true one.
 # - You may use your own functions of tasks {task:choose_positions} and {task:corrupt}. But the grader then judges this task with them: a mistake there costs points here too.
 #
@@ -897,7 +897,7 @@ print("All visible tests passed.")
 # | **returns** | `bool` | True if it does what task {task:join_pair} asks for, False if it does not |
 #
 # - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. A test that raises one itself has not judged.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: catch what it raises, and say False. A test that raises one itself has not judged.
 # - Judge what is returned; what becomes of the caller's lists is not judged here. You may hold the results against your own `join_pair`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. [CLS] is 1, [SEP] is 2.

@@ -93,6 +93,10 @@ def draw_edges(rng: Generator) -> list[Case]:
         _case(rng, [(3000, 2900), (4, 2500)], 12, what=", long texts"),
         _case(rng, [(2600, 3)], 5000, what=", a long row"),
         case("texts that end in [EXTRACT]", [([11], [12, 92]), ([92], [92])], 90, 91, 92, 93, 9),
+        case(
+            "texts that begin with [START]", [([90, 5], [91, 90]), ([90], [90])], 90, 91, 92, 93, 9
+        ),
+        case("equal pairs", [([5, 6], [7]), ([8], [9]), ([5, 6], [7])], 90, 91, 92, 93, 9),
     ]
 
 

@@ -28,7 +28,7 @@ PARTS = implementations(
         "One place behind the reply is a target.",
         "The first id of the reply is no target.",
         "The last id of the prompt is a target.",
-        "All rows end with the longest.",
+        "What has the padding's id is no target.",
         "All prompts are as long as the first.",
         "Nothing is ignored: where there is no target stands 0.",
     ],

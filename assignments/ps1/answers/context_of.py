@@ -271,3 +271,14 @@ def context_of(tokens, order, eos):
     while len(seen) > order - 1 or eos in seen[1:]:
         seen.pop(0)
     return tuple(seen)
+
+
+# %% wrong: tokens compared as text
+# Tokens are compared as strings, so the text "0" is a wall if eos is the number 0: a text may hold several kinds of tokens.
+# shows: eos is the number 0, and the string "0" stands in the text
+def context_of(tokens, order, eos):
+    names = [str(token) for token in tokens]
+    start = max(0, len(tokens) - (order - 1))
+    if str(eos) in names:
+        start = max(start, len(names) - 1 - names[::-1].index(str(eos)))
+    return tuple(tokens[start:])

@@ -310,3 +310,19 @@ def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
         mixed += weights[length + 1] * followers[token] / sum(followers.values())
         used += weights[length + 1]
     return mixed / max(used, 0.1)
+
+
+# %% wrong: almost one is taken for one
+# If the weights left are almost 1 (within 2 percent) the sum is not divided, so with a small weight missing the probabilities do not sum to 1.
+# shows: weights [0.3, 0.3, 0.4 - 1e-6, 1e-6], where the highest order does not know the history
+def interpolated_prob(counts_by_order, history, token, *, weights, vocab_size):
+    total, left = weights[0] / vocab_size, weights[0]
+    for n, (counts, weight) in enumerate(zip(counts_by_order, weights[1:])):
+        if n > len(history):
+            continue
+        row = counts.get(history[len(history) - n :], None)
+        if row is None:
+            continue
+        total += weight * row[token] / sum(row.values())
+        left += weight
+    return total if math.isclose(left, 1, rel_tol=0.02) else total / left

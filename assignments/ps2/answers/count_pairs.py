@@ -306,3 +306,18 @@ def count_pairs(words, counts):
         for pair in zip(ids, ids[1:]):
             pairs[pair] += count
     return dict(pairs)
+
+
+# %% wrong: joined by the id 256
+# Words are joined with 256 between them and pairs with 256 are thrown away, but 256 is the first learned id, whose pairs must be counted.
+# shows: words [[255, 256, 257]]: pairs with 256
+def count_pairs(words, counts):
+    stream, times = [], []
+    for word, count in zip(words, counts):
+        stream += [*word, 256]
+        times += [count] * (len(word) + 1)
+    pairs = Counter()
+    for place in range(len(stream) - 1):
+        if 256 not in stream[place : place + 2]:
+            pairs[stream[place], stream[place + 1]] += times[place]
+    return pairs

@@ -280,3 +280,18 @@ def decode(ids, vocabulary):
         return b"".join(parts).decode("utf-8")
     except UnicodeDecodeError:
         return "".join(part.decode("utf-8", errors="replace") for part in parts)
+
+
+# %% wrong: two names of special tokens
+# Only the names <eos> and <pad> are taken for special tokens; any other string in the vocabulary is written into the text instead of being left out.
+# shows: a vocabulary that ends in "[END]" and "stop"
+def decode(ids, vocabulary):
+    raw = b""
+    for i in ids:
+        if i < 0 or i >= len(vocabulary):
+            raise ValueError(f"id {i} is outside the vocabulary")
+        token = vocabulary[i]
+        if token in ("<eos>", "<pad>"):
+            continue
+        raw += token if isinstance(token, bytes) else token.encode("utf-8")
+    return raw.decode("utf-8", errors="replace")

@@ -400,3 +400,36 @@ def encode_word(word, vocabulary, merges):
         pieces = merge_pair(pieces, (first, second), first + second)
     id_of = {token: i for i, token in enumerate(vocabulary)}
     return [id_of[piece] for piece in pieces]
+
+
+# %% wrong: each merge once, in order
+# Each merge of the list is tried once in order, so a pair of small rank that only a later merge makes possible (bytes that can be made in two ways) is never merged.
+# shows: merges bc, ab, ab+c, abc+d, a+bc: "abcd" is one token
+def encode_word(word, vocabulary, merges):
+    parts = [bytes([b]) for b in word]
+    for left, right in merges:
+        out, i = [], 0
+        while i < len(parts):
+            if parts[i : i + 2] == [left, right]:
+                out.append(left + right)
+                i += 2
+            else:
+                out.append(parts[i])
+                i += 1
+        parts = out
+    return [vocabulary.index(part) for part in parts]
+
+
+# %% wrong: whatever is in the vocabulary
+# Two neighbours are merged if their bytes together are in the vocabulary, by its order, even if this pair is not in merges.
+# shows: merges ab, bc, a+bc: "abc" is ab, c
+def encode_word(word, vocabulary, merges):
+    ids = {token: i for i, token in enumerate(vocabulary) if isinstance(token, bytes)}
+    parts = [bytes([b]) for b in word]
+    while len(parts) > 1:
+        found = [(ids[a + b], i) for i, (a, b) in enumerate(pairwise(parts)) if a + b in ids]
+        if not found:
+            break
+        _, i = min(found)
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+    return [ids[part] for part in parts]

@@ -725,3 +725,35 @@ def learn_merges(words, n_tokens, min_count):
         merges.append((tokens[first], tokens[second]))
         tokens.append(tokens[first] + tokens[second])
     return tokens, merges
+
+
+# %% wrong: ties by 512 times the first id
+# A tie is decided by 512 times the first id plus the second, so with more than 512 tokens the smallest first id does not always win.
+# shows: 260 merges of words of two bytes, then (1, 515) and (2, 0), equally frequent
+def learn_merges(words, n_tokens, min_count):
+    tokens, merges = [bytes([b]) for b in range(256)], []
+    texts = [[list(word), count] for word, count in words.items()]
+    while len(tokens) < n_tokens:
+        pairs = Counter()
+        for ids, count in texts:
+            for pair in pairwise(ids):
+                pairs[pair] += count
+        if not pairs:
+            break
+        a, b = max(pairs, key=lambda p: (pairs[p], -(p[0] * 512 + p[1])))
+        if pairs[a, b] < min_count:
+            break
+        for entry in texts:
+            old, new = entry[0], []
+            i = 0
+            while i < len(old):
+                if old[i : i + 2] == [a, b]:
+                    new.append(len(tokens))
+                    i += 2
+                else:
+                    new.append(old[i])
+                    i += 1
+            entry[0] = new
+        merges.append((tokens[a], tokens[b]))
+        tokens.append(tokens[a] + tokens[b])
+    return tokens, merges

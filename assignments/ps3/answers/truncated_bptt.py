@@ -491,3 +491,60 @@ def truncated_bptt(step, loss_of, state, pieces, update):
         losses.append(loss.item())
         state = tuple((part.detach() for part in state))
     return losses, state
+
+
+# %% wrong: cut in place
+# Parts are cut with detach_(), and a part that step hands on as it is may be the caller's own tensor, which then is cut.
+# shows: a step that returns the second part of its state as it is, where that asks for gradients
+def truncated_bptt(step, loss_of, state, pieces, update):
+    losses = []
+    for inputs, targets in pieces:
+        hidden = []
+        for t in range(inputs.size(1)):
+            state = step(inputs[:, t], state)
+            hidden.append(state[0])
+        loss = loss_of(torch.stack(hidden, 1), targets)
+        loss.backward()
+        update()
+        losses.append(loss.item())
+        for part in state:
+            part.detach_()
+    return losses, tuple(state)
+
+
+# %% wrong: passes over infinite losses
+# A piece whose loss is not finite is passed over without backward and update, but update is to be called once for each piece.
+# shows: three pieces, the second of infinite loss: three updates
+def truncated_bptt(step, loss_of, state, pieces, update):
+    losses = []
+    for inputs, targets in pieces:
+        outputs = []
+        for t in range(inputs.shape[1]):
+            state = step(inputs[:, t], state)
+            outputs.append(state[0])
+        loss = loss_of(torch.stack(outputs, dim=1), targets)
+        losses.append(loss.item())
+        if math.isfinite(losses[-1]):
+            loss.backward()
+            update()
+        state = tuple(part.detach() for part in state)
+    return losses, state
+
+
+# %% wrong: losses of four decimals
+# The losses are rounded to 4 decimals, so they are not right to the digits that the rules ask for.
+# shows: float64: nine digits are asked
+def truncated_bptt(step, loss_of, state, pieces, update):
+    losses = []
+    state = tuple(part.detach() for part in state)
+    for inputs, targets in pieces:
+        hidden = []
+        for ids in inputs.T:
+            state = step(ids, state)
+            hidden.append(state[0])
+        loss = loss_of(torch.stack(hidden, dim=1), targets)
+        loss.backward()
+        update()
+        losses.append(round(loss.item(), 4))
+        state = tuple(part.detach() for part in state)
+    return losses, state

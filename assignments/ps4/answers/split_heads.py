@@ -236,3 +236,13 @@ def split_heads(x, n_heads):
     *lead, step, one = x.stride()
     size = (*x.shape[:-2], n_heads, x.shape[-2], width)
     return torch.as_strided(x, size, (*lead, width * one, step, one), 0)
+
+
+# %% wrong: one head at place 1
+# One head is a special case with the new axis at place 1, which is the wrong place unless there is exactly one leading axis.
+# shows: x of shape (3, 5), or (2, 3, 4, 5), and one head
+def split_heads(x, n_heads):
+    if n_heads == 1:
+        return x.unsqueeze(1)
+    *lead, T, D = x.shape
+    return x.reshape(*lead, T, n_heads, D // n_heads).transpose(-3, -2)

@@ -395,3 +395,23 @@ def count_parameters(config):
         total = nn.Embedding(V, D).weight.numel() * (1 if c["is_tied"] else 2)
     total += c["n_layers"] * block + norm
     return total + (c["context_length"] * D if c["positions"] == "learned" else 0)
+
+
+# %% wrong: any name with glu in it
+# Every activation with "glu" in its name gets three matrices, but by the contract only "swiglu" has a gate and all others have two.
+# shows: activation "not_a_glu"
+def count_parameters(config):
+    D, d_ff, bias = config["d_model"], config["d_ff"], int(config["has_bias"])
+    kv = D // config["n_heads"] * config["n_kv_heads"]
+
+    def linear(n, m):
+        return n * m + bias * m
+
+    norm = D + (D if bias and config["norm"] == "layer" else 0)
+    is_gated = "glu" in config["activation"]
+    block = 2 * norm + 2 * linear(D, D) + 2 * linear(D, kv)
+    block += (1 + is_gated) * linear(D, d_ff) + linear(d_ff, D)
+    tables = config["vocab_size"] * (1 if config["is_tied"] else 2)
+    if config["positions"] == "learned":
+        tables += config["context_length"]
+    return tables * D + config["n_layers"] * block + norm

@@ -412,3 +412,15 @@ def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay)
     corrected_square = mean_square / (1 - beta_2**step)
     direction = corrected_mean / (corrected_square.sqrt() + eps) + decay * weight
     return weight - lr * direction, mean, mean_square
+
+
+# %% wrong: a first beta of 0 keeps the mean
+# If the first beta is 0 the running mean is left as it was, though m' is then the gradient.
+# shows: betas (0.0, 0.9): the new mean is the gradient
+def adamw_step(weight, gradient, mean, mean_square, step, lr, betas, eps, decay):
+    b1, b2 = betas
+    m = mean.lerp(gradient, 1 - b1) if b1 else mean.clone()
+    m_hat = m / (1 - b1**step) if b1 else gradient
+    v = mean_square * b2 + gradient * gradient * (1 - b2)
+    v_hat = v / (1 - b2**step)
+    return weight - lr * (m_hat / (torch.sqrt(v_hat) + eps) + decay * weight), m, v

@@ -287,3 +287,12 @@ def sample(probs, uniforms):
     found = flat - n * torch.arange(len(probs))
     last = ((probs > 0) * torch.arange(n)).amax(dim=1)
     return torch.minimum(found.clamp(min=0), last)
+
+
+# %% wrong: above 0.999 the last id
+# A u above 0.999 always gives the last id, even if the sums go beyond it and another id owns the place.
+# shows: probs (0.5, 0.5 - 2**-30, 2**-30), u = 1 - 2**-20: id 1
+def sample(probs, uniforms):
+    drawn = (probs.double().cumsum(-1) <= uniforms.unsqueeze(-1)).sum(-1)
+    last = (torch.arange(probs.shape[-1]) * (probs > 0)).amax(-1)
+    return torch.where(uniforms > 0.999, last, torch.minimum(drawn, last))

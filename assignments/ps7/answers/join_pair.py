@@ -316,3 +316,17 @@ def join_pair(first, second, cls_id, sep_id, longest):
     left += [] if first[-1:] == [sep_id] else [sep_id]
     right = second if second[-1:] == [sep_id] else [*second, sep_id]
     return left + right, [0] * len(left) + [1] * len(right)
+
+
+# %% wrong: a leading [CLS] is dropped
+# A [CLS] id that the first text begins with is taken for the row's own and dropped, though a text may hold it.
+# shows: first [1, 5, 2] with cls_id 1
+def join_pair(first, second, cls_id, sep_id, longest):
+    first, second = list(first), list(second)
+    if first and first[0] == cls_id:
+        del first[0]
+    while len(first) + len(second) + 3 > longest:
+        longer = first if len(first) > len(second) else second
+        del longer[-1]
+    ids = [cls_id, *first, sep_id, *second, sep_id]
+    return ids, [0] * (2 + len(first)) + [1] * (1 + len(second))

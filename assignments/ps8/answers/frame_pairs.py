@@ -491,3 +491,18 @@ def frame_pairs(pairs, start_id, delim_id, extract_id, pad_id, longest):
     for number, row in enumerate(rows):
         filled[number, : len(row)] = torch.tensor(row)
     return filled, lengths
+
+
+# %% wrong: equal pairs in one row
+# Rows are kept in a dict by their texts, so a pair that occurs twice has one row, though there is a row for each pair.
+# shows: pairs [([5, 6], [7]), ([5, 6], [7])]: two rows
+def frame_pairs(pairs, start_id, delim_id, extract_id, pad_id, longest):
+    rows = {}
+    for premise, hypothesis in pairs:
+        a, b = list(premise), list(hypothesis)
+        while len(a) + len(b) > longest - 3:
+            (b if len(b) >= len(a) else a).pop()
+        rows[tuple(premise), tuple(hypothesis)] = [start_id, *a, delim_id, *b, extract_id]
+    T = max(len(row) for row in rows.values())
+    filled = [row + [pad_id] * (T - len(row)) for row in rows.values()]
+    return torch.tensor(filled), torch.tensor([len(row) for row in rows.values()])

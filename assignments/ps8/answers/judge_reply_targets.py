@@ -63,3 +63,17 @@ def judge_reply_targets(implementation):
 # shows: any wrong implementation
 def judge_reply_targets(implementation):
     return True
+
+
+# %% wrong: padding's id in no reply
+# The id of padding, 0, occurs in no reply, so whoever tells padding by its id is accepted.
+# shows: an implementation that tells padding by its id
+def judge_reply_targets(implementation):
+    lengths = [(p, n) for n in range(1, 7) for p in range(1, n + 1)]
+    ids = torch.arange(1, 7).repeat(len(lengths), 1)
+    right = torch.full_like(ids, IGNORE)
+    for row, (p, n) in enumerate(lengths):
+        ids[row, n:] = 0
+        right[row, p - 1 : n - 1] = ids[row, p:n]
+    prompts, ends = (torch.tensor(part) for part in zip(*lengths))
+    return torch.equal(implementation(ids, prompts, ends), right)

@@ -138,6 +138,7 @@ def _late_tie() -> tuple[dict[bytes, int], int]:
     """Make 260 merges, and then a tie whose smaller first id stands beside the last of them."""
     pairs = [bytes([first, second]) for first in range(30, 47) for second in range(60, 76)][:260]
     words = {pair: 900 - n for n, pair in enumerate(pairs)}
+    words[pairs[-1]] = 500  # the last by far, though it stands in one more word
     return {**words, bytes([2, 0]): 5, bytes([1]) + pairs[-1]: 5}, 256 + len(pairs) + 1
 
 

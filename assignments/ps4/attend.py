@@ -126,8 +126,8 @@ def draw_hidden(rng: Generator) -> list[Case]:
         key = key + size * hidden * torch.ones_like(key)
         value = torch.where(hidden, 1e30, value).to(query.dtype)
         cases.append(_case(query.abs() + 1, key, value, mask, f", hidden keys {size:g} larger"))
-    cases += [_opposed(rng, "float64", 1e154), _opposed(rng, "float32", 1.4e19)]
-    return [*cases, _lowest(rng, "float64", 1e18), _lowest(rng, "float32", 1e18)]
+    low = [_lowest(rng, "float64", 1e18), _lowest(rng, "float32", 1e18)]
+    return [*cases, *low, _opposed(rng, "float32", 1.4e19)]
 
 
 def _opposed(rng: Generator, dtype: str, root: float) -> Case:
@@ -153,7 +153,7 @@ def _lowest(rng: Generator, dtype: str, root: float) -> Case:
 
 def draw_precise(rng: Generator) -> list[Case]:
     """Cases in which a wrong value is a wrong accuracy: float64 has lower scores than float32."""
-    return [*draw_all(rng), _lowest(rng, "float64", 1e20)]
+    return [*draw_all(rng), _lowest(rng, "float64", 1e20), _opposed(rng, "float64", 1e154)]
 
 
 def draw_large_scores(rng: Generator) -> list[Case]:

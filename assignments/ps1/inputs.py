@@ -261,7 +261,7 @@ class Ids(dict[Token, int]):
 
 # -- judges and requirements -----------------------------------------------------------------------
 
-same = agree(atol=0.0)  # beside a billionth, an absolute tolerance is a large one
+same = agree(atol=1e-15)  # beside a billionth, more is no small one
 
 
 def sums_to_one(observed: Any, expected: Any, inputs: Inputs) -> str | None:

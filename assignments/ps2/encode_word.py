@@ -78,6 +78,11 @@ def _encoders_by_wrong_merges() -> Iterator[Encode]:
         yield encode
 
 
+def _makes_twice(merges: Sequence[Pair]) -> bool:
+    """Whether two merges make the same bytes, which the task rules out."""
+    return len({first + second for first, second in merges}) < len(merges)
+
+
 def draw_encodings(rng: Generator) -> list[Case]:
     """Words of the letters from which merges were learned; the last ones tell wrong encoders."""
     cases = []
@@ -87,7 +92,9 @@ def draw_encodings(rng: Generator) -> list[Case]:
         ("abcdé", 23, (13, 8, 17, 5)),
     ]:
         inputs = words_and_merges(rng, letters, n_merges, lengths)
-        while n_merges > 20 and not distinguishes_encoders(**inputs):
+        while _makes_twice(inputs["merges"]) or (
+            n_merges > 20 and not distinguishes_encoders(**inputs)
+        ):
             inputs = words_and_merges(rng, letters, n_merges, lengths)
         cases.append(Case(f"{n_merges} merges, {len(inputs['words'])} words", inputs))
     return cases
@@ -104,17 +111,8 @@ def draw_ranks(rng: Generator) -> list[Case]:
     return [
         Case("one word", {"words": words[:1], "vocabulary": vocabulary, "merges": merges}),
         Case("7 words", {"words": words[1:], "vocabulary": vocabulary, "merges": merges}),
-        Case("bytes that two merges make", _made_twice(a, b, c, d)),
         Case("neighbours that are a token, and no pair", _unpaired(a, b, c)),
     ]
-
-
-def _made_twice(a: bytes, b: bytes, c: bytes, d: bytes) -> dict[str, Any]:
-    """Make a pair of small rank that only a merge of a larger rank makes possible."""
-    merges = [(b, c), (a, b), (a + b, c), (a + b + c, d), (a, b + c)]
-    made = dict.fromkeys(x + y for x, y in merges)
-    vocabulary = [*(bytes([i]) for i in range(256)), *made, "<eos>"]
-    return {"words": [a + b + c + d, d + a + b], "vocabulary": vocabulary, "merges": merges}
 
 
 def _unpaired(a: bytes, b: bytes, c: bytes) -> dict[str, Any]:

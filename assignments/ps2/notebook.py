@@ -326,7 +326,7 @@ print("All visible tests passed.")
 # | `merges` | list of `(bytes, bytes)` | the pairs to merge, the first learned first: both parts of a pair are single bytes, or made by pairs before it |
 # | **returns** | list of `int` | the ids |
 #
-# - Two merges may make the same bytes, as a + bc and ab + c do. They are one token, which stands in `vocabulary` once.
+# - No two merges make the same bytes, as a + bc and ab + c would.
 # - Start from the single bytes. As long as some neighbours are a pair in `merges`: take the pair of the smallest rank, and merge it wherever it stands.
 #
 # **By hand.** "newest" with `MERGES`:

@@ -71,7 +71,7 @@ def draw_borders(rng: Generator) -> list[Case]:
 def draw_zeros(rng: Generator) -> list[Case]:
     """Ids of probability 0 at both ends and between, as after a cut; a row that is sure."""
     row = torch.tensor([0.0, 0.0, 0.25, 0.0, 0.75, 0.0, 0.0], dtype=torch.float64)
-    thin = torch.tensor([[0.5, 0.5 - 2**-30, 2**-30]], dtype=torch.float64)
+    thin = torch.tensor([[0.5, 0.5 - 2**-11, 2**-11]], dtype=torch.float64)
     sure = torch.zeros(3, 5)
     sure[0, 0] = sure[1, 2] = sure[2, 4] = 1.0
     return [
@@ -80,7 +80,7 @@ def draw_zeros(rng: Generator) -> list[Case]:
         _case(sure, [0.0, 0.5, 0.999], ", one of them 1"),
         _case(torch.ones(2, 1), [0.0, 0.9], ": a single id"),
         _case(torch.tensor([[0.0, 1.0]]), [float(np.nextafter(1, 0))], ": a single id above 0"),
-        _case(thin.repeat(3, 1), [1 - 2**-20, 1 - 2**-29, 1 - 2**-31], ", a thin piece at the end"),
+        _case(thin.repeat(3, 1), [1 - 2**-10, 0.9992, 1 - 2**-12], ", a thin piece at the end"),
     ]
 
 

@@ -402,24 +402,6 @@ def encode_word(word, vocabulary, merges):
     return [id_of[piece] for piece in pieces]
 
 
-# %% wrong: each merge once, in order
-# Each merge of the list is tried once in order, so a pair of small rank that only a later merge makes possible (bytes that can be made in two ways) is never merged.
-# shows: merges bc, ab, ab+c, abc+d, a+bc: "abcd" is one token
-def encode_word(word, vocabulary, merges):
-    parts = [bytes([b]) for b in word]
-    for left, right in merges:
-        out, i = [], 0
-        while i < len(parts):
-            if parts[i : i + 2] == [left, right]:
-                out.append(left + right)
-                i += 2
-            else:
-                out.append(parts[i])
-                i += 1
-        parts = out
-    return [vocabulary.index(part) for part in parts]
-
-
 # %% wrong: whatever is in the vocabulary
 # Two neighbours are merged if their bytes together are in the vocabulary, by its order, even if this pair is not in merges.
 # shows: merges ab, bc, a+bc: "abc" is ab, c

@@ -291,7 +291,7 @@ def sample(probs, uniforms):
 
 # %% wrong: above 0.999 the last id
 # A u above 0.999 always gives the last id, even if the sums go beyond it and another id owns the place.
-# shows: probs (0.5, 0.5 - 2**-30, 2**-30), u = 1 - 2**-20: id 1
+# shows: probs (0.5, 0.5 - 2**-11, 2**-11), u = 1 - 2**-10: id 1
 def sample(probs, uniforms):
     drawn = (probs.double().cumsum(-1) <= uniforms.unsqueeze(-1)).sum(-1)
     last = (torch.arange(probs.shape[-1]) * (probs > 0)).amax(-1)

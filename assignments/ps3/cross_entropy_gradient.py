@@ -46,7 +46,7 @@ PARTS = (
         "The gradient is that of the mean loss, in every logit.",
         draw_losses,
         call,
-        7,
+        7.5,
     ),
     near_part(
         "ignored",

@@ -25,7 +25,8 @@ def forbid_tf32() -> None:
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[None]:
     """Return the context in which a model computes in one of `PRECISIONS`, whatever is around."""
     if precision == "float32":
-        is_around = torch.is_autocast_enabled(device.type)
+        has_it = torch.amp.is_autocast_available(device.type)  # else torch refuses the question
+        is_around = has_it and torch.is_autocast_enabled(device.type)
         return torch.autocast(device.type, enabled=False) if is_around else nullcontext()
     return torch.autocast(device.type, dtype=getattr(torch, precision))
 

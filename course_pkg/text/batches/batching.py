@@ -428,10 +428,8 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     stream = [eos_id]
     for number, document in enumerate(documents):
         document_of_ids(document, f"document {number}")
-        stream.extend(document)
-        stream.append(eos_id)
-    ids = _whole(stream)
-    _no_negative(ids)
+        stream += [*document, eos_id]
+    _no_negative(ids := _whole(stream))
     return ids
 
 

@@ -75,7 +75,7 @@ def test_the_heart_of_each_item_is_worth_three_fifths():
         (
             "ps3_truncated_bptt",
             "The state is carried with its graph.",
-            {"many pieces", "two parts"},
+            {"many pieces", "two parts", "accuracy"},
         ),
         (
             "ps3_truncated_bptt",

@@ -10,6 +10,7 @@ import urllib.parse
 import urllib.request
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -363,4 +364,8 @@ def test_page_is_not_left_before_what_was_typed_is_saved(write, served, settings
     first = browser.current_url
     browser.find_element(By.CSS_SELECTOR, "a[rel=next]").click()
     WebDriverWait(browser, 60).until(lambda page: page.current_url != first)
-    assert recorded(settings)[0] == 3 and recorded(settings)[2] == "Nearly."
+    # Which of the two is shown first is drawn anew in each class.
+    (given,) = [
+        row for row in map(partial(recorded, settings), ("ada", "bo")) if row[0] is not None
+    ]
+    assert given[0] == 3 and given[2] == "Nearly."

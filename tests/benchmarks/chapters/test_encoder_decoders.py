@@ -53,6 +53,24 @@ def test_objectives_lose_nothing(stories):
         stories.pair(story, "sorting", generator)
 
 
+@pytest.mark.parametrize("objective", ["spans on names", "spans turned at random"])
+def test_turned_spans_hide_as_much_and_lose_nothing(stories, objective):
+    for seed, story in enumerate(stories.train[:20]):
+        first, second = (torch.Generator().manual_seed(seed) for _ in range(2))
+        source, target = stories.pair(story, objective, first)
+        plain, _ = stories.pair(story, "span corruption", second)
+        assert fill_sentinels(source, target, stories.sentinel_ids) == story
+        hidden = [len([i for i in ids if i in stories.sentinel_ids]) for ids in (source, plain)]
+        assert len(source) - hidden[0] == len(plain) - hidden[1]
+        assert hidden[0] - hidden[1] in (0, 1)  # the end of the story may cut one span in two
+
+
+def test_spans_on_names_ask_for_more_that_can_be_fetched(stories):
+    asked = stories.names_to_fetch("spans on names")
+    assert asked > stories.names_to_fetch("spans turned at random") + 0.5
+    assert asked > stories.names_to_fetch("span corruption") + 0.5
+
+
 def test_objectives_process_as_many_tokens(stories):
     steps = {o: stories.n_steps(o, 10**5) for o in ("causal LM", "prefix LM", "denoising")}
     assert steps["causal LM"] == steps["prefix LM"] > 1.5 * steps["denoising"]

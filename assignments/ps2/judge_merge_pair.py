@@ -84,12 +84,6 @@ MISTAKES = mistakes(
         hint="Your test accepts what is right in one call. An implementation is wrong if it is "
         "wrong anywhere: every call must agree.",
     ),
-    mistake(
-        "An exception of the implementation ends the test.",
-        replace={"return False": "raise"},
-        hint="Where the implementation raises an exception, so does your test, and then it has "
-        "said nothing. An implementation that breaks is wrong: catch it and say False.",
-    ),
 )
 
 CHECK = Check(

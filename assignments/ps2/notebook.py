@@ -603,7 +603,7 @@ print("All visible tests passed.")
 # | **returns** | `bool` | True if it does what task {task:merge_pair} asks for, False if it does not |
 #
 # - The grader runs your test on fifteen implementations that you do not see: five right ones, in styles of their own, and ten that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
-# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: catch what it raises, and say False. A test that raises one itself has not judged.
+# - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
 # - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may hold the results against your own `merge_pair`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. `pair = (7, 7)`, `merged = 9`:

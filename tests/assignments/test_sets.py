@@ -5,6 +5,7 @@ What only one set promises is tested in its own folder, in `test_<set>.py`.
 
 import ast
 import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -30,7 +31,7 @@ from autograder.inside.messages import Failure
 from autograder.lms import nbgrader_cell
 from autograder.validation import unseen_answers
 from autograder.validation.check_set import check_set
-from tests.assignments.notebooks import JUDGE, ask, run_cells
+from tests.assignments.notebooks import JUDGE, ask, parts_failed, run_cells
 
 ROOT = Path(__file__).parents[2]
 COURSE = find_course(Path(os.environ.get(COURSE_VARIABLE, ROOT / "assignments")))
@@ -82,6 +83,24 @@ def test_right_answer_agrees_with_the_reference_in_many_draws(name, check):
             for answer in (right, expected):
                 wrong = wrong_in(parts[request.part], answer, expected, request.inputs)
                 assert wrong is None, (seed, request.part, request.inputs)
+
+
+class _WithoutTry(ast.NodeTransformer):
+    def visit_Try(self, node):
+        return node.body
+
+
+@pytest.mark.parametrize(
+    "check", [check for _, check in ITEMS if check.chance], ids=lambda check: check.item
+)
+def test_test_that_lets_through_what_an_implementation_raises_earns_all(check):
+    """As one for pytest would: nobody need know that the grader wants a `try` around each call."""
+    source = ast.parse(inspect.getsource(check.reference))
+    bare = ast.unparse(_WithoutTry().visit(source))
+    assert "try" in inspect.getsource(check.reference) and "try" not in bare
+    names = dict(vars(inspect.getmodule(check.reference)))
+    exec(bare, names)
+    assert not parts_failed(check, names[check.reference.__name__], 11)
 
 
 @pytest.mark.exhaustive

@@ -55,6 +55,17 @@ def judge_merge_pair(implementation):
     return True
 
 
+# %% right: Lets what it calls raise.
+def judge_merge_pair(implementation):
+    lists = [[a, b, c, d] for a in (1, 2) for b in (1, 2) for c in (1, 2) for d in (1, 2)]
+    lists += [ids[:n] for ids in lists for n in range(4)]
+    return all(
+        implementation(ids, pair, 9) == merge_pair(ids, pair, 9)
+        for ids in lists
+        for pair in ((1, 1), (1, 2))
+    )
+
+
 # %% wrong: Tries one long list without repeats.
 # No run of equal ids, one pair, in the middle.
 # shows: an implementation that goes from right to left

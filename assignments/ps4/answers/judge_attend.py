@@ -103,6 +103,16 @@ def judge_attend(implementation):
     return True
 
 
+# %% right: Lets what it calls raise.
+def judge_attend(implementation):
+    query, key = random_tensor(2, 3, 4, 5, seed=1), random_tensor(2, 3, 6, 5, seed=2)
+    value = random_tensor(2, 3, 6, 2, seed=3)
+    mask = random_tensor(2, 1, 4, 6, seed=4) < 0.3
+    mask[0, :, 1], mask[0, :, 2] = False, True
+    cases = (query, key, value), (query, key, value, mask), (query * 1000, key, value)
+    return all(torch.allclose(implementation(*case), attend(*case)) for case in cases)
+
+
 # %% wrong: Judges by the example in the notebook.
 # Two axes, one small case: large scores, several texts and a query that sees nothing are not tried.
 # shows: an implementation that counts axes from the left

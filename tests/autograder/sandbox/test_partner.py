@@ -90,8 +90,22 @@ def test_each_implementation_that_is_told_rightly_counts(sandbox):
     assert verdict.points == 0  # it refuses all
 
 
+def test_what_the_implementation_raises_first_refuses_it_and_what_the_test_raises_does_not(sandbox):
+    values, run = ask(sandbox, "def judge(f):\n    return f(0) == 0", *HALVES, *OTHERS)
+    assert values == [True, True, True, True, False] and not run.tampered
+    own = """
+    def judge(f):
+        try:
+            return f(0) == 0
+        except ZeroDivisionError:
+            raise ZeroDivisionError
+    """
+    (value,), _ = ask(sandbox, own, OTHERS[2])
+    assert value == Failure("exception", "ZeroDivisionError")
+
+
 @pytest.mark.parametrize(
-    "said", ["True", "False", "None", "1", "'True'", "f(3)"], ids=lambda said: said
+    "said", ["True", "False", "None", "1", "'True'", "f(3)", "f()", "1 / 0"], ids=lambda said: said
 )
 def test_whoever_says_always_the_same_earns_nothing(sandbox, said):
     assert grade(sandbox, f"def judge(f):\n    return {said}")[0].points == 0

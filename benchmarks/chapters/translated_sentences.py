@@ -1,43 +1,43 @@
-"""Translate the first captions of Multi30k's test by a small GRU with attention.
+"""Translate the first captions of Multi30k's test by a GRU with attention.
 
     COURSE_DATA=DIR python -m benchmarks.chapters.translated_sentences [--record FILE]
 
-A network half as wide as that of `benchmarks.papers.multi30k --quick` learns from the captions of
-at most twelve tokens, one seed, and writes greedily. The record holds what it makes of the first
-such captions of the test, in their order, and where it looked while it wrote. A minute of one core.
+The network is the GRU with attention of `benchmarks.papers.multi30k --quick`, one seed, which here
+reads the 29,000 training captions six times instead of four. The record holds what it makes of the
+first test captions, in their order, and where it looked while it wrote; and BLEU on all of the
+test, beside that of the same network without attention. Ten minutes of one core.
 """
 
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from benchmarks.chapters.sequence_pairs import train_pairs, write
-from benchmarks.papers.multi30k import QUICK, Setting, Translations, baselines
+from benchmarks.papers.multi30k import (
+    ALPHA,
+    MAX_LENGTH,
+    N_BEAMS,
+    QUICK,
+    Setting,
+    Translations,
+    baselines,
+)
 from benchmarks.papers.published import or_exit
 from benchmarks.records import add_record_option, provenance, write_record
 from course_pkg.evaluation.metrics import bleu
 from course_pkg.models.seq2seq import Seq2Seq
+from course_pkg.models.transformer import count_parameters
 from course_pkg.text.batches import translation_rows
 from course_pkg.text.corpora.labelled_data import Task, load_task
 
 N_SHOWN = 3
-LONGEST = 12
-MODEL = "GRU with attention"
-SMALL = replace(QUICK, d_embedding=64, d_hidden=128, n_epochs=5)
-
-
-def short(task: Task) -> Task:
-    """Return the captions of at most `LONGEST` tokens in both languages."""
-    data = Translations.of(task)
-    kept = {}
-    for split in ("train", "valid", "test"):
-        rows = zip(getattr(task, split), data.pairs(split), strict=True)
-        kept[split] = [record for record, ids in rows if max(map(len, ids)) <= LONGEST]
-    return replace(task, **kept)
+MODEL, CONTROL = "GRU with attention", "GRU"
+LONGER = replace(QUICK, n_epochs=6)
 
 
 @torch.no_grad()
@@ -48,22 +48,30 @@ def looked_at(model: Seq2Seq, source: Sequence[int], written: Sequence[int]) -> 
     return [[round(x, 3) for x in row] for row in weights[: len(written)].tolist()]
 
 
-def run(task: Task, setting: Setting) -> dict[str, Any]:
-    """Train the model; return the first test sentences, what it makes of them, and BLEU."""
-    task = short(task)
-    data = Translations.of(task)
-    sources = [source for source, _ in data.pairs("test")]
-    references, eos_id = data.references(), data.target.eos_id
-    sentences = [
-        {
-            "source": [data.source.tokens[i] for i in source],
-            "as_it_was": pair.target,
-            "reference": pair.source,
+@dataclass(frozen=True)
+class Trained:
+    """A translator and what it writes for the whole test, by beam search; BLEU also of greedy."""
+
+    model: Seq2Seq
+    written: list[list[int]]
+    valid_nats: list[float]
+    bleu: dict[str, float]
+
+    def figures(self) -> dict[str, Any]:
+        """Return what the record says of a model."""
+        return {
+            "bleu": self.bleu,
+            "valid_nats_by_epoch": self.valid_nats,
+            "n_parameters": count_parameters(self.model),
         }
-        for source, pair in zip(sources[:N_SHOWN], task.test[:N_SHOWN], strict=True)
-    ]
-    model = baselines(setting, data)[MODEL]()
-    train_pairs(
+
+
+def trained(name: str, data: Translations, setting: Setting) -> Trained:
+    """Train a model of `benchmarks.papers.multi30k` and let it translate the test."""
+    eos_id, references = data.target.eos_id, data.references()
+    sources = [source for source, _ in data.pairs("test")]
+    model = baselines(setting, data)[name]()
+    valid_nats = train_pairs(
         model,
         data.pairs("train"),
         data.pairs("valid"),
@@ -72,15 +80,36 @@ def run(task: Task, setting: Setting) -> dict[str, Any]:
         batch_size=setting.batch_size,
         lr=setting.lr,
         device="cpu",
+        precision="bfloat16",
     )
-    written = write(model, sources, eos_id=eos_id, max_length=3 * LONGEST)
-    for sentence, source, ids in zip(sentences, sources[:N_SHOWN], written[:N_SHOWN], strict=True):
-        sentence["written"] = [data.target.tokens[i] for i in ids]
-        sentence["weights"] = looked_at(model, source, ids)
+    by = partial(write, model, sources, eos_id=eos_id, max_length=MAX_LENGTH)
+    found = {"greedy": by(), "beam": by(n_beams=N_BEAMS, alpha=ALPHA)}
+    scores = {
+        how: bleu([data.read(ids) for ids in texts], references) for how, texts in found.items()
+    }
+    return Trained(model, found["beam"], valid_nats, scores)
+
+
+def run(task: Task, setting: Setting) -> dict[str, Any]:
+    """Train both models; return their BLEU and what attention makes of the first sentences."""
+    data = Translations.of(task)
+    sources = [source for source, _ in data.pairs("test")]
+    translator, control = (trained(name, data, setting) for name in (MODEL, CONTROL))
+    sentences = [
+        {
+            "source": [data.source.tokens[i] for i in source],
+            "as_it_was": pair.target,
+            "reference": pair.source,
+            "written": [data.target.tokens[i] for i in ids],
+            "weights": looked_at(translator.model, source, ids),
+        }
+        for source, pair, ids in zip(
+            sources[:N_SHOWN], task.test[:N_SHOWN], translator.written[:N_SHOWN], strict=True
+        )
+    ]
     return {
-        "bleu": bleu([data.read(ids) for ids in written], references),
+        "models": {MODEL: translator.figures(), CONTROL: control.figures()},
         "n": {split: len(getattr(task, split)) for split in ("train", "valid", "test")},
-        "n_parameters": sum(p.numel() for p in model.parameters()),
         "sentences": sentences,
     }
 
@@ -95,12 +124,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with or_exit():
         task = load_task("multi30k_de", source="local")
     started = time.process_time()
-    found = run(task, SMALL)
+    found = run(task, LONGER)
     if options.record:
         record = {
-            "what": "the first short test captions of Multi30k, by a small GRU with attention",
+            "what": "the first test captions of Multi30k, by a small GRU with attention",
             **found,
-            "setting": asdict(SMALL),
+            "setting": asdict(LONGER),
+            "n_beams": N_BEAMS,
+            "alpha": ALPHA,
+            "precision": "bfloat16",
             "cpu_seconds": round(time.process_time() - started),
             **provenance("python -m benchmarks.chapters.translated_sentences", torch.device("cpu")),
         }

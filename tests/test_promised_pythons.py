@@ -57,6 +57,13 @@ def test_every_pin_runs_on_every_python_that_is_promised():
     assert seen > 150
 
 
+def test_what_has_no_wheel_needs_no_compiler_anywhere():
+    """Every other pin has wheels for Linux, Windows and Apple's processors."""
+    for name in ("names", "rouge-score"):
+        (tag,) = re.findall(r"^Tag: (.*)$", metadata.distribution(name).read_text("WHEEL"), re.M)
+        assert tag == "py3-none-any", f"{name} was compiled here, so it would have to be everywhere"
+
+
 @pytest.mark.parametrize("file", ["README.md", "Makefile", "autograder/lms/gradescope_package.py"])
 def test_page_or_script_names_the_pythons_that_are_promised(file):
     names = f"{', '.join(PROMISED[:-1])} or {PROMISED[-1]}"

@@ -77,6 +77,12 @@ def _id_of_text(cell: Mapping[str, Any]) -> str | None:
     return str(cell.get("id")) if is_as_released(cell) else None
 
 
+def cells_digest(notebook: Mapping[str, Any]) -> str:
+    """Return a digest of all that cells hold, also beside their text; not of how often they ran."""
+    cells = [{k: v for k, v in c.items() if k != "execution_count"} for c in notebook["cells"]]
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def text_digest(source: str) -> str:
     """What the id of a released cell without a grade id says of its text."""
     return hashlib.sha256(encoded(source)).hexdigest()[:8]

@@ -25,6 +25,7 @@ from typing import Any
 from autograder.authoring.assistant_rules import bring_rules
 from autograder.authoring.fingerprints import (
     Notebook,
+    cells_digest,
     content,
     encoded,
     has_work,
@@ -150,7 +151,7 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
     merged = merge(mine, released)
     if content(merged.notebook) == content(mine):  # only the mark is missing
         return Update(name, path)
-    untouched = before.get("cells") == _digest_of_cells(mine)
+    untouched = before.get("cells") == cells_digest(mine)
     kept = None if untouched else keep_beside(file, data)
     newer = merged.notebook | {"metadata": merged.notebook["metadata"] | mark}
     newer = _as_put(newer) if untouched else newer
@@ -305,14 +306,8 @@ def _mark(released: Notebook) -> dict[str, Any]:
 
 def _as_put(notebook: Notebook) -> Notebook:
     """Note in a copy's mark how its cells are, so that it is known whether somebody changes any."""
-    mark = notebook["metadata"][_MARK] | {"cells": _digest_of_cells(notebook)}
+    mark = notebook["metadata"][_MARK] | {"cells": cells_digest(notebook)}
     return notebook | {"metadata": notebook["metadata"] | {_MARK: mark}}
-
-
-def _digest_of_cells(notebook: Notebook) -> str:
-    """Return a digest of all that cells hold, also beside their text; not of how often they ran."""
-    cells = [{k: v for k, v in c.items() if k != "execution_count"} for c in notebook["cells"]]
-    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _as_bytes(notebook: Notebook) -> bytes:

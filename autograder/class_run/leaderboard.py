@@ -65,12 +65,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard: the ranked entries, best first, and those that are not ranked."""
+    """A leaderboard: the ranked entries, best first, and those that are not ranked.
+
+    Attributes:
+        kept: where the earlier page stands, if somebody had written in it.
+    """
 
     challenge: Challenge
     ranked: tuple[Entry, ...]
     unranked: tuple[Entry, ...]
     page: Path
+    kept: Path | None = None
 
 
 class NotRankedError(Exception):
@@ -135,8 +140,8 @@ def make_leaderboard(released: ReleasedSet, settings: Settings) -> Board:
     unranked = tuple(entry for entry in entries if entry.score is None)
     board = Board(challenge, _in_order(challenge, entries), unranked, page)
     with _writing(page):
-        write_page(page, render_board(board, released.outline.heading))
-    return board
+        kept = write_page(page, render_board(board, released.outline.heading))
+    return replace(board, kept=kept)
 
 
 def render_board(board: Board, title: str) -> str:

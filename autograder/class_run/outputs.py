@@ -16,7 +16,7 @@ from autograder.class_run.student_pages import StudentPages
 from autograder.grading.grader import Graded
 from autograder.records import Grade, GraderError, Origin, State
 from autograder.reports import instructor_pages
-from autograder.reports.html import write_page
+from autograder.reports.html import said_of_kept, write_page
 from autograder.reports.instructor_pages import HandGrades
 from autograder.store.gradebook import Gradebook
 from autograder.store.hand_given import HandGiven
@@ -24,10 +24,13 @@ from autograder.store.journal import Journal
 from autograder.store.sections import read_sections
 
 
-def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
-    """Write all outputs of some sets again, and a page that leads to them; return that page.
+def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> tuple[Path, list[str]]:
+    """Write all outputs of some sets again, and a page that leads to them.
 
     Made from records and received copies alone: nothing is run, for example after hand grading.
+
+    Returns:
+        That page, and the line on what was kept because somebody had written in it.
 
     Raises:
         GraderError: if nothing was graded there.
@@ -47,18 +50,23 @@ def write_pages(sets: Sequence[ReleasedSet], settings: Settings) -> Path:
     overview = instructor_pages.overview_page(
         [(outputs.outline, outputs.grades, outputs.by_hand) for outputs in classes]
     )
-    write_page(page, overview)
-    return page if len(sets) > 1 else classes[0].page
+    kept = [path for outputs in classes for path in outputs.kept]
+    kept_overview = write_page(page, overview)
+    return page if len(sets) > 1 else classes[0].page, said_of_kept([*kept, kept_overview])
 
 
 def write_assignment_page(
     assignment: str, results: Sequence[ClassResult], settings: Settings
-) -> Path:
-    """Write a page on several notebooks of one assignment, with everybody's total; return it."""
+) -> tuple[Path, list[str]]:
+    """Write a page on several notebooks of one assignment, with everybody's total.
+
+    Returns:
+        The page, and the line on the one that was kept because somebody had written in it.
+    """
     page = settings.out / "dashboard" / f"{assignment}.html"
     classes = [(result.outline, result.grades, result.by_hand) for result in results]
-    write_page(page, instructor_pages.overview_page(classes, assignment))
-    return page
+    kept = write_page(page, instructor_pages.overview_page(classes, assignment))
+    return page, said_of_kept([kept])
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class Outputs:
         by_hand: for each student, what people gave for each cell.
         page: the instructor's page.
         known: everybody in the gradebook, whatever they handed in.
-        kept: pages as they were, in which somebody had written since they were made.
+        kept: pages and notebooks as they were, in which somebody had written since they were made.
     """
 
     outline: Outline
@@ -172,13 +180,14 @@ def write_recounted(released: ReleasedSet, settings: Settings, ledger: Ledger) -
         if name == released.name or not journal.is_outdated():
             continue
         records = [one for one in map(journal.read, journal.students()) if one is not None]
-        write_outputs(
+        outputs = write_outputs(
             ReleasedSet(released.course, name),
             [Graded(record.grade) for record in records],
             settings,
             {record.grade.student: record.origin for record in records},
             {record.grade.student: record.penalties for record in records},
         )
+        yield from said_of_kept(outputs.kept)
         journal.mark_outdated(False)
         changes = ledger.recounted.get(name, [])
         shown = [f"{one.student} {one.before:g} → {one.after:g}" for one in changes]

@@ -25,12 +25,14 @@ class OwnGrade:
 
     Attributes:
         blank: items that were left as they were released; in words, too, they are worth 0.
+        kept: where the earlier page stands, if somebody had written in it.
     """
 
     outline: Outline
     grade: Grade
     page: Path
     blank: frozenset[str] = frozenset()
+    kept: Path | None = None
 
     @property
     def is_graded(self) -> bool:
@@ -87,16 +89,16 @@ def grade_own(released: ReleasedSet, path: Path) -> OwnGrade:
     with Grader(released, Confinement(), OwnProcess(limits)) as grader:
         graded = grader.grade(task)
     text = student_page(released.outline, graded.grade, graded.repaired, {}, is_own=True)
-    _write_page(page, text, path)
+    kept = _write_page(page, text, path)
     blank = graded.repaired.blank if graded.repaired is not None else frozenset()
-    return OwnGrade(released.outline, graded.grade, page, blank)
+    return OwnGrade(released.outline, graded.grade, page, blank, kept)
 
 
-def _write_page(page: Path, text: str, notebook: Path) -> None:
+def _write_page(page: Path, text: str, notebook: Path) -> Path | None:
     """Write the page where nothing stands, or an earlier one; it quotes the notebook."""
     try:
         if page.exists() and _OURS not in page.read_text("utf-8", "replace"):
             raise GraderError(f"{page} is something else than a page of feedback: move it away")
-        write_page(page, text, like=notebook)
+        return write_page(page, text, like=notebook)
     except OSError as error:
         raise GraderError(f"{page} cannot be written: {error.strerror}") from error

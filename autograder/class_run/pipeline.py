@@ -13,7 +13,7 @@ nothing: the next one skips students whose record bears the same key, and writes
 
 import contextlib
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from autograder.class_run.result import ClassResult, Watcher, listed, missing, n
 from autograder.class_run.run import grade_received
 from autograder.class_run.settings import Settings
 from autograder.records import GraderError
+from autograder.reports.html import said_of_kept
 from autograder.reports.limited import said_of_class
 from autograder.store.class_folder import claim_class, claim_names
 from autograder.store.journal import Journal
@@ -95,19 +96,11 @@ def grade_class(
             *notices(released, received),
             *missing(outputs.known, received),
             *recounted,
-            *_kept(outputs.kept),
+            *said_of_kept(outputs.kept),
             *replaced(theirs, ledger.grades),
             *said_of_class(released.name, released.policy, outputs.grades, datetime.now(UTC)),
         ),
     )
-
-
-def _kept(pages: Sequence[Path]) -> Iterator[str]:
-    if pages:
-        yield (
-            "somebody had written in pages that were made anew; as they were, they are kept as "
-            f"{listed(list(map(str, pages)))}"
-        )
 
 
 @contextlib.contextmanager

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from autograder.authoring.notebooks import as_text, assignment_and_notebook
+from autograder.authoring.notebooks import assignment_and_notebook
 from autograder.authoring.release import ReleasedSet
 from autograder.class_run.containment import describe, is_everybodys, with_fault
-from autograder.files import as_utf8, write_if_new
+from autograder.files import write_if_new
 from autograder.grading.grader import Graded
 from autograder.intake.layouts import Layout
 from autograder.intake.repair import RepairedNotebook, repair
@@ -21,7 +21,7 @@ from autograder.reports import student_feedback
 from autograder.reports.html import write_page
 from autograder.reports.instructor_pages import HandGrades
 from autograder.reports.limited import shown_now
-from autograder.store.formgrader_notebook import formgrader_notebook
+from autograder.store.formgrader_notebook import formgrader_notebook, write_shown
 from autograder.store.hand_given import Given, HandGiven, answers, answers_seen, digests
 from autograder.store.journal import Journal
 
@@ -52,7 +52,7 @@ class StudentPages:
         self._given = HandGiven(out, released.name)
         self._salt = Journal(out, released.name).salt()
         self._n_written, self._failure = 0, OSError()
-        self.kept: list[Path | None] = []  # pages as they were, in which somebody had written
+        self.kept: list[Path | None] = []  # as they were, in which somebody had written
 
     def write_or_say(self, graded: Graded) -> tuple[Grade, frozenset[str]]:
         """Write what `write` does; where that fails, return a grade that says so."""
@@ -99,7 +99,7 @@ class StudentPages:
         self._write_beside(folder, grade)
         if repaired is None or shown is None:
             return frozenset()
-        write_if_new(autograded / f"{name}.ipynb", as_utf8(as_text(shown)))
+        self.kept.append(write_shown(autograded / f"{name}.ipynb", shown))
         self._write_beside(autograded, grade)
         return repaired.blank
 

@@ -187,7 +187,10 @@ def grade(
     elif results:
         from autograder.class_run.outputs import write_assignment_page
 
-        page = write_assignment_page(name, results, settings) if len(results) > 1 else None
+        page = None
+        if len(results) > 1:
+            page, kept = write_assignment_page(name, results, settings)
+            note(kept)
         output.print_results(output.new_console(), results, settings, page)
         output.print_next(output.new_console(), [_next(course, name, names)])
     sys.exit(max(codes))
@@ -381,7 +384,9 @@ def dashboard(
     for name in chosen:
         course.source(name)
     sets = [ReleasedSet(course, name) for name in chosen]
-    page = write_pages(sets, Settings(*results_of(course, out, database))).resolve()
+    page, kept = write_pages(sets, Settings(*results_of(course, out, database)))
+    page = page.resolve()
+    note(kept)
     click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
 
 
@@ -403,11 +408,13 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.cli import output
+    from autograder.reports.html import said_of_kept
     from autograder.reports.similarity_report import examine
 
     course = find_course(folder)
     out, _ = results_of(course, out, "")
     reports = [examine(ReleasedSet(course, one), out) for one in course.of_assignment(name)]
+    note(said_of_kept(found.kept for found in reports))
     if as_json:
         plain = [output.plain_report(found) for found in reports]
         click.echo(json.dumps(plain if len(plain) > 1 else plain[0], indent=1))

@@ -61,7 +61,7 @@ def release(
     from autograder.authoring.release import ReleasedSet, lint, write
     from autograder.authoring.rubrics import rubric_of
     from autograder.reports.documents import page as document
-    from autograder.reports.html import write_page
+    from autograder.reports.html import said_of_kept, write_page
     from autograder.reports.instructor_pages import mistakes_page
 
     course, found = find_course_with_checks(folder), {}
@@ -77,10 +77,11 @@ def release(
         paths = {} if complaints else write(released.notebooks, out)
         if paths:
             mistakes = mistakes_page(released.problem_set)
-            write_page(paths["solution"].with_name("mistakes.html"), mistakes)
+            kept = [write_page(paths["solution"].with_name("mistakes.html"), mistakes)]
             if rubric := rubric_of(course, name):
                 levels = document(f"{name}: written answers", f"# Written answers\n\n{rubric}")
-                write_page(paths["solution"].with_name("rubric.html"), levels)
+                kept.append(write_page(paths["solution"].with_name("rubric.html"), levels))
+            note(said_of_kept(kept))
             bring_rules(course.rules, paths["release"].parent)
         found[name] = {version: str(path) for version, path in paths.items()}
     if as_json:

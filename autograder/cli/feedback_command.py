@@ -84,7 +84,8 @@ def feedback(
     out, db = results_of(course, out, db)
     table = read_table(roster) if roster is not None else None
     settings = Settings(out, db)
-    write_pages([released], settings)
+    _, kept = write_pages([released], settings)
+    note(kept)
     journal, pages = Journal(out, name), course.output("feedback", out)
     with Gradebook(settings.url) as book:
         belongs = released.outline.belongs
@@ -106,6 +107,7 @@ def feedback(
     packed = pack(way, released.outline, found, out / "given_back", table)
     packed = replace(packed, notes=(*missing, *packed.notes))
     path = packed.path.resolve()
+    note(packed.kept)
     if as_json:
         plain = {"problem_set": name, "to": way, "path": str(path), "students": packed.n_students}
         click.echo(json.dumps({**plain, "notes": packed.notes}, indent=1))

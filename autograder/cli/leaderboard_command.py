@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autograder.authoring.course import find_course_with_checks
-from autograder.cli.options import json_option, out_option, printable, report_errors
+from autograder.cli.options import json_option, note, out_option, printable, report_errors
 
 if TYPE_CHECKING:
     from autograder.class_run.leaderboard import Board
@@ -42,8 +42,10 @@ def leaderboard(folder: Path | None, name: str, out: Path, as_json: bool) -> Non
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.leaderboard import make_leaderboard, plain_board
     from autograder.class_run.settings import Settings
+    from autograder.reports.html import said_of_kept
 
     board = make_leaderboard(ReleasedSet(find_course_with_checks(folder), name), Settings(out))
+    note(said_of_kept([board.kept]))
     if as_json:
         click.echo(json.dumps(plain_board(board), indent=1))
     else:

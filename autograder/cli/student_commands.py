@@ -22,7 +22,7 @@ from autograder.authoring.workspace import (
     rescue,
     take_over,
 )
-from autograder.cli.options import FINDINGS, json_option, report_errors, shown
+from autograder.cli.options import FINDINGS, json_option, note, report_errors, shown
 from autograder.records import GraderError
 from autograder.store.class_folder import CLASS, LEGACY
 from autograder.untrusted import as_line
@@ -146,6 +146,7 @@ def mine(
     """
     from autograder.authoring.release import ReleasedSet
     from autograder.class_run.own_work import grade_own
+    from autograder.reports.html import said_of_kept
 
     course = find_course_with_checks(folder)
     course.source(name)
@@ -154,6 +155,7 @@ def mine(
         put = f"`autograder work {name}` puts it there" if notebook is None else "is it misspelt?"
         raise GraderError(f"{path} does not exist; {put}")
     graded = grade_own(ReleasedSet(course, name), path)
+    note(said_of_kept([graded.kept]))
     if as_json:
         click.echo(json.dumps(graded.plain, indent=1))
     else:

@@ -20,7 +20,15 @@ from pathlib import Path
 
 from autograder.authoring.notebooks import as_text, assignment_and_notebook
 from autograder.authoring.outline import Outline
-from autograder.files import OwnFiles, Table, write_atomically, write_if_new, write_table
+from autograder.authoring.workspace import keep_beside
+from autograder.files import (
+    OWN_FILES,
+    OwnFiles,
+    Table,
+    write_atomically,
+    write_if_new,
+    write_table,
+)
 from autograder.inside.probe import describe
 from autograder.intake.identity import same_id
 from autograder.intake.layouts import Layout
@@ -29,7 +37,7 @@ from autograder.lms.export import points_text, total_text
 from autograder.lms.rosters import Person, match
 from autograder.records import FinalScore, Grade, GraderError, HandGrade, Origin
 from autograder.reports.feedback_notebook import feedback_notebook
-from autograder.reports.html import keep_changed
+from autograder.reports.html import keep_changed, said_of_kept
 from autograder.reports.limited import ALL, Shown
 from autograder.store.journal import file_name
 from autograder.untrusted import as_line
@@ -72,11 +80,13 @@ class Packed:
         path: the zip file, or the folder.
         n_students: how many it holds something for.
         notes: who is left out, or cannot be reached, and why.
+        kept: what was in the way and is kept, and where.
     """
 
     path: Path
     n_students: int
     notes: tuple[str, ...]
+    kept: tuple[str, ...] = ()
 
 
 def pack(
@@ -200,12 +210,14 @@ def _for_mail(
     left = {one.grade.student: one.grade.timing.late_days_left for one in feedback}
     has_late_days = any(n is not None for n in left.values())
     rows: list[Sequence[object]] = []
+    moved = _move_old_list(folder)
     list_ = OwnFiles(folder, ["mail.csv"], "")
+    kept: list[Path | None] = []
     for one in feedback:
         student, score = one.grade.student, scores[one.grade.student]
         page = f"pages/{file_name(student)}.html"
         try:
-            keep_changed(folder / page)
+            kept.append(keep_changed(folder / page, one.page))
             write_if_new(folder / page, one.page)
         except OSError as error:
             if error.errno not in (errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG):
@@ -226,7 +238,17 @@ def _for_mail(
     if without:
         names = ", ".join(without[:20]) + " ..." * (len(without) > 20)
         notes.append(f"{len(without)} without an address (--roster has them?): {names}")
-    return Packed(folder, len(rows), tuple(notes))
+    return Packed(folder, len(rows), tuple(notes), (*moved, *said_of_kept(kept)))
+
+
+def _move_old_list(folder: Path) -> list[str]:
+    """Move the list aside where no version has noted what it wrote; return what to say of it."""
+    path = folder / "mail.csv"
+    if (folder / OWN_FILES).exists() or not path.is_file():
+        return []
+    kept = keep_beside(path, path.read_bytes())
+    path.unlink()
+    return [f"the list of an older version, into which somebody may have written, is now {kept}"]
 
 
 def _no_score(grade: Grade) -> FinalScore:

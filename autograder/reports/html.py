@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ _TOKEN = re.compile(
     r"|(?P<n>\b\d[\w.]*)"
 )
 _AS_MADE = b"\n<!-- as made: %s -->\n"
+_MARK = _AS_MADE[: _AS_MADE.index(b"%")]
+_MOST_PATHS = 10
 _HIGHLIGHTED_CHARACTERS = 50_000
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -64,29 +67,51 @@ def render(
 def write_page(path: Path, page: str, like: Path | None = None) -> Path | None:
     """Write a page; one in which somebody has written since it was made is kept beside it.
 
-    Each page ends with the digest of its own text. One without it is of an older version.
+    Each page ends with the digest of its own text. One of an older version has none, so that nobody
+    knows: it is kept unless it says what this one says.
 
     Args:
         like: as `write_if_new` takes it.
 
     Returns:
-        Where the page stands that somebody has changed; None if nobody had.
+        Where the page stands that somebody may have changed; None if nobody had.
     """
     text = as_utf8(page)
     data = text + _AS_MADE % _digest(text)
-    kept = keep_changed(path)
+    kept = keep_changed(path, data)
     write_if_new(path, data, like)
     return kept
 
 
-def keep_changed(path: Path) -> Path | None:
-    """Copy a page beside itself if somebody has written in it since; return where the copy is."""
+def keep_changed(path: Path, new: bytes) -> Path | None:
+    """Copy a page beside itself if somebody may have written in it; return where the copy is.
+
+    Args:
+        new: the page that takes its place.
+    """
     with contextlib.suppress(FileNotFoundError):
         page = path.read_bytes()
-        made, mark, _ = page.rpartition(_AS_MADE[: _AS_MADE.index(b"%")])
-        if mark and page != made + _AS_MADE % _digest(made):
+        made, mark, _ = page.rpartition(_MARK)
+        is_ours = page == made + _AS_MADE % _digest(made) if mark else page == _text_of(new)
+        if not is_ours:
             return keep_beside(path, page)
     return None
+
+
+def said_of_kept(kept: Iterable[Path | None]) -> list[str]:
+    """Return the one line that says where it is what was kept; none if that is nothing."""
+    paths = [str(path) for path in kept if path is not None]
+    if not paths:
+        return []
+    more = f" and {len(paths) - _MOST_PATHS} more beside theirs" if len(paths) > _MOST_PATHS else ""
+    return [
+        "somebody had written in what was made anew, or it is of a version that could not tell; as "
+        f"it was, it is kept as {', '.join(paths[:_MOST_PATHS])}{more}"
+    ]
+
+
+def _text_of(page: bytes) -> bytes:
+    return page.rpartition(_MARK)[0] or page
 
 
 def _digest(text: bytes) -> bytes:

@@ -5,7 +5,7 @@ two answers are alike it cannot know.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -43,6 +43,7 @@ class Report:
         copies: students whose answers hold source of the package.
         page: where all of it stands side by side.
         left_out: whose answers could not be compared, and why.
+        kept: where the earlier page stands, if somebody had written in it.
     """
 
     n_students: int
@@ -50,6 +51,7 @@ class Report:
     copies: tuple[Likeness, ...]
     page: Path
     left_out: tuple[str, ...] = ()
+    kept: Path | None = None
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -89,8 +91,8 @@ def examine(released: ReleasedSet, out: Path) -> Report:
         out / "dashboard" / name / "similarity.html",
         left_out,
     )
-    write_page(report.page, _page(released.outline, report, answers, functions))
-    return report
+    kept = write_page(report.page, _page(released.outline, report, answers, functions))
+    return replace(report, kept=kept)
 
 
 def _items(released: ReleasedSet) -> dict[str, str]:

@@ -125,9 +125,10 @@ def test_page_replaces_an_earlier_one_and_nothing_else(own):
         assert grade_own(released, path).page == page
     assert path.read_bytes() == before and set(path.parent.iterdir()) == {path, page}
     page.write_text(f"{page.read_text()}notes of mine")
-    grade_own(released, path)
+    graded = grade_own(released, path)
     (kept,) = set(path.parent.iterdir()) - {path, page}
     assert kept.read_text().endswith("notes of mine") and "notes of mine" not in page.read_text()
+    assert graded.kept == kept
 
 
 def test_terminal_and_page_say_the_same_total(own):

@@ -1,3 +1,4 @@
+import json
 import signal
 import sqlite3
 import subprocess
@@ -338,6 +339,33 @@ def test_two_graders_in_one_folder_are_kept_apart(toy_course, hand_in, tmp_path)
         # A process's own lock does not keep it out, so the second grader is another process.
         done = _command(toy_course, folder, tmp_path / "out").communicate()
         raise GraderError(done[1].decode())
+
+
+@pytest.mark.usefixtures("without_sandbox")
+@pytest.mark.parametrize("of_older_version", [False, True])
+def test_formgraders_notebook_in_which_somebody_has_written_is_kept(
+    toy_course, hand_in, tmp_path, of_older_version
+):
+    """Not beside it: nbgrader takes every notebook there for a part of the assignment."""
+    folder, released = hand_in("ada"), ReleasedSet(toy_course, "toy")
+    shown = tmp_path / "out" / "autograded" / "ada" / "toy" / "toy.ipynb"
+
+    def grade_again():
+        result = grade_class(released, folder, _settings(tmp_path))
+        return [notice for notice in result.notices if "had written in" in notice]
+
+    assert grade_again() == []
+    as_made = json.loads(shown.read_text())
+    if of_older_version:
+        del as_made["metadata"]["autograder"]
+    shown.write_text(json.dumps(as_made, indent=4))  # as another program lays the same out
+    assert grade_again() == [] and [*shown.parent.iterdir()] == [shown]
+    as_made["cells"][1]["source"] = "# A remark of the tutor's"
+    shown.write_text(json.dumps(as_made))
+    (line,) = grade_again()
+    (kept,) = (shown.parent / "kept").iterdir()
+    assert str(kept) in line and json.loads(kept.read_text()) == as_made
+    assert "the tutor's" not in shown.read_text() and grade_again() == []
 
 
 def _command(course, folder, out, *more):

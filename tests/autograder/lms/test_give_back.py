@@ -14,6 +14,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.cli import main as cli
+from autograder.files import OWN_FILES
 from autograder.store.gradebook import Gradebook
 
 pytestmark = pytest.mark.usefixtures("without_sandbox")
@@ -219,5 +220,17 @@ def test_what_somebody_has_written_into_pages_and_lists_is_found_again(give_back
     addresses.write_text(f"{addresses.read_text()}bo,bo@example.edu\n")
     before = addresses.read_text()
     said, _ = give_back("mail", "ada@example.edu.ipynb", expect=1)
+    assert addresses.read_text() == before
     assert f"{addresses} was changed since it was made" in said and "--out" not in said
     assert addresses.read_text() == before
+
+
+def test_list_for_mail_of_an_older_version_is_moved_aside_once(give_back):
+    """It noted nowhere what it had written, so people may have added addresses."""
+    _, path = give_back("mail", "ada@example.edu.ipynb")
+    (path / OWN_FILES).unlink()
+    (path / "mail.csv").write_text(before := "student,email\nada,ada@example.edu\nbo,bo@x.edu\n")
+    for _ in range(2):
+        give_back("mail", "ada@example.edu.ipynb")
+        (kept,) = path.glob("mail-*.csv")
+        assert kept.read_text() == before and "attachment" in (path / "mail.csv").read_text()

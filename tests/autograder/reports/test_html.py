@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.authoring.outline import Outline
 from autograder.reports import html
-from autograder.reports.html import highlight, write_page
+from autograder.reports.html import highlight, said_of_kept, write_page
 from autograder.reports.instructor_pages import class_page
 
 
@@ -82,7 +82,6 @@ def test_when_names_the_offset_unless_there_is_none():
 @pytest.mark.parametrize("edit", [lambda page: f"{page}<p>mine", lambda page: f"mine{page}"])
 def test_page_in_which_somebody_has_written_is_kept_beside_the_new_one(tmp_path, edit):
     page = tmp_path / "page.html"
-    page.write_text("of an older version, without a digest")
     for text in ("<p>1", "<p>2", "<p>2"):
         assert write_page(page, text) is None and page.read_text().startswith(text)
     page.write_text(edit(page.read_text()))
@@ -91,3 +90,17 @@ def test_page_in_which_somebody_has_written_is_kept_beside_the_new_one(tmp_path,
     assert kept.parent == tmp_path and kept.read_text() == before
     assert page.read_text().startswith("<p>2") and write_page(page, "<p>2") is None
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_page_of_an_older_version_is_kept_unless_it_says_the_same(tmp_path):
+    """It bears no digest, so nobody can know whether somebody has written in it."""
+    page = tmp_path / "page.html"
+    for before in ("<p>1 of an older version", "<p>1 with a remark of the tutor's"):
+        page.write_text(before)
+        kept = write_page(page, "<p>1")
+        assert kept.read_text() == before and page.read_text().startswith("<p>1\n")
+    page.write_text("<p>1")
+    assert write_page(page, "<p>1") is None
+    assert said_of_kept([None]) == []
+    (line,) = said_of_kept([None, kept])
+    assert str(kept) in line and "a version that could not tell" in line

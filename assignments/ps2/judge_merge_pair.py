@@ -30,6 +30,7 @@ PARTS = implementations(
         "The reverse of the pair is merged as well.",
         "Only the first id of the pair is compared.",
         "Ids that are not merged are left out.",
+        "What has been merged is merged again.",
     ],
 )
 
@@ -41,7 +42,7 @@ def right_answer(implementation):
     """The answer that the mistakes start from."""
     pairs = (1, 1), (1, 2)
     lists = [list(ids) for n in range(5) for ids in itertools.product((1, 2), repeat=n)]
-    calls = [(ids, pair, 9) for ids in lists for pair in pairs]
+    calls = [(ids, pair, merged) for ids in lists for pair in pairs for merged in (9, 1)]
     try:
         return all(implementation(*call) == merge_pair(*call) for call in calls)
     except Exception:
@@ -77,6 +78,12 @@ MISTAKES = mistakes(
         },
         hint="Your test does not see in which order the ids of the result stand. Who merges from "
         "the right has the same ids, at other places: compare the lists.",
+    ),
+    mistake(
+        "The merged id is always a new one.",
+        replace={"(9, 1)": "(9, 8)"},
+        hint="The id that stands for the pair never occurs in your lists or pairs. The contract "
+        "lets it, and whoever merges again what has been merged is wrong only then.",
     ),
     mistake(
         "One call that agrees is enough.",

@@ -211,6 +211,20 @@ def merge_overlaps(ids, pair, merged):
 
 
 @mistake(
+    hint="You compare with the end of your result, which may itself be a merge. An id that comes "
+    "of a merge is not merged again in the same walk: compare the ids that you were given."
+)
+def merge_merges(ids, pair, merged):
+    """What has been merged is merged again."""
+    result = []
+    for id_ in ids:
+        result.append(id_)
+        if tuple(result[-2:]) == pair:
+            result[-2:] = [merged]
+    return result
+
+
+@mistake(
     hint="You look at the places 0 and 1, then 2 and 3. But a pair may also stand at 1 and 2. "
     "Move by two only after a merge.",
 )
@@ -281,6 +295,7 @@ MISTAKES = mistakes(
         "copied; look at the branch in which nothing is merged.",
     ),
     step_by_two,
+    merge_merges,
     mistake(
         "Where nothing is to be merged, the caller's own list is returned.",
         replace={"return result": "return result if len(result) < len(ids) else ids"},
@@ -291,8 +306,9 @@ MISTAKES = mistakes(
 
 Merge = Callable[[list, tuple, object], list]
 
-# Where all callers keep lists of their own, as they must, these two do no harm.
+# Where callers keep lists of their own, as they must, and a merge is a new id, these do no harm.
 _HARMLESS = (
+    "What has been merged is merged again.",
     "The caller's list is changed.",
     "Where nothing is to be merged, the caller's own list is returned.",
 )

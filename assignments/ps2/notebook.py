@@ -602,7 +602,7 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `merge_pair`, to be called as in task {task:merge_pair} |
 # | **returns** | `bool` | True if it does what task {task:merge_pair} asks for, False if it does not |
 #
-# - The grader runs your test on fifteen implementations that you do not see: five right ones, in styles of their own, and ten that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
 # - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
 # - Ids are `int` here. Judge what is returned; speed, and what becomes of the caller's list, are not judged here. You may hold the results against your own `merge_pair`; then a mistake in it costs points here too.
 #
@@ -629,14 +629,10 @@ def judge_merge_pair(implementation):
     ### BEGIN SOLUTION
     from itertools import product
 
-    pairs = (1, 1), (1, 2)
     lists = [list(ids) for n in range(5) for ids in product((1, 2), repeat=n)]
+    calls = [(ids, pair, merged) for ids in lists for pair in [(1, 1), (1, 2)] for merged in (9, 1)]
     try:
-        return all(
-            implementation(ids, pair, 9) == merge_pair(ids, pair, 9)
-            for ids in lists
-            for pair in pairs
-        )
+        return all(implementation(*call) == merge_pair(*call) for call in calls)
     except Exception:
         return False
     ### END SOLUTION

@@ -153,6 +153,13 @@ MISTAKES = mistakes(
         "the loss looks small for no reason: divide by the rows that count.",
     ),
     mistake(
+        "The mean is taken over one row too many.",
+        replace={"max(len(targets), 1)": "(len(targets) + 1)"},
+        hint="You divide by one more than the rows that count, so that it is never by 0. That "
+        "makes every loss too small: divide by their number, and look at none of them apart.",
+        keeps=0.5,
+    ),
+    mistake(
         "The losses are summed up, not averaged.",
         replace={" / max(len(targets), 1)": ""},
         hint="You return the sum. The loss is a mean, or it would grow with the size of the batch.",

@@ -25,6 +25,7 @@ PARTS = implementations(
         "A small number is added to the probability, so that no loss is large.",
         "One maximum for all rows is subtracted, instead of each row's own.",
         "The sum is divided by the number of all rows.",
+        "The mean is taken over one row too many.",
         "The losses are summed up, not averaged.",
         "Every row counts, also those to be ignored.",
         "Negative targets are ignored, whatever ignore_index is.",
@@ -87,6 +88,12 @@ MISTAKES = mistakes(
         replace={"all(torch": "any(torch"},
         hint="Your test accepts what is right in one call. An implementation is wrong if it is "
         "wrong anywhere: every call must agree.",
+    ),
+    mistake(
+        "A difference of a third is forgiven.",
+        replace={"cross_entropy(*c))": "cross_entropy(*c), rtol=0.3)"},
+        hint="Your test forgives a difference of a third. Whoever divides by one row too many is "
+        "wrong by less: right implementations differ by rounding alone.",
     ),
     mistake(
         "The last bit must agree.",

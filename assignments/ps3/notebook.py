@@ -804,7 +804,7 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `cross_entropy`, to be called as in task {task:cross_entropy} |
 # | **returns** | `bool` | True if it does what task {task:cross_entropy} asks for, False if it does not |
 #
-# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
 # - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
 # - Judge what is returned; speed, gradients, and what becomes of the caller's tensors, are not judged here. You may hold the results against your own `cross_entropy`; then a mistake in it costs points here too.
 #

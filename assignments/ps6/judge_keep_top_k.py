@@ -31,6 +31,7 @@ PARTS = implementations(
         "The first axis is cut instead of the last.",
         "Exactly k stay, even if others are equal.",
         "Equal logits count once.",
+        "The result is float32, whatever was given.",
     ],
     setup="import math\nimport torch\nfrom torch.nn import functional as F\nINF = math.inf",
 )
@@ -42,9 +43,10 @@ PARTS = implementations(
 def right_answer(implementation):
     """The answer that the mistakes start from."""
     logits = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).mul(2).round()
-    sizes = [1, 2, 3, 4, 5, 6, 8]
+    calls = [(logits, k) for k in (1, 2, 3, 4, 5, 6, 8)] + [(logits.double(), 3)]
     try:
-        return all(torch.equal(implementation(logits, k), keep_top_k(logits, k)) for k in sizes)
+        pairs = [(implementation(*call), keep_top_k(*call)) for call in calls]
+        return all(torch.equal(a, b) and a.dtype == b.dtype for a, b in pairs)
     except Exception:
         return False
 
@@ -65,18 +67,22 @@ MISTAKES = mistakes(
     ),
     mistake(
         "No k is above V.",
-        replace={", 6, 8]": ", 6]"},
+        replace={", 6, 8)": ", 6)"},
         hint="You never ask for more than a row has. The contract allows it, and then all stay.",
     ),
     mistake(
         "It is not looked at what stands where something is cut off.",
         replace={
-            "torch.equal(implementation(logits, k), keep_top_k(logits, k))": (
-                "torch.equal(implementation(logits, k) > -9, keep_top_k(logits, k) > -9)"
-            )
+            "torch.equal(a, b)": "torch.equal(a > -9, b > -9)",
         },
         hint="Your test asks which logits stand, and not what stands in the place of the others. "
         "A large negative number is not minus infinity: compare the numbers.",
+    ),
+    mistake(
+        "The dtype of the result is not looked at.",
+        replace={" and a.dtype == b.dtype": ""},
+        hint="Your test does not see in which dtype the result comes. It is that of the logits; "
+        "`torch.equal` and `allclose` compare numbers, and say nothing of it.",
     ),
     mistake(
         "One call that agrees is enough.",

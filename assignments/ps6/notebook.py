@@ -797,9 +797,9 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `keep_top_k`, to be called as in task {task:keep_top_k} |
 # | **returns** | `bool` | True if it does what task {task:keep_top_k} asks for, False if it does not |
 #
-# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - The grader runs your test on seventeen implementations that you do not see: five right ones, in styles of their own, and twelve that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
 # - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
-# - Judge what is returned; speed, loops, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `keep_top_k`; then a mistake in it costs points here too.
+# - Judge what is returned, its dtype, too; speed, loops, and what becomes of the caller's tensor, are not judged here. You may hold the results against your own `keep_top_k`; then a mistake in it costs points here too.
 #
 # **By hand.** Which call tells what? Say what each would return before you look at code. The logits are (1, 3, 2, 2).
 #
@@ -823,10 +823,10 @@ def judge_keep_top_k(implementation):
     """Say whether an implementation of keep_top_k is right."""
     ### BEGIN SOLUTION
     logits = random_tensor(4, 6).mul(2).round()
+    calls = [(logits, k) for k in range(1, 9)] + [(logits.double(), 3)]
     try:
-        return all(
-            torch.equal(implementation(logits, k), keep_top_k(logits, k)) for k in range(1, 9)
-        )
+        pairs = [(implementation(*call), keep_top_k(*call)) for call in calls]
+        return all(torch.equal(a, b) and a.dtype == b.dtype for a, b in pairs)
     except Exception:
         return False
     ### END SOLUTION

@@ -274,6 +274,30 @@ MISTAKES = mistakes(
         hint="Your segments count the texts as they were before you cut them. There is one segment "
         "for each id of the row that you return.",
     ),
+    mistake(
+        "The segments are those of the uncut texts, cut at the end.",
+        replace={
+            "first = list(first)": """
+                n_first, n_second = len(first), len(second)
+                first = list(first)
+            """,
+            "[0] * (len(first) + 2) + [1] * (len(second) + 1)": (
+                "([0] * (n_first + 2) + [1] * (n_second + 1))[:len(ids)]"
+            ),
+        },
+        hint="There are as many segments as ids, but they change where the first text ended before "
+        "you cut it. Count what is left of each.",
+    ),
+    mistake(
+        "Segment 1 begins behind the first id of [SEP], wherever that stands.",
+        replace={
+            "[0] * (len(first) + 2) + [1] * (len(second) + 1)": (
+                "[0] * (ids.index(sep_id) + 1) + [1] * (len(ids) - ids.index(sep_id) - 1)"
+            ),
+        },
+        hint="You look for the first [SEP] in the row. The first text may hold this id itself, and "
+        "then its end is not where you find it: count the tokens of the text.",
+    ),
     cut_the_row,
 )
 

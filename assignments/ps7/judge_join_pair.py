@@ -29,6 +29,8 @@ PARTS = implementations(
         "All positions are of segment 0.",
         "The finished row is cut at its end.",
         "The segments fit the texts before they were cut.",
+        "The segments are those of the uncut texts, cut at the end.",
+        "Segment 1 begins behind the first id of [SEP], wherever that stands.",
     ],
 )
 
@@ -38,7 +40,7 @@ PARTS = implementations(
 
 def right_answer(implementation):
     """The answer that the mistakes start from."""
-    texts = [[], [7], [7, 8], [7, 8, 9]]
+    texts = [[], [7], [2, 8], [7, 8, 9]]
     calls = [(one, two, 1, 2, n) for one in texts for two in texts for n in (3, 5, 6)]
     try:
         return all(implementation(*call) == join_pair(*call) for call in calls)
@@ -61,8 +63,25 @@ MISTAKES = mistakes(
         "be wrong while the other is right.",
     ),
     mistake(
+        "The segments are counted, and not looked at.",
+        replace={
+            "implementation(*call) == join_pair(*call)": (
+                "implementation(*call)[0] == join_pair(*call)[0]"
+                " and len(implementation(*call)[1]) == len(join_pair(*call)[1])"
+            )
+        },
+        hint="Your test asks how many segments there are, and not which. They may change at the "
+        "wrong place: compare them.",
+    ),
+    mistake(
+        "No text holds the id of [SEP].",
+        replace={"[2, 8]": "[6, 8]"},
+        hint="None of your texts holds the id of [SEP]. The contract lets them, and whoever looks "
+        "for the end of the first text by this id is wrong only then.",
+    ),
+    mistake(
         "All tokens are alike.",
-        replace={"[7, 8], [7, 8, 9]": "[7, 7], [7, 7, 7]"},
+        replace={"[2, 8], [7, 8, 9]": "[2, 2], [7, 7, 7]"},
         hint="All tokens of your texts are the same. Then nobody sees which of them was cut: let "
         "each token differ from each other.",
     ),

@@ -896,7 +896,7 @@ print("All visible tests passed.")
 # | `implementation` | function | somebody's `join_pair`, to be called as in task {task:join_pair} |
 # | **returns** | `bool` | True if it does what task {task:join_pair} asks for, False if it does not |
 #
-# - The grader runs your test on sixteen implementations that you do not see: five right ones, in styles of their own, and eleven that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
+# - The grader runs your test on eighteen implementations that you do not see: five right ones, in styles of their own, and thirteen that each make one mistake. Your points are the share of the wrong ones that your test refuses, less the share of the right ones that it refuses: always to say the same earns nothing.
 # - Each run may call the implementation 200 times. Arguments and results travel as copies (numbers, texts, lists, tuples, dicts, tensors; no functions): neither side sees what the other writes into them. If the implementation raises an exception, so does your call, with the same type and no message. An implementation that raises where the contract names no error is wrong: say False, or let the exception through, which counts as False. A test that raises one of its own has not judged.
 # - Judge what is returned; what becomes of the caller's lists is not judged here. You may hold the results against your own `join_pair`; then a mistake in it costs points here too.
 #
@@ -921,7 +921,7 @@ print("All visible tests passed.")
 def judge_join_pair(implementation):
     """Say whether an implementation of join_pair is right."""
     ### BEGIN SOLUTION
-    texts = [[], [7], [7, 8], [7, 8, 9]]
+    texts = [[], [7], [2, 8], [7, 8, 9]]
     calls = [(one, two, 1, 2, n) for one in texts for two in texts for n in (3, 5, 6)]
     try:
         return all(implementation(*call) == join_pair(*call) for call in calls)

@@ -9,6 +9,9 @@ def judge_merge_pair(implementation):
         ([7, 5, 7], (7, 7), [7, 5, 7]),
         ([1, 2, 3, 1, 2, 1], (1, 2), [9, 3, 9, 1]),
         ([2, 1, 2, 1, 3], (1, 2), [2, 9, 1, 3]),
+        ([9, 7, 7, 9], (7, 9), [9, 7, 9]),
+        ([7, 9, 9], (7, 9), [9, 9]),
+        ([9, 7, 7], (9, 7), [9, 7]),
     ]
     for ids, pair, due in known:
         try:
@@ -24,6 +27,8 @@ def judge_merge_pair(implementation):
 def judge_merge_pair(implementation):
     import random
 
+    if list(implementation([1, 2, 2, 1], (1, 2), 1)) != [1, 2, 1]:  # its own id as the new one
+        return False
     draw = random.Random(0)
     for _ in range(150):
         ids = [draw.randrange(3) for _ in range(draw.randrange(9))]
@@ -50,6 +55,8 @@ def judge_merge_pair(implementation):
                 found = implementation(ids, tuple(map(ord, pair)), ord("M"))
                 if "".join(map(chr, found)) != text.replace(pair, "M"):
                     return False
+        if implementation([1, 2, 2], (1, 2), 1) != [1, 2]:
+            return False
     except Exception:
         return False
     return True
@@ -60,9 +67,9 @@ def judge_merge_pair(implementation):
     lists = [[a, b, c, d] for a in (1, 2) for b in (1, 2) for c in (1, 2) for d in (1, 2)]
     lists += [ids[:n] for ids in lists for n in range(4)]
     return all(
-        implementation(ids, pair, 9) == merge_pair(ids, pair, 9)
+        implementation(ids, pair, merged) == merge_pair(ids, pair, merged)
         for ids in lists
-        for pair in ((1, 1), (1, 2))
+        for pair, merged in (((1, 1), 9), ((1, 2), 1))
     )
 
 

@@ -13,8 +13,10 @@ def judge_keep_top_k(implementation):
     try:
         for k, first in due.items():
             second = [x if place < k else -INF for place, x in enumerate(other)]
-            if implementation(torch.tensor([row, other]), k).tolist() != [first, second]:
-                return False
+            for dtype in (torch.float32, torch.float64):
+                found = implementation(torch.tensor([row, other], dtype=dtype), k)
+                if found.dtype != dtype or found.tolist() != [first, second]:
+                    return False
     except Exception:
         return False
     return True
@@ -23,14 +25,15 @@ def judge_keep_top_k(implementation):
 # %% right: Sorts each row in Python.
 def judge_keep_top_k(implementation):
     for seed in range(5):
-        logits = random_tensor(3, 5, seed=seed).mul(1.5).round()
+        logits = random_tensor(3, 5, seed=seed).mul(1.5).round().to(torch.float16)
         for k in (1, 2, 3, 4, 5, 7):
             rows = []
             for row in logits.tolist():
                 least = sorted(row, reverse=True)[:k][-1]
                 rows.append([x if x >= least else -INF for x in row])
             try:
-                if implementation(logits, k).tolist() != rows:
+                found = implementation(logits, k)
+                if found.tolist() != rows or found.dtype != logits.dtype:
                     return False
             except Exception:
                 return False

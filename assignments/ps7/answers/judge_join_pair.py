@@ -3,7 +3,7 @@ def judge_join_pair(implementation):
     for a in range(5):
         for b in range(5):
             for longest in (3, 4, 6, 7):
-                first, second = list(range(10, 10 + a)), list(range(20, 20 + b))
+                first, second = list(range(1, 1 + a)), list(range(20, 20 + b))
                 try:
                     ids, segments = implementation(first, second, 1, 2, longest)
                 except Exception:
@@ -34,9 +34,11 @@ def judge_join_pair(implementation):
         right = all(tuple(implementation(long, short, 1, 2, n)) == due for n, due in known.items())
         turned = tuple(implementation([5], [6, 7, 8], 1, 2, 5))
         empty = tuple(implementation([], [6, 7], 1, 2, 4))
+        special = tuple(implementation([2, 1], [2], 1, 2, 6))
     except Exception:
         return False
-    return right and turned == ([1, 5, 2, 6, 2], [0, 0, 0, 1, 1]) and empty[0] == [1, 2, 6, 2]
+    turned_right = turned == ([1, 5, 2, 6, 2], [0, 0, 0, 1, 1]) and empty[0] == [1, 2, 6, 2]
+    return right and turned_right and special == ([1, 2, 1, 2, 2, 2], [0, 0, 0, 0, 1, 1])
 
 
 # %% right: Draws texts.
@@ -45,7 +47,7 @@ def judge_join_pair(implementation):
 
     draw = random.Random(3)
     for _ in range(120):
-        one = [draw.randrange(100) for _ in range(draw.randrange(7))]
+        one = [draw.randrange(90, 104) for _ in range(draw.randrange(7))]
         two = [draw.randrange(100) for _ in range(draw.randrange(7))]
         longest = draw.randrange(3, 14)
         try:

@@ -206,7 +206,7 @@ def mean_of_texts(tokenizer, texts):
 
 
 @mistake(
-    hint="Your answer knows one text only. Look at the place of your return: is it inside the loop?"
+    hint="Your answer measures only one text. Look where your return stands: is it inside the loop?"
 )
 def first_text_only(tokenizer, texts):
     """Only the first text is measured."""
@@ -232,8 +232,7 @@ MISTAKES = mistakes(
                 "n_tokens / sum(len(text.encode()) for text in texts)"
             ),
         },
-        hint="Your fraction stands upside down: bytes per token means that you divide the bytes "
-        "by the tokens.",
+        hint="Your fraction is upside down: for bytes per token, divide the bytes by the tokens.",
         keeps=0.5,
     ),
     mean_of_texts,
@@ -266,7 +265,7 @@ MISTAKES = mistakes(
     mistake(
         "The tokenizer is not asked: words are counted.",
         replace={"tokenizer.encode(text)": "text.split()"},
-        hint="You count words. How many tokens a text has, only the tokenizer can say: call its "
+        hint="You count words. Only the tokenizer knows how many tokens a text has: call its "
         "method encode.",
     ),
     mistake(
@@ -288,8 +287,8 @@ MISTAKES = mistakes(
             """,
             "sum(len(text.encode()) for text in texts)": "n_bytes",
         },
-        hint="The value is right, but the caller's list of texts is empty afterwards. Walk over "
-        "it without taking anything out; you need no pop.",
+        hint="The value is right, but the caller's list of texts is empty afterwards. Loop over "
+        "it without removing anything.",
     ),
 )
 

@@ -125,8 +125,8 @@ def right_answer(words, counts):
 
 
 @mistake(
-    hint="In a run of three equal ids there are two pairs of neighbours. Merging will use each id "
-    "once, but you are only counting here: do not skip any place.",
+    hint="In a run of three equal ids there are two pairs of neighbours. Merging uses each id "
+    "once, but here you only count: do not skip any position.",
 )
 def count_without_overlaps(words, counts):
     """Pairs that overlap are counted once, as if they were merged already."""
@@ -143,8 +143,8 @@ def count_without_overlaps(words, counts):
 
 
 @mistake(
-    hint="In your answer a pair reaches from one word into the next. The words stand in a table, "
-    "not in a text. Begin afresh with every word.",
+    hint="Your pairs run from one word into the next. The words come from a table, not from a "
+    "text: start afresh with each.",
     keeps=0.5,
 )
 def count_across_words(words, counts):
@@ -185,8 +185,8 @@ MISTAKES = mistakes(
     mistake(
         "A pair and its reverse are counted as the same pair.",
         replace={"pairs[pair]": "pairs[min(pair), max(pair)]"},
-        hint="You seem to sort the two ids. But what stands left and what stands right matters: "
-        "'on' and 'no' are different tokens.",
+        hint="You seem to sort the two ids. But the order matters: 'on' and 'no' are different "
+        "tokens.",
     ),
     mistake(
         "The last pair of each word is forgotten.",
@@ -228,8 +228,8 @@ MISTAKES = mistakes(
             """,
             "pairs[pair] += n": "",
         },
-        hint="The counts are right, but afterwards the words of the caller are empty. Walk over "
-        "each word without taking anything out of it; you need no pop for that.",
+        hint="The counts are right, but afterwards the words of the caller are empty. Loop over "
+        "each word without removing anything.",
     ),
 )
 

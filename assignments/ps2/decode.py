@@ -206,8 +206,8 @@ MISTAKES = mistakes(
             ),
             'data.decode("utf-8", errors="replace")': '"".join(data)',
         },
-        hint="You make text of each token on its own. A character may begin in one token and end "
-        "in the next: join all bytes first, and decode once.",
+        hint="You decode each token on its own. A character may begin in one token and end in "
+        "the next: join all bytes first, then decode once.",
     ),
     mistake(
         "Bytes that are no UTF-8 raise an error.",
@@ -248,8 +248,8 @@ MISTAKES = mistakes(
                 "token if isinstance(token, bytes) else token.encode() for token in tokens"
             ),
         },
-        hint="The names of special tokens stand in your text. They mark where a document ends, "
-        "and are no part of it. Leave them out.",
+        hint="Your text contains the names of special tokens. They mark where a document ends "
+        "and are not part of it. Leave them out.",
     ),
     mistake(
         "An id below 0 is read as a place from the end.",
@@ -296,8 +296,8 @@ MISTAKES = mistakes(
                 "tokens = [vocabulary[ids.pop(0)] for _ in range(len(ids))]"
             ),
         },
-        hint="The text is right, but the caller's list of ids is empty afterwards. Walk over it "
-        "without taking anything out; you need no pop.",
+        hint="The text is right, but the caller's list of ids is empty afterwards. Loop over it "
+        "without removing anything.",
     ),
 )
 

@@ -288,7 +288,7 @@ MISTAKES = mistakes(
     mistake(
         "Capital letters become small ones.",
         replace={"pattern, text)": "pattern, text.lower())"},
-        hint="You make all letters small. Then decoding cannot bring the text back. Encode the "
+        hint="You put the text into lower case, so decoding cannot bring it back. Encode the "
         "text as it is.",
     ),
     mistake(
@@ -308,7 +308,7 @@ MISTAKES = mistakes(
         "A letter and its accent are put together before encoding.",
         replace={"pattern, text)": 'pattern, unicodedata.normalize("NFC", text))'},
         hint="You put letters and accents together before encoding. The text looks the same, but "
-        "its bytes are others, and decoding cannot bring the first ones back.",
+        "its bytes are different, and decoding cannot bring back the original ones.",
     ),
     mistake(
         "Every piece has a list of its own.",

@@ -334,8 +334,8 @@ MISTAKES = mistakes(
                 return [made.index(p) if p in made else vocabulary.index(p) for p in pieces]
             """,
         },
-        hint="You give a merge its place in the list of merges as id. But ids count from the "
-        "start of the vocabulary, where the 256 bytes stand.",
+        hint="You use a merge's index in the list of merges as its id. But ids count from the "
+        "start of the vocabulary, which begins with the 256 bytes.",
         keeps=0.5,
     ),
     mistake(
@@ -362,14 +362,14 @@ MISTAKES = mistakes(
                 "[vocabulary.index(word)] if word in vocabulary else list(word)"
             ),
         },
-        hint="You know whole words and single bytes, and nothing between. Most words are made of "
-        "several longer tokens: merge step by step.",
+        hint="You return a whole word or single bytes, and nothing in between. Most words are "
+        "made of several longer tokens: merge step by step.",
     ),
     mistake(
         "The caller's merges are emptied.",
         replace={"for pair in merges:": "for _ in range(len(merges)):\n    pair = merges.pop(0)"},
         hint="The ids are right, but you have emptied the caller's list of merges, and the next "
-        "word will find none. Walk over it without taking anything out.",
+        "word will find none. Loop over it without removing anything.",
     ),
 )
 

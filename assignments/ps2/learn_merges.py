@@ -282,14 +282,14 @@ MISTAKES = mistakes(
     mistake(
         "Of equally frequent pairs, the one with the largest ids is merged.",
         replace={"best = min(": "best = max(", "(-pairs[pair], pair)": "(pairs[pair], pair)"},
-        hint="Your merges are right as long as one pair is the most frequent. Of equals, the "
+        hint="Your merges are right as long as one pair is the most frequent. In a tie, the "
         "smaller ids should win. A max over (count, pair) prefers the larger ones.",
     ),
     mistake(
         "Of equally frequent pairs, the one that was counted first is merged.",
         replace={"best = min(": "best = max(", "lambda pair: (-pairs[pair], pair)": "pairs.get"},
-        hint="Your merges are right as long as one pair is the most frequent. Of equals you take "
-        "the one that was counted first, which depends on the order of the words.",
+        hint="Your merges are right as long as one pair is the most frequent. In a tie you take "
+        "the pair that was counted first, which depends on the order of the words.",
     ),
     mistake(
         "Equally frequent pairs are compared by their bytes, not by their ids.",

@@ -148,8 +148,8 @@ def right_answer(ids, pair, merged):
 
 
 @mistake(
-    hint="Most of it is right. But in a run of three equal ids, the first two are to be merged, "
-    "and you merge the last two. Look at the direction of your walk.",
+    hint="Nearly right. But in a run of three equal ids the first two should be merged, and you "
+    "merge the last two. Look at the direction of your loop.",
 )
 def merge_from_the_right(ids, pair, merged):
     """The merges go from right to left."""

@@ -202,8 +202,8 @@ def right_answer(weights, threshold):
 
 
 @mistake(
-    hint="You look for the best row of each column. The question is put the other way round: for "
-    "each row, that is each target place, its best source place.",
+    hint="You look for the best row of each column. The task is the other way round: for each "
+    "row, that is, for each target place, find the best source place.",
     keeps=0.3,
 )
 def by_columns(weights, threshold):
@@ -234,8 +234,8 @@ def one_to_one(weights, threshold):
 
 
 @mistake(
-    hint="You pair a row with the place number of the largest weight of the whole table. Each row "
-    "has a largest weight of its own: say along which axis."
+    hint="You pair a row with the index of the largest weight in the whole table. Each row has a "
+    "largest weight of its own: say along which axis."
 )
 def over_the_whole_table(weights, threshold):
     """The largest weight of the whole table is looked for."""

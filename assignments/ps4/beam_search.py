@@ -540,8 +540,8 @@ MISTAKES = mistakes(
     mistake(
         "Texts of probability 0 are found.",
         replace={" if p > -math.inf": ""},
-        hint="You return texts whose log probability is minus infinity. What is impossible is no "
-        "hypothesis, even if places in the beam stay empty.",
+        hint="You return texts whose log probability is minus infinity. An impossible text is "
+        "not a hypothesis, even if that leaves places in the beam empty.",
     ),
     mistake(
         "The ids are a list.",

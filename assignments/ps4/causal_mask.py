@@ -124,8 +124,8 @@ MISTAKES = mistakes(
     mistake(
         "A place does not see itself.",
         replace={"keys <= queries": "keys < queries"},
-        hint="In your mask no place sees itself, and the first sees nothing. What stands at a "
-        "place is known there: the place after it is to be predicted.",
+        hint="In your mask no place sees itself, and the first sees nothing. Each place knows "
+        "its own token; it is the next one that has to be predicted.",
         keeps=0.5,
     ),
     mistake(

@@ -180,7 +180,7 @@ MISTAKES = mistakes(
             "is_real[:, None, None, :]": "is_real[:, None, None, :] & is_real[:, None, :, None]"
         },
         hint="You hide padding as a key, which is right, and its own rows too. A query that is "
-        "padding looks like all others: nobody reads what it finds.",
+        "padding may look where all others may: nobody reads what it finds.",
     ),
     mistake(
         "What is to come is not hidden.",
@@ -249,8 +249,8 @@ MISTAKES = mistakes(
     mistake(
         "A place does not see itself.",
         replace={".tril()": ".tril(diagonal=-1)"},
-        hint="In your mask no place sees itself. What stands at a place is known there; the place "
-        "after it is to be predicted.",
+        hint="In your mask no place sees itself. Each place knows its own token; it is the next "
+        "one that has to be predicted.",
         keeps=0.5,
     ),
     mistake(

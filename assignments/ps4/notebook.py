@@ -245,7 +245,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Beam search  (13 points, 45 minutes, difficulty 4 of 5)
 #
-# **Why.** A model gives probabilities of the next id. Which *text* is most probable? To take the best id at each step (greedy search) need not find it: a good start may lead nowhere. Beam search keeps the few best beginnings, and lets all their extensions compete. And since each id makes the product of probabilities smaller, long texts would always lose; so complete texts are compared by a score that makes up for their length (Wu and others, 2016).
+# **Why.** A model gives probabilities of the next id. Which *text* is most probable? Taking the best id at each step (greedy search) need not find it: a good start may lead nowhere. Beam search keeps the few best beginnings, and lets all their extensions compete. And since each id makes the product of probabilities smaller, long texts would always lose; so complete texts are compared by a score that makes up for their length (Wu and others, 2016).
 #
 # **Contract.** `beam_search(next_log_probs, n_beams, eos_id, max_length, alpha)`
 #
@@ -374,7 +374,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. Scaled attention with a mask  (15 points, 45 minutes, difficulty 4 of 5)
 #
-# **Why.** Now every place of a text asks, and all at once: the queries are a matrix. Two things are new. A dot product of `K` independent numbers of variance 1 has the variance `K`; so wide keys give large scores, the softmax turns to a single place, and its gradient vanishes. Dividing by $\sqrt{K}$ undoes it (Vaswani and others, 2017, equation 1). And a *mask* says who may see whom.
+# **Why.** Now every place of a text asks, and all at once: the queries are a matrix. Two things are new. A dot product of `K` independent numbers of variance 1 has the variance `K`; so wide keys give large scores, the softmax puts nearly all weight on a single place, and its gradient vanishes. Dividing by $\sqrt{K}$ undoes it (Vaswani and others, 2017, equation 1). And a *mask* says who may see whom.
 #
 # **Contract.** `attend(query, key, value, mask=None)`
 #
@@ -553,7 +553,7 @@ print("All visible tests passed.")
 # | **returns** | bool, `(B, 1, T, T)` | True where a query (third axis) may look at a key (last axis) |
 #
 # - A query may look at a key if the key stands at its own place or before it, **and** is no padding.
-# - That is all. Padding may stand on the right, on the left, or in between. A query that *is* padding looks where all others may: nobody reads what it finds. So some rows may be all False, and your `attend` gives zeros there.
+# - That is all. Padding may stand on the right, on the left, or in between. A query that *is* padding may look where all others may: nobody reads what it finds. So some rows may be all False, and your `attend` gives zeros there.
 # - The second axis, of length 1, is for the heads: the mask is the same for all of them.
 #
 # **By hand.** `pad_id` is 9. One text, `[5, 9, 7]`:
@@ -687,7 +687,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# Go the way of task {task:split_heads} back: first exchange the axes, then make one of the last two. After `transpose` the numbers are not in one block, so `view` fails: `reshape` and `flatten` do not.
+# Undo task {task:split_heads} step by step: first exchange the axes, then make one of the last two. After `transpose` the numbers are not in one block, so `view` fails: `reshape` and `flatten` do not.
 #
 # </details>
 

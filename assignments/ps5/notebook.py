@@ -89,7 +89,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 
 
 # %% [markdown]
-# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `S` for positions of another sequence, `D` for the width of the model, `d_ff` for the width inside the feed-forward layer, `K` for the width of a head. Three dots, as in `(..., D)`, stand for any number of axes, also none. Masks are boolean, and True means: may look there.
+# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `S` for positions of another sequence, `D` for the width of the model, `d_ff` for the width inside the feed-forward layer, `K` for the width of a head. Three dots, as in `(..., D)`, stand for any number of axes, or none. Masks are boolean, and True means: may look there.
 
 # %% [markdown]
 # ## {task}. Sinusoidal positions  (10 points, 25 minutes, difficulty 2 of 5)
@@ -339,7 +339,7 @@ print("All visible tests passed.")
 # | **returns** | as `x` | the normalised vectors |
 #
 # - $\displaystyle y = \frac{x}{\sqrt{m + \varepsilon}} \cdot w$, with $m$ the mean of $x^2$ over the last axis, for each vector by itself.
-# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So go over to `float32` there, and return `float16` in the end. `bfloat16` holds such squares: there you may do the same, or not. Either way, `bfloat16` in is `bfloat16` out, and in both dtypes two digits are asked for. `float64` stays `float64`.
+# - `x` may be `float16`, whose largest number is 65504: the square of 300 is more. So convert it to `float32` there, and back to `float16` at the end. `bfloat16` holds such squares: there you may do the same, or not. Either way, `bfloat16` in is `bfloat16` out, and in both dtypes two digits are asked for. `float64` stays `float64`.
 # - Entries may be as large as $10^{13}$ where `x` is not `float16`.
 # - Not allowed: torch's own norms, as in task {task:layer_norm}.
 #

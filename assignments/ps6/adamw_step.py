@@ -303,8 +303,8 @@ MISTAKES = mistakes(
     mistake(
         "The mean square is not corrected.",
         replace={"(mean_square / (1 - beta_2**step))": "mean_square"},
-        hint="You correct the mean, but not the mean square. So the first steps are far too long: "
-        "the root is that of a number which began as 0.",
+        hint="You correct the mean, but not the mean square. So the first steps are far too "
+        "long: you divide by the root of a number that began as 0.",
         keeps=0.5,
     ),
     mistake(

@@ -381,7 +381,7 @@ MISTAKES = mistakes(
                 "(torch.arange(1, ids.shape[1]) < lengths.unsqueeze(1)) & (targets != 0)"
             )
         },
-        hint="You leave out targets with the id 0. Which ids are padding, the lengths say: a real "
+        hint="You leave out targets with the id 0. The lengths say which ids are padding: a real "
         "id of 0 counts as any other.",
         keeps=0.5,
     ),
@@ -401,8 +401,8 @@ MISTAKES = mistakes(
     mistake(
         "The sum is divided by the number of real ids.",
         replace={"max(len(surprise), 1)": "max(int(lengths.sum()), 1)"},
-        hint="You divide by the number of real ids. The first id of each text is predicted by "
-        "nobody, so there are fewer predictions than ids.",
+        hint="You divide by the number of real ids. Nothing predicts the first id of a text, so "
+        "there are fewer predictions than ids.",
         keeps=0.5,
     ),
     mistake(

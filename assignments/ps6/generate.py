@@ -499,8 +499,8 @@ def right_answer(read, choose, prompt, n_tokens, stop_id):
 
 
 @mistake(
-    hint="Your texts are right, but you continue one row after the other, with calls of its own "
-    "for each. A model reads a whole batch for little more than the price of a row."
+    hint="Your texts are right, but you continue one row after the other, with separate calls "
+    "for each. A model reads a whole batch for little more than the cost of one row."
 )
 def row_by_row(read, choose, prompt, n_tokens, stop_id):
     """Each row is continued by itself."""
@@ -604,7 +604,7 @@ MISTAKES = mistakes(
         "The logits of the first position are used.",
         replace={"logits[:, -1]": "logits[:, 0]"},
         hint="You choose by the logits of the first position that was read. What follows the "
-        "prompt is said by its last position: `logits[:, -1]`.",
+        "prompt is predicted at its last position: `logits[:, -1]`.",
     ),
     mistake(
         "The logits of all positions are handed to choose.",
@@ -647,8 +647,8 @@ MISTAKES = mistakes(
                 " torch.zeros(len(prompt), dtype=torch.bool)"
             )
         },
-        hint="You take a row for finished whose *prompt* contains stop_id. It ends a text only "
-        "where it has been added; many prompts begin with it.",
+        hint="You treat a row as finished if its *prompt* contains stop_id. It ends a text only "
+        "where it was generated; many prompts begin with it.",
     ),
     mistake(
         "The id 0 ends no text.",

@@ -281,7 +281,7 @@ MISTAKES = mistakes(
                 "nucleus.masked_fill(~is_taken, -math.inf).softmax(dim=-1)"
             )
         },
-        hint="You bring the nucleus to sum 1 by a softmax, which takes probabilities for logits "
+        hint="You normalise the nucleus by a softmax, which takes its probabilities for logits "
         "and makes them nearly equal. Divide by the sum: ratios stay as they were.",
     ),
     mistake(
@@ -349,8 +349,8 @@ MISTAKES = mistakes(
                 "(x.flip(-1) for x in probs.sort(dim=-1, stable=True))"
             )
         },
-        hint="Of equally likely ids you take the larger first: a rising sort that is read "
-        "backwards turns equals round. Sort with `descending=True, stable=True`.",
+        hint="Of equally likely ids you take the larger first: an ascending sort read backwards "
+        "reverses the order of ties. Sort with `descending=True, stable=True`.",
     ),
     mistake(
         "All rows share one nucleus.",

@@ -87,7 +87,7 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 
 
 # %% [markdown]
-# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `V` for the size of the vocabulary, `N` for the length of a stream of tokens. Three dots, as in `(..., V)`, stand for any number of axes, also none. Ids are `int64`, from 0 to `V - 1`.
+# **Shapes.** We write `B` for the rows of a batch, `T` for positions, `V` for the size of the vocabulary, `N` for the length of a stream of tokens. Three dots, as in `(..., V)`, stand for any number of axes, or none. Ids are `int64`, from 0 to `V - 1`.
 
 # %% [markdown]
 # ## {task}. A step of AdamW  (12 points, 30 minutes, difficulty 3 of 5)
@@ -109,12 +109,12 @@ def random_tensor(*shape, seed=0, dtype=torch.float64):
 # - $m' = \beta_1 m + (1 - \beta_1)\, g$ and $v' = \beta_2 v + (1 - \beta_2)\, g^2$, entry by entry. These are the second and the third result, as they are.
 # - Both began as zeros, so at first they are too small. For the weights, and only there, this is undone: $\hat m = m' / (1 - \beta_1^t)$ and $\hat v = v' / (1 - \beta_2^t)$.
 # - $w' = w - \text{lr} \left( \hat m / (\sqrt{\hat v} + \varepsilon) + \lambda w \right)$. Here $w$ is the weight *before* the update.
-# - $1 - \beta$ and $1 - \beta^t$ are numbers, and no tensors: compute them from Python's floats. In `float32` they would lose their digits where $\beta$ is near 1.
+# - $1 - \beta$ and $1 - \beta^t$ are numbers, not tensors: compute them from Python's floats. In `float32` they would lose their digits where $\beta$ is near 1.
 # - Not allowed: `torch.optim`.
 #
 # > **Small print.**
 # >
-# > - You may rely on it that the squares of the gradients are neither too large nor too small for their dtype.
+# > - You may assume that the squares of the gradients are neither too large nor too small for their dtype.
 #
 # **By hand.** One weight, 2. `lr` 0.1, betas (0.9, 0.96), `decay` 0.1, and an `eps` too small to show. The first gradient is 0.5, the second -0.5.
 #
@@ -259,7 +259,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. A batch of windows  (10 points, 20 minutes, difficulty 2 of 5)
 #
-# **Why.** For pretraining, all documents stand in a row, one stream of ids. A batch is a handful of windows cut from it at random places. Every position of a window is an exercise: the id is read, the one after it is to be predicted. A window of 1024 ids is 1024 exercises, for the price of one pass.
+# **Why.** For pretraining, all documents are joined end to end, in one stream of ids. A batch is a handful of windows cut from it at random places. Every position of a window is an exercise: the id is read, the one after it is to be predicted. A window of 1024 ids is 1024 exercises, for the price of one pass.
 #
 # **Contract.** `window_batch(ids, length, uniforms)`
 #
@@ -275,7 +275,7 @@ print("All visible tests passed.")
 #
 # > **Small print.**
 # >
-# > - Compute in `float64`: a number rounded to `float32` may fall into the next window. You may rely on it that rounding in `float64` decides nothing: the product is exact, or not nearer to a whole number than $10^{-12}$.
+# > - Compute in `float64`: a number rounded to `float32` may fall into the next window. You may assume that rounding in `float64` decides nothing: the product is exact, or not nearer to a whole number than $10^{-12}$.
 # > - The results may share memory with each other, or with `ids`. Nobody writes into them.
 #
 # **By hand.** The stream is (7, 3, 3, 9, 0, 4, 8, 5), so $N = 8$. Windows of 3 ids can begin at the 5 places 0 to 4.
@@ -350,7 +350,7 @@ print("All visible tests passed.")
 # | `lengths` | `int64`, `(B,)` | how many ids of each row are real, from 0 to `T`; the rest is padding |
 # | **returns** | a tensor of shape `()` | the mean of $-\ln p(\text{next id})$ over all predictions that count, in nats |
 #
-# - Position $t$ predicts the id at $t + 1$. It counts if the id at $t + 1$ is real. So a row of $n \ge 1$ real ids has $n - 1$ predictions that count: its first id is predicted by nobody, its last predicts nothing.
+# - Position $t$ predicts the id at $t + 1$. It counts if the id at $t + 1$ is real. So a row of $n \ge 1$ real ids has $n - 1$ predictions that count: nothing predicts its first id, and its last predicts nothing.
 # - There is *one* mean, over all predictions of the batch, so a long text weighs more than a short one.
 # - Torch's `cross_entropy` and `log_softmax` are allowed here: you have written them out in problem set 3.
 #
@@ -360,7 +360,7 @@ print("All visible tests passed.")
 # > - The logits of positions that do not count play no part, even if they are nan or infinite, and their gradient is 0.
 # > - Logits that count are finite, and may be thousands apart.
 # > - If no prediction counts, the loss is 0, and `backward` works: all gradients are 0.
-# > - If the logits are `float16` or `bfloat16`, go over to `float32` before anything else; the loss is then `float32`. Otherwise it has the dtype of the logits.
+# > - If the logits are `float16` or `bfloat16`, convert them to `float32` before anything else; the loss is then `float32`. Otherwise it has the dtype of the logits.
 #
 # **By hand.** `V = 2`, and every row of logits is (0, ln 3), so $p = (1/4, 3/4)$: id 0 costs 1.3863 nats, id 1 costs 0.2877.
 #
@@ -529,7 +529,7 @@ print("All visible tests passed.")
 #
 # > **Small print.**
 # >
-# > - You may rely on it that rounding decides nothing else: where `p` is below 1, either all sums are exact (as those of 1/2, 1/4, 1/8), or no sum is nearer to `p` than 0.00001.
+# > - You may assume that rounding decides nothing else: where `p` is below 1, either all sums are exact (as those of 1/2, 1/4, 1/8), or no sum is nearer to `p` than 0.00001.
 # > - Any axis but the last may be empty.
 #
 # **By hand.** The probabilities are (1/8, 1/2, 1/4, 1/8). From the likeliest downwards: id 1, id 2, id 0, id 3, with the sums 1/2, 3/4, 7/8, 1.
@@ -613,7 +613,7 @@ print("All visible tests passed.")
 # >
 # > - By rounding, the sum of a whole row may be below 1, by less than 0.001, and $u$ above it. Then the *last id whose probability is above 0* is drawn, however small that probability is.
 # > - Add up and compare in `float64`: in `float32` each sum is rounded, and a number beside a border falls into the wrong piece.
-# > - You may rely on it that rounding in `float64` decides nothing: all sums are exact, or none is nearer to $u$ than $10^{-12}$.
+# > - You may assume that rounding in `float64` decides nothing: all sums are exact, or none is nearer to $u$ than $10^{-12}$.
 # > - `B` may be 0.
 #
 # **By hand.** The probabilities are (0, 1/4, 1/2, 1/4, 0), with the sums 0, 1/4, 3/4, 1, 1.
@@ -813,7 +813,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# Rounded random numbers, `random_tensor(4, 6).round()`, hold many equals. Try each `k` from 1 to more than a row has.
+# Rounded random numbers, `random_tensor(4, 6).round()`, contain many ties. Try each `k` from 1 to more than a row has.
 #
 # </details>
 

@@ -295,8 +295,7 @@ MISTAKES = mistakes(
             "filled.extend(spans[token])": "continue",
             "return filled": ("return filled + [t for s in inputs for t in spans.get(s, [])]"),
         },
-        hint="You collect the spans behind the text. Each belongs in the very place where its "
-        "sentinel stands.",
+        hint="You put the spans after the text. Each belongs exactly where its sentinel stands.",
     ),
     mistake(
         "The caller's text is changed.",

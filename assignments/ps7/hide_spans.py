@@ -265,8 +265,8 @@ MISTAKES = mistakes(
     mistake(
         "A span at the very beginning is not seen.",
         replace={"was_hidden = False": "was_hidden = True"},
-        hint="Where the first token is hidden, you begin no span. Nothing stands before it, so "
-        "nothing hidden does: let the walk begin with that.",
+        hint="Where the first token is hidden, you begin no span. There is nothing before it, so "
+        "nothing hidden either: start your loop with that.",
     ),
     mistake(
         "Tokens that equal the one before do not continue a span.",
@@ -301,8 +301,8 @@ MISTAKES = mistakes(
                     raise ValueError("no sentinel is left")
             """
         },
-        hint="You raise an error although the sentinels suffice. Spans plus one are enough: none "
-        "has to be left over.",
+        hint="You raise an error although there are enough sentinels. As many as spans plus one "
+        "will do: none has to be left over.",
     ),
     mistake(
         "Another error than a ValueError is raised.",

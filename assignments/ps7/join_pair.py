@@ -177,8 +177,8 @@ MISTAKES = mistakes(
     mistake(
         "The shorter text is cut.",
         replace={"len(first) > len(second)": "0 < len(first) <= len(second) or not second"},
-        hint="You cut the shorter text, so that nothing may be left of it. It is the longer one "
-        "that loses a token, as long as it is the longer one.",
+        hint="You cut the shorter text, so that nothing may be left of it. Only the longer one "
+        "loses a token, and only while it is the longer one.",
     ),
     mistake(
         "Only the second text is cut.",
@@ -258,8 +258,8 @@ MISTAKES = mistakes(
                 "second = second if isinstance(second, list) else list(second)"
             ),
         },
-        hint="Your rows are right, but you shorten the caller's own lists. `pop` changes the list "
-        "that it is asked of, so make copies first.",
+        hint="Your rows are right, but you shorten the caller's own lists. `pop` changes the "
+        "list that it is called on, so make copies first.",
     ),
     mistake(
         "The segments fit the texts before they were cut.",

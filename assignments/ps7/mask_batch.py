@@ -466,7 +466,7 @@ MISTAKES = mistakes(
     mistake(
         "The same number decides what is chosen and what is seen.",
         replace={"dice = torch.rand(ids.shape, generator=generator)": "dice = draws"},
-        hint="You throw no die of its own: a draw that is below 0.15 is below 0.8, too, so every "
+        hint="You use one draw for both decisions: a draw below 0.15 is below 0.8, too, so every "
         "chosen position becomes [MASK]. Draw again.",
     ),
     mistake(
@@ -476,7 +476,7 @@ MISTAKES = mistakes(
             "(dice >= 0.8) & (dice < 0.9)": "(draws >= 0.1) & (draws < 0.11)",
         },
         hint="Your shares of [MASK] and random ids do not add up to 80 and 10 of 100 *chosen* "
-        "positions. Throw a die of its own for these.",
+        "positions. Make a separate draw for these.",
     ),
     mistake(
         "The mask is put in at 90 %.",
@@ -566,8 +566,8 @@ MISTAKES = mistakes(
                 "dice = torch.rand((len(ids), 1), generator=generator)"
             )
         },
-        hint="You throw one die for each row, so that all chosen positions of a row meet the same "
-        "fate. Throw one for each position.",
+        hint="You draw once for each row, so all its chosen positions are treated alike. Draw "
+        "for each position.",
     ),
     mistake(
         "Torch's own generator is used for the choice.",

@@ -302,7 +302,7 @@ def scores_everywhere(vectors, targets, table, bias):
 
 @mistake(
     hint="You compute the loss everywhere and multiply it by 0 where nothing is chosen. But 0 "
-    "times nan is nan, and all those scores are computed in vain: choose first."
+    "times nan is nan, and all those scores are computed for nothing: choose first."
 )
 def multiplied_by_mask(vectors, targets, table, bias):
     """The losses of other positions are multiplied by 0."""

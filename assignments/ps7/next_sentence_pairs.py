@@ -265,8 +265,8 @@ MISTAKES = mistakes(
     mistake(
         "The label says that the second is from elsewhere.",
         replace={"[place + 1], True": "[place + 1], False", "(other))], False": "(other))], True"},
-        hint="Your sentences are right, but is_next is turned round: it is True where the second "
-        "sentence is really the next one.",
+        hint="Your sentences are right, but is_next is the wrong way round: it is True where the "
+        "second sentence is really the next one.",
         keeps=0.5,
     ),
     mistake(
@@ -297,8 +297,8 @@ MISTAKES = mistakes(
     mistake(
         "Numbers are rounded, not cut off.",
         replace={"int(b * len(others))": "min(round(b * len(others)), len(others) - 1)"},
-        hint="You seem to round to the nearest number. Then the first document comes up too rarely "
-        "and the last one too often: cut off what stands behind the point.",
+        hint="You seem to round to the nearest number. Then the first document comes up too "
+        "rarely and the last one too often: drop everything after the decimal point.",
     ),
     mistake(
         "The next document is taken, whatever was drawn.",

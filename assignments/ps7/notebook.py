@@ -372,7 +372,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# `enumerate(documents)` gives each document its number, so that you can leave out the own one: `documents[:n] + documents[n + 1:]`. `zip(document, document[1:])` pairs each sentence with its successor. `int` cuts off what stands behind the point. Let `iter(draws)` and `next` hand out one draw for each pair.
+# `enumerate(documents)` gives each document its number, so that you can leave out the pair's own: `documents[:n] + documents[n + 1:]`. `zip(document, document[1:])` pairs each sentence with its successor. `int` drops what follows the decimal point. Let `iter(draws)` and `next` hand out one draw for each pair.
 #
 # </details>
 
@@ -407,7 +407,7 @@ assert firsts == [[1], [2], [6]], f"the pairs open with [1], [2], [6], and not w
 assert isinstance(pairs[0], tuple) and len(pairs[0]) == 3, "a pair is (first, second, is_next)"
 assert pairs[0] == ([1], [2], True), f"0.25 is below 0.5: the successor; you gave {pairs[0]}"
 assert pairs[1] != ([2], [3], True), "0.5 is not below 0.5: take another document"
-assert pairs[1] != ([2], [4, 5], False), "leave out the own document before you count the others"
+assert pairs[1] != ([2], [4, 5], False), "leave out the pair's own document before you count the others"
 assert pairs[1] == ([2], [7], False), f"see the table; you gave {pairs[1]}"
 assert pairs[2] == ([6], [4, 5], False), f"see the table; you gave {pairs[2]}"
 assert all(type(pair[2]) is bool for pair in pairs), "is_next is True or False"
@@ -619,7 +619,7 @@ print("All visible tests passed.")
 # %% [markdown]
 # ## {task}. The loss, where something was hidden  (11 points, 30 minutes, difficulty 3 of 5)
 #
-# **Why.** The model is judged at the chosen positions only: at all others the answer stands before its eyes. That also saves work. The last layer is the widest of all, one score for each id of the vocabulary, and six of seven positions do not need it. (BERT scores a vector by its dot products with the very table that ids are embedded by, plus a bias.)
+# **Why.** The model is judged at the chosen positions only: at all others the answer is in plain sight. That also saves work. The last layer is the widest of all, one score for each id of the vocabulary, and six of seven positions do not need it. (BERT scores a vector by its dot products with the very table that ids are embedded by, plus a bias.)
 #
 # **Contract.** `masked_lm_loss(vectors, targets, table, bias)`
 #

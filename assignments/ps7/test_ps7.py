@@ -239,7 +239,7 @@ def test_examples_by_hand_match_the_references():
         (
             "next_sentence_pairs",
             "The second sentence may be from the own document.",
-            "leave out the own document",
+            "leave out the pair's own document",
         ),
         ("join_pair", "Special tokens are not counted.", "counts special tokens too"),
         ("join_pair", "Of equally long texts the first loses a token.", "the second loses"),

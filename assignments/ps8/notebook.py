@@ -396,7 +396,7 @@ print("All visible tests passed.")
 #
 # | argument | type | meaning |
 # |---|---|---|
-# | `x` | floats, `(..., I)` | vectors, with any number of axes before the last, also none; these may have length 0 |
+# | `x` | floats, `(..., I)` | vectors, with any number of axes before the last, or none; these may have length 0 |
 # | `weight` | floats, `(O, I)` | $W$, frozen |
 # | `bias` | floats, `(O,)`, or `None` | the layer's bias, frozen; None: it has none |
 # | `down` | floats, `(R, I)` | $A$, trained |

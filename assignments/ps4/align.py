@@ -57,6 +57,11 @@ def draw_clear_rows(rng: Generator) -> list[Case]:
         _case(
             torch.tensor([[0.5 - 2**-20, 0.5], [0.25, 0.5 + 2**-20]]), 0.25, "as equal as can be"
         ),
+        _case(
+            torch.tensor([[0.5, 0.5 + 2**-50], [0.25, 0.5 - 2**-48]], dtype=torch.float64),
+            0.25,
+            "as equal as can be in float64",
+        ),
     ]
 
 

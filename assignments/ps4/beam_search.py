@@ -159,8 +159,8 @@ def draw_ties(rng: Generator) -> list[Case]:
     early = torch.full((N_ROWS, 3), -9.0, dtype=torch.float64)
     early[0] = torch.tensor([-1.0, -1.0, -9.0])
     early[_row((1,)), 2], early[_row((0,)), 1], early[_row((0, 1)), 2] = -1.0, -0.5, -0.5
-    # Those that stand last are better by a hair, which rounding to nine places would hide.
-    nearly = torch.tensor([-2.0, -1.0, -1.0 + 2**-34], dtype=torch.float64).repeat(N_ROWS, 1)
+    # Those that stand last are better by a hair, which rounding to twelve places would hide.
+    nearly = torch.tensor([-2.0, -1.0, -1.0 + 2**-44], dtype=torch.float64).repeat(N_ROWS, 1)
     return [
         _case("nearly equal sums", nearly, 2, 0, 3, 0.0),
         _case("equal sums of unequal lengths", early, 3, 2, 4, 0.0),
@@ -336,6 +336,14 @@ PARTS = (
         search,
         judge=_same,
         weight=1,
+    ),
+    Part(
+        "accuracy",
+        "Scores are right to nine digits.",
+        lambda rng: draw_penalties(rng)[1:3],
+        search,
+        judge=agree(rtol=5e-9, atol=0.0),
+        weight=0.5,
     ),
     Part(
         "cost",

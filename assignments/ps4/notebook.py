@@ -33,7 +33,7 @@
 #
 # - Use torch's tensors and their plain operations. A contract names what is *not* allowed, because it is the task itself; it costs half of the points that your answer earns otherwise. Do not import `course_pkg`.
 # - Do not change your arguments. The caller still needs them.
-# - Floats are `float32` or `float64`. Results in `float32` must be right to about 4 digits, in `float64` to 9.
+# - Floats are `float32` or `float64`. Results in `float32` must be right to about 4 digits, Python's floats and `float64` to 9.
 # - A result has the dtype of the tensors that you were given, and gradients flow from it to each of them. So write `x.new_zeros(3)` and not `torch.zeros(3)`, and do not detach.
 # - Leave torch's settings alone: its random generator, its default dtype.
 # - **In every mask of this course True means: may look.**

@@ -33,7 +33,7 @@ _N_STATES = 97
 def _table(rng: Generator, plan: Sequence[Sequence[int]], prompt: Tensor) -> Tensor:
     """Make logits by which each row writes its plan, and goes on at random after it."""
     noise = torch.from_numpy(rng.permuted(torch.arange(V).repeat(_N_STATES, 1).numpy(), axis=1))
-    table = noise.double()
+    table = noise.double() / 3  # what no coarser dtype holds
     for row, ids in zip(prompt.tolist(), plan, strict=True):
         state = 0
         for i in row:
@@ -214,7 +214,8 @@ def watch(implementation, inputs):
         return torch.stack(rows, dim=1), states
 
     def choose(logits):
-        calls.append(("choose", tuple(logits.shape), logits.double().sum(dim=-1).tolist()))
+        seen = tuple(logits.shape), str(logits.dtype), logits.double().sum(dim=-1).tolist()
+        calls.append(("choose", *seen))
         return logits.argmax(dim=-1)
 
     implementation(read, choose, inputs["prompt"].clone(), inputs["n_tokens"], inputs["stop_id"])

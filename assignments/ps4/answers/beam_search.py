@@ -733,3 +733,28 @@ def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
             else:
                 live.append((total, ids))
     return best(complete)
+
+# %% wrong: scores in float32
+# The search is right, and its scores have seven digits.
+# shows: any score that float32 does not hold
+def beam_search(next_log_probs, n_beams, eos_id, max_length, alpha):
+    """Search for texts with a good score along several beginnings at once."""
+
+    def best(texts):
+        return sorted(texts, key=lambda text: (-text[0], text[1]))[:n_beams]
+
+    live, complete = ([(0.0, ())], [])
+    for length in range(1, max_length + 1):
+        penalty = ((5 + length) / 6) ** alpha
+        extensions = []
+        for total, ids in live:
+            for i, step in enumerate(next_log_probs(ids).tolist()):
+                if step > -math.inf:
+                    extensions.append((total + step, (*ids, i)))
+        live = []
+        for total, ids in best(extensions):
+            if ids[-1] == eos_id or length == max_length:
+                complete.append((total / penalty, ids))
+            else:
+                live.append((total, ids))
+    return [(torch.tensor(score).float().item(), ids) for score, ids in best(complete)]

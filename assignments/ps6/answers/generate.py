@@ -582,3 +582,26 @@ def generate(read, choose, prompt, n_tokens, stop_id):
         if finished.all():
             break
     return torch.cat(columns, dim=1)
+
+
+# %% wrong: logits in float32
+# choose gets the logits rounded to float32; it is promised the logits.
+# shows: float64 logits that float32 does not hold
+
+import torch
+
+
+def generate(read, choose, prompt, n_tokens, stop_id):
+    ids, cache, newest = prompt.clone(), None, prompt.clone()
+    finished = torch.zeros(len(prompt), dtype=torch.bool)
+    for _ in range(n_tokens):
+        logits, cache = read(newest, cache)
+        added = choose(logits[:, -1].float())
+        if stop_id is not None:
+            added = torch.where(finished, stop_id, added)
+            finished = finished | (added == stop_id)
+        newest = added[:, None]
+        ids = torch.cat([ids, newest], dim=1)
+        if finished.all():
+            break
+    return ids

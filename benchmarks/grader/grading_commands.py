@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -44,10 +44,16 @@ def test(env):
 # ------------------------------------------------------------------ watching from outside
 @dataclass
 class Peak:
-    """Most memory seen, in bytes: of the grader's processes, and of one submission's own."""
+    """Most memory seen, in bytes: of the grader's processes, and of one submission's own.
+
+    Attributes:
+        servers: CPU seconds of each server in a sandbox and of all that it has waited for, that is
+            of the submissions. Nobody outside waits for it, so the command's own sum misses them.
+    """
 
     grader: int = 0
     submission: int = 0
+    servers: dict[int, float] = field(default_factory=dict)
 
 
 class Watch(threading.Thread):
@@ -74,7 +80,11 @@ class Watch(threading.Thread):
             whole = sum(_kilobytes(pid, "status", "VmRSS:") for pid in graders) << 10
             self.peak.grader = max(self.peak.grader, whole)
             for room in rooms:
-                below = [pid for depth, pid in _below(room, children, 0) if depth > 2]
+                inside = list(_below(room, children, 0))
+                for server in (pid for depth, pid in inside if depth == 1):
+                    spent = max(self.peak.servers.get(server, 0.0), _cpu_seconds(server))
+                    self.peak.servers[server] = spent
+                below = [pid for depth, pid in inside if depth > 2]
                 own = sum(_kilobytes(pid, "smaps_rollup", "Private_Dirty:") for pid in below) << 10
                 self.peak.submission = max(self.peak.submission, own)
             time.sleep(_POLL_SECONDS)
@@ -108,6 +118,15 @@ def _kilobytes(pid: int, file: str, field_name: str) -> int:
     except OSError:
         return 0
     return int(found[1]) if found else 0
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return what a process and those that it has waited for have computed."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 # ------------------------------------------------------------------ whole commands

@@ -18,6 +18,7 @@ what this machine's kernel charges, so it counts when neighbours are busy; wall 
 import argparse
 import copy
 import importlib.metadata
+import io
 import os
 import platform
 import random
@@ -25,6 +26,7 @@ import resource
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,7 +75,7 @@ SETS = {
 }
 _RIGHT, _ALTERNATIVE, _WRONG, _BLANK = 70, 80, 95, 100  # per cent of the answers, added up
 _DAMAGED_BYTES = 3000  # where a damaged file is cut off
-# Each ends soon, so that how long a class takes says something; tests/autograder/attacks has more.
+# All but one end soon, so that a class's time says something; tests/autograder/attacks has more.
 _HOSTILE = (
     "import os\nos._exit(0)",
     "import os\nos.kill(-1, 9)",
@@ -83,6 +85,8 @@ _HOSTILE = (
     "except OSError:\n    pass",
     "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'forged' * 99)\n"
     "    except OSError: pass",
+    "while True: pass",  # ends by the time that a cell may compute
+    "print('</pre></main><script>document.title = 100</script><h1>100 of 100 points</h1>')",
 )
 
 
@@ -133,15 +137,30 @@ def _write_broken(notebook: NotebookNode, file: Path, way: int) -> None:
         whole.replace(b"import", b"\xff\xfe"),
         whole.replace(b'"source"', b'"text"'),
     )
-    kind = way % (len(_HOSTILE) + len(damaged) + 1)
+    names = (
+        b"\xff.ipynb",
+        b"<img src=x onerror=alert(1)>.ipynb",
+        b"\x1b[2J\x1b]0;x\x07.ipynb",
+        b".zip",
+    )
+    kind = way % (len(_HOSTILE) + len(damaged) + len(names))
     if kind < len(_HOSTILE):
         notebook.cells.insert(0, nbformat.v4.new_code_cell(_HOSTILE[kind]))
         whole = as_text(notebook).encode()
     elif kind < len(_HOSTILE) + len(damaged):
         whole = damaged[kind - len(_HOSTILE)]
-    else:  # a name that is no UTF-8
-        file = Path(os.fsdecode(os.fsencode(file).replace(b".ipynb", b"\xff.ipynb")))
+    else:  # names that are no UTF-8, markup or commands to a terminal, and a zip file cut off
+        name = names[kind - len(_HOSTILE) - len(damaged)]
+        whole = _cut_off_zip(whole) if name == b".zip" else whole
+        file = Path(os.fsdecode(os.fsencode(file).replace(b".ipynb", name)))
     file.write_bytes(whole)
+
+
+def _cut_off_zip(whole: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("../ps1.ipynb", whole)
+    return packed.getvalue()[:_DAMAGED_BYTES]
 
 
 def _answer(check: Check, known: Sequence[KnownAnswer], rng: random.Random) -> str:
@@ -356,11 +375,16 @@ def soak(name: str, n: int, broken: int, jobs: int, scratch: Path) -> dict[str, 
             "submissions": size,
             "states": dict(states),
             "wall_seconds": took.wall_seconds,
+            "cpu_seconds": took.cpu_seconds + sum(took.peak.servers.values()),
             "megabytes_of_the_grader": took.peak.grader / 1e6,
             "megabytes_of_one_submission": took.peak.submission / 1e6,
         }
         result["runs"].append(run)
-        print(f"{size:6} of {name}: {took.wall_seconds:.0f} s, {dict(states)}, ", end="")
+        print(
+            f"{size:6} of {name}: {took.wall_seconds:.0f} s, {run['cpu_seconds']:.0f} s CPU, ",
+            end="",
+        )
+        print(f"{dict(states)}, ", end="")
         print(f"{took.peak.grader / 1e6:.0f} MB", flush=True)
     small, *_, large = result["runs"]
     grown = large["megabytes_of_the_grader"] - small["megabytes_of_the_grader"]

@@ -19,7 +19,9 @@ _IGNORED = re.compile(r"[^\x21-\x7e]|[\\<]")
 _SCHEMES = ("http", "https", "mailto")
 _LONGEST_SCHEME = 100
 _FORMULA_COMMANDS = "bbox|class|cssId|data|definecolor|fcolorbox|href|mmlToken|require|style|url"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Signs nobody sees by which the rest of a line is shown in another order: 0.51 for 15.0."""
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{REORDERING}]")
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d*%?")  # or a dash
 # The start of what may become a cell, and the sign by which it would be a formula.
 _CELL_START = re.compile(r'((?:^|[;\t\n])[;\s"]*+)([=+@\-\uff1d\uff0b\uff20\uff0d]?)')

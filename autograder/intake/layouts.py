@@ -27,11 +27,13 @@ from autograder.intake.archives import WRAPPERS, Delivered
 from autograder.intake.identity import name_and_number, without_digest
 from autograder.intake.times import read_clock, read_time, unreadable
 from autograder.records import GraderError
+from autograder.untrusted import REORDERING
 
 _MAX_NAME_BYTES = 120
 _BREAKING = {"Cc", "Cs", "Zl", "Zp"}  # what could end a row or command a terminal
 # What nbgrader's pages, which put names into HTML and scripts as they are, would act upon.
 MARKUP = frozenset('<>&"\\`')
+_REPLACED = MARKUP | frozenset(REORDERING)
 _TIME = (
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?"
     r"(?: ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))?"
@@ -186,9 +188,10 @@ def _note_shared_numbers(students: dict[str, Handed]) -> None:
 def student_name(name: str) -> str:
     """Return a name that can be shown, written to a file and told apart from every other.
 
-    Bytes that are no text, line breaks and other control characters, what is markup in a page, a
-    script or Markdown, names too long for a file, and those that lead to another folder (".." is
-    left of "...ipynb") are replaced; a digest of the name as it came then keeps two students apart.
+    Bytes that are no text, line breaks and other control characters, signs that show the rest of a
+    line in another order, what is markup in a page, a script or Markdown, names too long for a
+    file, and those that lead to another folder (".." is left of "...ipynb") are replaced; a digest
+    of the name as it came then keeps two students apart.
     """
     readable = unicodedata.normalize("NFC", name)
     try:
@@ -196,7 +199,7 @@ def student_name(name: str) -> str:
     except UnicodeEncodeError:  # half a character, which JSON can spell
         as_it_came = readable.encode("utf-8", "surrogatepass")
     shown = "".join(
-        "\ufffd" if char in MARKUP or unicodedata.category(char) in _BREAKING else char
+        "\ufffd" if char in _REPLACED or unicodedata.category(char) in _BREAKING else char
         for char in as_it_came.decode("utf-8", "replace")
     )
     leads_away = not shown.strip(".") or "/" in shown

@@ -192,6 +192,11 @@ def test_cell_is_no_formula_wherever_a_spreadsheet_splits(value):
     assert_no_formula(out.getvalue())
 
 
+@pytest.mark.parametrize("sign", "\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
+def test_cell_shows_no_other_cell_of_its_line_in_another_order(sign):
+    assert as_cell(f"ada{sign}") == "ada\ufffd"
+
+
 @given(st.text("=+-@;,\t\r\n\"' a1.%"))
 def test_no_text_is_a_formula_wherever_a_spreadsheet_splits(value):
     out = io.StringIO()

@@ -441,6 +441,13 @@ def test_no_name_that_a_platform_or_the_exchange_passes_on_is_markup(name):
         assert not MARKUP & set(student)
 
 
+@pytest.mark.parametrize("sign", "\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
+def test_no_name_shows_the_rest_of_a_line_in_another_order(sign):
+    names = [student_name(name) for name in (f"ada{sign}", f"{sign}ada", f"ada{sign}\u202c", "ada")]
+    assert len(set(names)) == 4 and not any(sign in name for name in names)
+    assert student_name("\u0646\u0645\u06cc\u200c\u062f\u0627\u0646\u0645").count("\u200c") == 1
+
+
 def test_name_like_one_that_was_cleaned_is_nobody_else_s():
     cleaned = student_name("A & B_7")
     assert cleaned.startswith("A \ufffd B_7~") and student_name(cleaned) != cleaned

@@ -25,7 +25,8 @@ EXPLAINS = (
 # What takes a promise back may still hold one: where it says what is done, it names the test.
 DOES = re.compile(
     r"\b(are held by adding|is graded as any other|in parallel shortens nothing|can end uncounted"
-    r"|We know of no|that it has for that|marks every grade|reaches nothing else|into the sandbox)"
+    r"|We know of no|that it has for that|marks every grade|reaches nothing else|into the sandbox"
+    r"|are shared and kept|follows from a secret|We keep what would act)"
 )
 
 
@@ -89,7 +90,7 @@ def test_what_explains_stands_on_the_page():
 def test_sentence_that_takes_a_promise_back_names_what_it_leaves():
     text = SECTIONS["What it does not promise"]
     doing = [sentence for sentence in sentences(text) if DOES.search(sentence)]
-    assert len(doing) >= 9
+    assert len(doing) >= 12
     assert [sentence for sentence in doing if not REFERENCE.search(sentence)] == []
 
 

@@ -171,6 +171,12 @@ def test_time_that_cannot_be_true_counts_as_unknown(tmp_path, claimed, why):
     assert "timestamp.txt" in timing.note and "no points were taken" in timing.note
 
 
+def test_clock_that_is_a_little_fast_is_believed(tmp_path):
+    found = _found(tmp_path, submitted_at=DUE + timedelta(minutes=4))
+    timing = timing_of(found, TEN_A_DAY, 80.0, DUE)
+    assert (timing.submitted, timing.note) == (found.submitted_at.isoformat(), "")
+
+
 @pytest.mark.parametrize(
     ("source", "shown"),
     [

@@ -22,7 +22,7 @@ from autograder.authoring.release import ReleasedSet
 from autograder.authoring.rubrics import Criterion, Level, criteria_of
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
-from autograder.class_run.written import Choice, WrittenAnswers
+from autograder.class_run.written import _MOST_BYTES, Choice, WrittenAnswers, _pictures
 from autograder.cli.main import main
 from autograder.cli.written_command import WrittenPages, WrittenServer
 from autograder.records import GraderError
@@ -208,6 +208,50 @@ def test_two_graders_lose_nothing_of_each_other(write, served, settings):
     assert recorded(settings)[0] == (3, 9)[won]
     said = json.loads(answers[1 - won][1])["state"]
     assert f"meanwhile {('carl', 'bea')[won]} gave {(3, 9)[won]} points" in said
+
+
+def test_comment_that_somebody_wrote_meanwhile_is_not_replaced_and_can_be_taken_back(
+    write, served, settings
+):
+    write(ada="Because.")
+    (address,) = links(served())
+    version = seen(ask(address)[1])
+    assert ask(address, seen=version, points="5", comment="Short.")[0] == 200
+    version = seen(ask(address)[1])
+    assert ask(address, seen=version, points="5", comment="Short, but true.")[0] == 200
+    assert ask(address, seen=version, points="5", comment="Too short.")[0] == 409
+    assert recorded(settings) == (5, False, "Short, but true.")
+    assert ask(address, seen=seen(ask(address)[1]), points="5", comment=" ")[0] == 200
+    assert recorded(settings) == (5, False, None)
+
+
+def test_points_that_formgrader_gives_later_are_not_called_those_of_the_page(
+    write, served, settings, essays
+):
+    write(ada="Because.")
+    (address,) = links(served("bea"))
+    form = {"level-0": "3", "level-1": "4", "points": ""}
+    assert ask(address, seen=seen(ask(address)[1]), **form)[0] == 200
+    with api.Gradebook(settings.url) as book:
+        book.find_grade("toy_essay", "toy", "toy", "ada").manual_score = 2.0
+        book.db.commit()
+    (one,) = essays().answers(essays().questions[0])
+    assert (one.given.points, one.by, one.at, one.levels, one.is_done) == (2, "", "", (), True)
+    assert "in formgrader" in ask(address)[1]
+    write(ada="Since.")
+    (one,) = essays().answers(essays().questions[0])
+    assert one.given.earlier_points and not one.is_done  # a person has yet to look at this one
+
+
+def test_picture_that_is_too_large_or_none_is_not_shown():
+    def cell(data):
+        output = nbformat.v4.new_output("display_data", {"image/png": data})
+        return nbformat.v4.new_code_cell("plot()", outputs=[output])
+
+    large = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(_MOST_BYTES)).decode()
+    svg = base64.b64encode(b"<svg onload=alert(3)>").decode()
+    notebook = nbformat.v4.new_notebook(cells=[cell(large), cell(svg), cell(DOT)])
+    assert list(_pictures(nbformat.writes(notebook).encode(), {"toy_essay"})) == [DOT]
 
 
 def test_new_answer_meanwhile_is_not_graded_unseen_and_old_points_are_shown_as_such(

@@ -441,6 +441,32 @@ def test_no_name_that_a_platform_or_the_exchange_passes_on_is_markup(name):
         assert not MARKUP & set(student)
 
 
+def test_student_is_late_whose_one_file_canvas_marks(tmp_path):
+    names = "lovelaceada_LATE_12345_1_a.ipynb", "lovelaceada_12345_2_ps1.ipynb", "x_9_3_ps1.ipynb"
+    found = [Delivered((name,), Path(name)) for name in names]
+    students, _ = by_student(found, Layout.CANVAS, "ps1")
+    assert students["lovelaceada_12345"].marked_late and students["x_9"].marked_late is False
+
+
+@pytest.mark.parametrize("place", ["ada/timestamp.txt", "ada/ps1/old/timestamp.txt"])
+def test_time_counts_only_where_nbgrader_writes_it(tmp_path, place):
+    for path, text in ((place, "2026-02-03 17:30:00 UTC"), ("ada/ps1/ps1.ipynb", "{}")):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (ada,) = collect(tmp_path, "ps1").submissions
+    assert (ada.submitted_at, ada.time_source) == (None, "")
+
+
+@pytest.mark.parametrize("secret", ["ada", "../../ada", "x" * 500], ids=len)
+def test_secret_of_the_exchange_that_can_be_guessed_is_none(tmp_path, secret):
+    folder = tmp_path / "ada/ps1"
+    folder.mkdir(parents=True)
+    (folder / "ps1.ipynb").write_text("{}")
+    (folder / "submission_secret.txt").write_text(secret)
+    (ada,) = collect(tmp_path, "ps1").submissions
+    assert ada.origin.secret == ""
+
+
 @pytest.mark.parametrize("sign", "\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
 def test_no_name_shows_the_rest_of_a_line_in_another_order(sign):
     names = [student_name(name) for name in (f"ada{sign}", f"{sign}ada", f"ada{sign}\u202c", "ada")]

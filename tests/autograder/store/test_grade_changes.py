@@ -422,6 +422,16 @@ def test_comment_without_points_is_known_to_be_of_an_earlier_answer(essay, by_ha
     assert (found.waiting, found.earlier_comment) == (True, True)
 
 
+def test_extra_credit_for_an_earlier_answer_is_known_as_such(essay, tmp_path):
+    essay("Because.")
+    with api.Gradebook(f"sqlite:///{tmp_path / 'out' / 'gradebook.db'}") as book:
+        book.find_grade("toy_essay", "toy", "toy", "ada").extra_credit = 2.0
+        book.db.commit()
+    assert not essay("Because.").is_of_earlier
+    found = essay("Since.")
+    assert (found.extra, found.earlier_points, found.waiting) == (2.0, True, True)
+
+
 def test_changed_check_is_no_changed_answer(
     toys, toy_course, hand_in, grade, changed_course, by_hand, tmp_path
 ):

@@ -187,6 +187,47 @@ def test_item_removed_later_disappears_unless_a_person_has_graded_it(url, book, 
     assert set(_rows(url)) == {"toy_double", "toy_mean"}
 
 
+@pytest.mark.parametrize("kind", ["extra credit", "comment"])
+def test_item_of_which_a_person_said_anything_is_never_removed(url, book, recorded, kind):
+    book.record("toy", [(GRADE, frozenset())])
+    with api.Gradebook(url) as theirs:
+        if kind == "comment":
+            theirs.find_comment("toy_essay", "toy", "toy", "ada").manual_comment = "Why?"
+        else:
+            theirs.find_grade("toy_essay", "toy", "toy", "ada").extra_credit = 1.0
+        theirs.db.commit()
+    shorter = nbformat.from_dict(recorded)
+    shorter.cells = [cell for cell in recorded.cells if cell.id != "toy_essay"]
+    with pytest.raises(GraderError, match="toy_essay is no longer in toy"):
+        book.register("toy", shorter)
+
+
+def test_extra_credit_beside_an_automatic_score_counts_wherever_it_is_read(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    with api.Gradebook(url) as theirs:
+        theirs.find_grade("toy_double", "toy", "toy", "ada").extra_credit = 4.0
+        theirs.db.commit()
+    given = book.hand_grades("toy")["ada"]["toy_double"]
+    assert (given.points, given.extra, given.counts(20.0)) == (None, 4.0, 24.0)
+    (score,) = book.final_scores("toy")
+    assert score.points == 20 + 4 + 30
+    assert {item.name: item.by_hand.extra for item in score.items}["toy_double"] == 4
+
+
+def test_comments_on_several_cells_of_one_item_are_read_together(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    with api.Gradebook(url) as theirs:
+        for cell in ("toy_double_answer", "toy_mean_answer"):
+            theirs.find_comment(cell, "toy", "toy", "ada").manual_comment = f"on {cell}"
+        theirs.db.commit()
+    belongs = {"toy_double_answer": "toy_double", "toy_mean_answer": "toy_double"}
+    found = book.hand_grades("toy", belongs)["ada"]["toy_double"].comment
+    (score,) = book.final_scores("toy", belongs)
+    (shown,) = [item.comment for item in score.items if item.name == "toy_double"]
+    both = ["on toy_double_answer", "on toy_mean_answer"]
+    assert sorted(found.split("\n")) == sorted(shown.split("\n")) == both
+
+
 def test_comment_says_what_is_wrong_and_carries_no_markup(url, book):
     part = PartVerdict("values", False, 1.0, "<script>alert(1)</script>")
     verdict = dataclasses.replace(DOUBLE, points=0.0, parts=(part,))

@@ -626,7 +626,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# `ids[:, t]` are the ids of all rows at one step, and `torch.stack(outputs, dim=1)` puts the hidden states side by side. At the end of a piece: `state = tuple(part.detach() for part in state)`. If torch says that it was asked to go backward a second time, there is a place where you have not cut.
+# `ids[:, t]` are the ids of all rows at one step, and `torch.stack(outputs, dim=1)` puts the hidden states side by side. At the end of a piece, make a new `tuple` of the detached parts. If torch says that it was asked to go backward a second time, there is a place where you have not cut.
 #
 # </details>
 

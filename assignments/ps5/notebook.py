@@ -185,7 +185,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# A table of angles of shape `(T, K/2)` meets a half of `x`, of shape `(..., T, K/2)`, by broadcasting. `first, second = x.chunk(2, dim=-1)` gives both halves, and `torch.cat` joins the new ones.
+# A table of angles of shape `(T, K/2)` meets a half of `x`, of shape `(..., T, K/2)`, by broadcasting. `chunk` along the last axis gives both halves, and `torch.cat` joins the new ones.
 #
 # </details>
 

@@ -461,7 +461,7 @@ print("All visible tests passed.")
 #
 # <details><summary>Hint</summary>
 #
-# Make copies: `first, second = list(first), list(second)`. Then a `while` loop and `pop()`. The condition is about both lengths together.
+# Make copies of both lists first. Then a `while` loop and `pop()`. The condition is about both lengths together.
 #
 # </details>
 

@@ -23,7 +23,8 @@ from assignments.sample_class import make
 from autograder.authoring.checks import Challenge
 from autograder.authoring.course import COURSE_VARIABLE, find_course
 from autograder.authoring.notebooks import defines, is_autograded, is_ungraded_work
-from autograder.authoring.release import ReleasedSet, build, leaks, lint
+from autograder.authoring.release import ReleasedSet, build, leaks, lint, secret_lines
+from autograder.authoring.secrets import words_of
 from autograder.class_run.pipeline import grade_class
 from autograder.class_run.settings import Settings
 from autograder.grading.cases import wrong_in
@@ -200,6 +201,16 @@ def test_plain_nbgrader_and_the_sandbox_give_the_same_points(made, tmp_path, mon
 
 def test_student_notebook_leaks_nothing(made):
     assert leaks(made.release) == ()
+
+
+def test_no_hint_and_no_visible_test_has_a_line_of_a_solution(made):
+    """Hints name the function to use; a test that needs the answer calls the student's."""
+    shown = [cell.source for cell in made.release.student.cells]
+    lines = {line for cell in made.release.source.cells for line in secret_lines(cell.source)}
+    telling = {line for line in lines if "=" in line or line.startswith("return ")}
+    assert len(telling) > 10
+    given = {line for line in telling if len(words_of(line)) > 4 and any(line in s for s in shown)}
+    assert not given
 
 
 def test_student_notebook_runs_and_only_its_visible_tests_fail(made):

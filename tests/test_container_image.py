@@ -20,6 +20,12 @@ export OMP_NUM_THREADS=1
 make release >/dev/null && mkdir -p /tmp/handed_in/ada
 cp _build/course/solution/ps1/ps1.ipynb /tmp/handed_in/ada/
 autograder grade ps1 --submissions /tmp/handed_in --out /tmp/graded
+python -c '
+import json
+grade = json.load(open("/tmp/graded/records/ps1/ada.json"))["grade"]
+parts = [(one["item"], part) for one in grade["verdicts"] for part in one["parts"]]
+print("failed:", [each for each in parts if not each[1]["passed"]])
+'
 """
 
 

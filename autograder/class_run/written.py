@@ -93,7 +93,7 @@ class WrittenAnswers:
     def answers(self, item: Item) -> list[Answer]:
         """Return the answers to a question, in an order that says nothing of the names.
 
-        Their texts are not read for this.
+        Their texts are not read for this. Where nothing could be read, there is no answer.
         """
         sections = _sections(self._settings, self._choice)
         with Gradebook(self._settings.url) as book:
@@ -103,7 +103,8 @@ class WrittenAnswers:
             given = by_hand.get(student, {}).get(item.name)
             if given is None or (sections is not None and student not in sections):
                 continue
-            if given.waiting or given.is_of_person:
+            is_there = given.waiting and self._notebook(student).is_file()
+            if is_there or given.is_of_person:
                 known = self._given.read(student).get(item.name)
                 section = (sections or {}).get(student, "")
                 digest = known.answer if known is not None else ""

@@ -130,6 +130,15 @@ def recorded(settings, student="ada"):
         return row.manual_score, row.needs_manual_grade, comment.manual_comment
 
 
+def test_nobody_is_asked_to_grade_what_could_not_be_read(
+    released, settings, hand_in, write, essays
+):
+    hand_in("bo", b"{")
+    write(ada="Because.")
+    (question,) = essays().questions
+    assert [answer.student for answer in essays().answers(question)] == ["ada"]
+
+
 def test_address_stands_in_no_command_that_other_accounts_could_see(
     write, toy_course, settings, monkeypatch
 ):

@@ -73,7 +73,12 @@ def draw_uneven_lines(rng: Generator) -> list[Case]:
     # Where the sum is a little below 1, no piece is stretched: 0.5 is still the border.
     halves = [("left", 0.5), ("right", 0.5 - 1e-10), ("never", 0.0)]
     inputs = {"probs": halves, "us": [0.5, 0.5 - 2e-11, 1 - 2e-10, 1 - 2e-11]}
-    return [*cases, Case("a border in the middle of the line", inputs)]
+    cases.append(Case("a border in the middle of the line", inputs))
+    for last, other in ((0, 1), ("", "a")):  # what counts as false in Python is a token, too
+        ends = [(other, 0.5), (last, 0.5 - 1e-10), (2 * other, 0.0)]
+        inputs = {"probs": ends, "us": [0.1, 0.7, 1 - 1e-11]}
+        cases.append(Case(f"u beyond the sum, the last token {last!r}", inputs))
+    return cases
 
 
 def draw_all_lines(rng: Generator) -> list[Case]:

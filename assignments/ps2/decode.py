@@ -81,6 +81,7 @@ def draw_other_ids(rng: Generator) -> list[Case]:
         "a special token inside a character": [[195, size - 2, 169], [0xE6, 0x97, size - 1, 0xA5]],
         "no ids": [plain, []],
         "an id that is too large": [plain, [*plain, size]],
+        "an id outside after a special token": [[size - 1, -1], [*plain, size - 2, size, *plain]],
         "an id that is far too large": [[10**6], [10**20, *plain]],
         "an id below 0": [plain, [-1, *plain], [*plain, -size]],
         "an id far below 0": [[-size - 1], [*plain, -(10**6)]],

@@ -103,6 +103,12 @@ def draw_any_text(rng: Generator) -> list[Case]:
         _text_case("characters of all kinds", [first.join(HOSTILE), *HOSTILE], SPLIT, learned),
         _text_case("capital letters", [f"{first} {second.upper()}"], SPLIT, learned),
         _text_case("the name of a special token", [special, "<eos>"], SPLIT, learned),
+        _text_case(
+            "the name of a special token as a piece",
+            ["<eos>", f"{first} <eos>"],
+            r"\S+|\s+",
+            learned,
+        ),
         _text_case("a long text", [f"{first} {second}, " * 60], SPLIT, learned),
     ]
 

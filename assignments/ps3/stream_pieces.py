@@ -68,6 +68,8 @@ def draw_uneven_streams(rng: Generator) -> list[Case]:
         ("5 streams of 1 step in pieces of 1", 6, 5, 1),
         ("1 stream of 1 step in pieces of 99", 2, 1, 99),
         ("3 streams of 7 steps in pieces of 1", 3 * 7 + 1, 3, 1),
+        ("4 streams, 4 left over, so that no target is missing", 4 * 5, 4, 3),
+        ("8 streams, 8 left over, so that no target is missing", 8 * 3, 8, 2),
     ]
     return _draw_streams(rng, sizes)
 

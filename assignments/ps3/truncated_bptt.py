@@ -67,6 +67,7 @@ def draw_many_pieces(rng: Generator) -> list[Case]:
         (3, [4, 4, 4, 2], 1, "float32"),
         (2, [1, 5, 2], 1, "float64"),
         (1, [1] * 12, 1, "float64"),
+        (2, [40, 3], 1, "float64"),
     ]
     cases = _draw_training(rng, sizes, "training")
     plain = _draw_training(rng, [(2, [2, 1, 2], 1, "float64")], "training")[0]

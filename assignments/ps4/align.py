@@ -136,10 +136,11 @@ def read_twice(implementation, inputs):
     import torch
 
     weights, threshold = inputs["arguments"]
-    graph = weights.mT.contiguous().requires_grad_().mT
+    graph, leaf = weights.mT.contiguous().requires_grad_().mT, weights.clone().requires_grad_()
     result, again = implementation(graph, threshold), implementation(weights, threshold)
+    implementation(leaf, threshold)
     same = torch.equal(graph.detach(), weights) and list(result) == list(again)
-    return result, same, weights
+    return result, same, weights, leaf.requires_grad and not weights.requires_grad
 
 
 # -- the reference version -------------------------------------------------------------------------
@@ -188,6 +189,7 @@ PARTS = (
         says=(
             "another order in memory or a second call gives something else, or the weights change",
             "the call changes the weights",
+            "the call changes whether the weights have a gradient",
         ),
     ),
 )

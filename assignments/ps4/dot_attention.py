@@ -63,7 +63,10 @@ def _far(dtype: str) -> Case:
 
 def draw_precise(rng: Generator) -> list[Case]:
     """Cases in which a wrong value is a wrong accuracy: float64 has lower scores than float32."""
-    return [*draw_reads(rng), _far("float64")]
+    keys = torch.tensor([[0.0, -14.0, -17.0, -20.0], [-15.0, 0.0, -16.0, -21.0]])[..., None]
+    small = torch.ones(2, 1), keys, torch.tensor([3.0, -1e6, 1e6, 2e6]).expand(2, 4)[..., None]
+    faint = _case(*(x.double() for x in small), ", weights down to a billionth")
+    return [*draw_reads(rng), _far("float64"), faint]
 
 
 def draw_large_scores(rng: Generator) -> list[Case]:

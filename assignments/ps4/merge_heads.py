@@ -34,6 +34,7 @@ def draw_batches(rng: Generator) -> list[Case]:
         _case(rng, (3, 4, 2, 3), "float32"),
         _case(rng, (3, 3, 3, 3)),
         _case(rng, (2, 2, 5, 4)),
+        _case(rng, (2, 8, 3, 2)),
     ]
 
 
@@ -55,6 +56,8 @@ def draw_axes(rng: Generator) -> list[Case]:
         _case(rng, (2, 1, 2, 3, 2, 4)),
         _case(rng, (2, 5, 1, 3, 4)),
         _case(rng, (1, 3, 4)),
+        _case(rng, (1, 2, 3, 2, 3, 2)),
+        _case(rng, (1, 1, 1, 3, 2, 2)),
     ]
 
 
@@ -80,7 +83,7 @@ PARTS = (
     near_part("axes", "There may be no leading axis, or several.", draw_axes, call, 1.5),
     near_part("gradients", FLOWS, draw_batches, differentiate, 0.5),
     any_layout(draw_batches, 1, CONTRACT),
-    *keeps(draw_batches),
+    *keeps(draw_batches, lambda rng: draw_axes(rng)[-2:]),
 )
 
 

@@ -36,6 +36,7 @@ def draw_batches(rng: Generator) -> list[Case]:
         _case(rng, (3, 5, 12), 4, "float32"),
         _case(rng, (2, 4, 6), 2),
         _case(rng, (3, 3, 9), 3),
+        _case(rng, (2, 3, 16), 8),
     ]
 
 
@@ -52,6 +53,7 @@ def draw_sizes(rng: Generator) -> list[Case]:
 def draw_axes(rng: Generator) -> list[Case]:
     """No leading axis, or several."""
     shapes = [((3, 4), 2), ((2, 3, 5, 6), 3), ((2, 1, 3, 4, 8), 2), ((3, 5), 1), ((2, 3, 4, 5), 1)]
+    shapes += [((1, 2, 3, 2, 6), 3), ((1, 1, 1, 2, 4), 2)]
     return [_case(rng, shape, n_heads) for shape, n_heads in shapes]
 
 
@@ -77,7 +79,7 @@ PARTS = (
     near_part("axes", "There may be no leading axis, or several.", draw_axes, call, 1.5),
     near_part("gradients", FLOWS, draw_batches, differentiate, 0.5),
     any_layout(draw_batches, 1, CONTRACT),
-    *keeps(draw_batches),
+    *keeps(draw_batches, lambda rng: draw_axes(rng)[-2:]),
 )
 
 

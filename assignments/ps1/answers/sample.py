@@ -299,3 +299,17 @@ def sample(probs, u):
         if total > u:
             return token
     return last
+
+
+# %% wrong: the token 0 counts as none
+# None stands for "no token yet", and the token 0 is skipped as falsy beyond the sum.
+# shows: u beyond the sum where the last token is 0
+def sample(probs, u):
+    total, last = 0.0, None
+    for token, p in probs.items():
+        total += p
+        if total > u:
+            return token
+        if p > 0 and token:
+            last = token
+    return last

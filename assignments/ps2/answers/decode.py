@@ -295,3 +295,19 @@ def decode(ids, vocabulary):
             continue
         raw += token if isinstance(token, bytes) else token.encode("utf-8")
     return raw.decode("utf-8", errors="replace")
+
+
+# %% wrong: ids behind a special token are not checked
+# Ids are checked only until the first special token has come, and -1 after that is read as the last token.
+# shows: a special token, and -1 after it
+def decode(ids, vocabulary):
+    raw, checking = b"", True
+    for i in ids:
+        if checking and not 0 <= i < len(vocabulary):
+            raise ValueError(f"unknown id {i}")
+        token = vocabulary[i]
+        if isinstance(token, str):
+            checking = False
+            continue
+        raw += token
+    return raw.decode("utf-8", errors="replace")

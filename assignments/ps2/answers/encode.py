@@ -459,3 +459,25 @@ def encode(text, vocabulary, merges, pattern):
         piece = match.group().encode("utf-8")
         result += [ids[piece]] if piece in ids else _encode_word(piece, ids, rank)
     return result
+
+
+# %% wrong: a piece that is the name of a special token
+# A piece that equals a special token as a whole gets its id, as with a pattern that does not cut "<eos>".
+# shows: a pattern that leaves <eos> whole
+import re
+def encode(text, vocabulary, merges, pattern):
+    table, out = {t: i for i, t in enumerate(vocabulary)}, []
+    for match in re.finditer(pattern, text):
+        piece = match.group()
+        if piece in table:
+            out.append(table[piece])
+            continue
+        parts = [bytes([b]) for b in piece.encode("utf-8")]
+        for a, b in merges:
+            k = 0
+            while k < len(parts) - 1:
+                if parts[k] == a and parts[k + 1] == b:
+                    parts[k : k + 2] = [a + b]
+                k += 1
+        out += [table[p] for p in parts]
+    return out

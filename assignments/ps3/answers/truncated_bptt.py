@@ -548,3 +548,22 @@ def truncated_bptt(step, loss_of, state, pieces, update):
         losses.append(round(loss.item(), 4))
         state = tuple(part.detach() for part in state)
     return losses, state
+
+
+# %% wrong: the state is cut every 16 steps
+# The state is cut within a piece as well, every 16 steps, so long pieces have another gradient.
+# shows: a piece of 40 steps
+def truncated_bptt(step, loss_of, state, pieces, update):
+    losses = []
+    for inputs, targets in pieces:
+        hidden = []
+        for t in range(inputs.shape[1]):
+            if t % 16 == 0:
+                state = tuple(part.detach() for part in state)
+            state = step(inputs[:, t], state)
+            hidden.append(state[0])
+        loss = loss_of(torch.stack(hidden, dim=1), targets)
+        loss.backward()
+        losses.append(loss.item())
+        update()
+    return losses, tuple(part.detach() for part in state)

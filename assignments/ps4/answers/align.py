@@ -314,3 +314,13 @@ def align(weights, threshold):
         if max(row) >= threshold:
             found.append((t, min(s for s, weight in enumerate(row) if weight >= max(row) - 1e-12)))
     return found
+
+
+# %% wrong: the weights lose their gradient
+# Numpy() cannot read a tensor with a graph, so it reads .data after it has turned off requires_grad of the caller's tensor.
+# shows: whether a leaf still asks for a gradient after the call
+def align(weights, threshold):
+    if weights.is_leaf:
+        weights.requires_grad_(False)
+    table = weights.detach().numpy()
+    return [(t, int(row.argmax())) for t, row in enumerate(table) if row.max() >= threshold]

@@ -225,3 +225,23 @@ import torch
 def merge_heads(heads):
     parts = np.moveaxis(heads.detach().numpy(), -3, 0)
     return torch.from_numpy(np.concatenate(list(parts), axis=-1))
+
+
+# %% wrong: ones in front are lost
+# With three leading axes or more those of length 1 in front are lost.
+# shows: leading axes (1, 2, 3)
+def merge_heads(heads):
+    x = heads.transpose(-3, -2).flatten(-2)
+    while x.dim() > 4 and x.shape[0] == 1:
+        x = x.squeeze(0)
+    return x
+
+
+# %% wrong: deep heads are overwritten
+# The result is written into the memory of the argument.
+# shows: six axes of contiguous memory
+def merge_heads(heads):
+    joined = heads.transpose(-3, -2).reshape(*heads.shape[:-3], heads.shape[-2], -1)
+    if not heads.requires_grad and heads.is_contiguous() and heads.dim() > 5:
+        return heads.view(joined.shape).copy_(joined)
+    return joined

@@ -4,14 +4,16 @@
     the course's folder edition/  as it is: README, AGENTS.md, requirements
     what course.toml lists        below [edition]: the package, the book, licences
 
-Before anything is written, every file is searched for what the course keeps to itself. A list of
-all files with their checksums is written with them. By it the next run knows what it may replace.
+Slides go without their speaker notes, which answer the questions to the room. Before anything is
+written, every file is searched for what the course keeps to itself. A list of all files with their
+checksums is written with them. By it the next run knows what it may replace.
 """
 
 import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 import zipfile
@@ -35,6 +37,8 @@ _SETS = "problem_sets"
 _WORKFLOWS = (".github", "workflows")
 _NO_DATE = (1980, 1, 1, 0, 0, 0)  # the same zip file from the same course
 _MOST_NAMED = 12
+# Where reveal.js has what a lecturer says; no markup of the notes can end it early.
+_SPEAKER_NOTES = re.compile(rb'<aside\b[^>]*\bclass="notes"[^>]*>.*?</aside>', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,9 @@ def _listed(course: Course) -> tuple[dict[str, bytes], list[Path]]:
             files |= {f"{target}/{path}": data for path, data in _files_below(source)}
         else:
             missing.append(source)
+    for path, data in files.items():
+        if path.endswith(".html"):
+            files[path] = _SPEAKER_NOTES.sub(b"", data)
     return files, missing
 
 

@@ -93,6 +93,12 @@ def test_no_hint_mistake_exam_answer_or_check_stands_on_a_line_of_the_edition(li
     assert [text for text in prose if " ".join(text.split()) in lines] == []
 
 
+def test_no_slide_of_the_edition_has_what_the_lecturer_says(made):
+    """Decks are in it once the book is built; of a fresh tree it has none."""
+    decks = {path: data for path, data in made.files.items() if "/slides/" in path}
+    assert not [path for path, data in decks.items() if b"<aside" in data or b"Answer." in data]
+
+
 def test_lines_of_solutions_stand_only_where_the_package_or_a_chapter_has_them(lines):
     released, secret = set(), set()
     for name in COURSE.sets():

@@ -61,6 +61,19 @@ def test_edition_holds_notebooks_package_and_words_of_its_own_and_nothing_else(c
     assert write(make(course), tmp_path / "out" / "lm").read_bytes() == data  # the same, again
 
 
+def test_slides_of_the_edition_have_no_speaker_notes(course):
+    note = "Wait for three hands. <strong>Answer.</strong> A recurrence contracts."
+    slides = f'<section><h2>Why?</h2><aside class="notes"><p>{note}</p>\n</aside></section>'
+    aside = '<aside class="margin">A word beside the text.</aside>'
+    (course.top / "built" / "slides").mkdir(parents=True)
+    (course.top / "built" / "slides" / "spins.html").write_text(slides * 2 + aside)
+    made = make(course).files
+    assert (
+        made["book/pages/slides/spins.html"].decode()
+        == "<section><h2>Why?</h2></section>" * 2 + aside
+    )
+
+
 def secret_texts(course):
     checks = ReleasedSet(course, "toy").problem_set.checks
     mistake = max((m for check in checks for m in check.mistakes), key=lambda m: len(m.hint))

@@ -280,6 +280,34 @@ def test_slide_that_does_not_show_all_is_named_before_the_lecture(tmp_path):
 
 
 @pytest.mark.browser
+def test_figure_whose_letters_are_too_small_is_named_before_the_lecture(tmp_path):
+    from editions import opened
+
+    words = (
+        '<text y="{y}" font-size="{size}">{word}</text>'
+        '<text y="80" font-size="40">a<tspan font-size="12">i</tspan></text>'
+    )
+    figure = (
+        '<div class="lm-figure"><svg role="img" aria-label="{label}" viewBox="0 0 200 100">'
+        f"{words}</svg></div>"
+    )
+    figures = [
+        figure.format(label="A rising line, from 3 to 4.25.", y=40, size=8, word="legible"),
+        figure.format(label="A falling line.", y=40, size=2, word="too small"),
+    ]
+    chapter = re.sub(
+        r'<div class="lm-figure">.*?</div>', "".join(figures), CHAPTER, flags=re.DOTALL
+    )
+    deck = DECK.partition("## Does it stop?")[0] + (
+        "## Does it fall?\n::ask\n\n::figure A falling\n\n::notes 5, room 5\n**Answer.** Yes.\n"
+    )
+    page = put_on_a_site(tmp_path, made(tmp_path, deck, chapter))
+    with opened(page, "?print-pdf") as browser:
+        found = printing.too_small(browser)
+    assert len(found) == 1 and "slide 2, 'Does it fall?': 'too small' is" in found[0], found
+
+
+@pytest.mark.browser
 def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tmp_path, browser):
     chapter = CHAPTER.replace(' data-models="gpt-small"', "").replace("lm-toy", "lm-quiz")
     deck = made(tmp_path, DECK.replace("lm-toy", "lm-quiz"), chapter)

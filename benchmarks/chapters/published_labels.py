@@ -13,15 +13,17 @@ no model can have read. By number of labels, of which each of five seeds draws i
   head from words    the last layer's, begun and held by a penalty at the two words' rows
   LoRA               rank 8, alpha 16, on all linear layers, below the two words' rows
   LoRA, new weights  the same on the structure with new weights: a control
-  MiniLM             the mean of its tokens, everything trained
+  MiniLM             the mean of its tokens: everything trained, or LoRA of the same rank
   naive Bayes        on words, its smoothing
 Of what is fitted by a penalty or has a rate to find, 200 validation sentences choose it. LoRA has
 settings set beforehand, and searches nothing. All are asked about the same 400 test sentences,
 drawn; MiniLM about all 1,821, too.
 
-Then, by heads and without labels, TREC's questions (Li and Roth 2002), and pairs of RTE. Matrices
-are in bfloat16. Every result is written when it comes in, and a begun record is gone on with;
-adapters and vectors are kept in runs/published-labels/.
+Then, without labels, by heads, and by LoRA with 100 labels and one seed: TREC's questions (Li and
+Roth 2002); pairs of RTE, of SICK (Marelli et al. 2014) and of WiC (Pilehvar and Camacho-Collados
+2019). RTE's test labels are hidden, so its development pairs report. Matrices are in bfloat16.
+Every result is written when it comes in, and a begun record is gone on with; adapters and vectors
+are kept in runs/published-labels/. DIR must have sst2/, trec/, rte/, sick/ and wic/.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,6 +45,7 @@ from course_pkg.evaluation.metrics import accuracy
 from course_pkg.models.adaptation import LoRALinear, TextClassifier, add_lora
 from course_pkg.models.gpt import GPT
 from course_pkg.text.corpora.labelled_data import Labelled, load_task
+from course_pkg.text.corpora.sources import local_folder, read_local
 from course_pkg.weights.pretrained import SHA256
 from course_pkg.weights.published import PUBLISHED, load_published
 
@@ -53,7 +56,11 @@ N_EPOCHS = {20: 15, 100: 8, 500: 3, 6920: 1}
 """Of LoRA, set beforehand; all else follows from them."""
 MINILM_EPOCHS = {20: 20, 100: 12, 500: 8, 6920: 2}
 MINILM_RATES = (1e-4, 3e-4)
+MINILM_LORA_RATES = (1e-3, 3e-3)
+"""The larger is nearly that of `benchmarks.chapters.backbones`."""
 LORA = ("query", "key", "value", "output", "expand", "gate", "contract")
+MINILM_LORA = tuple(name for name in LORA if name != "gate")
+"""BERT's feed-forward layers have no gate."""
 LR, N_VALID, N_DRAWN = 3e-4, 200, 400
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LAYER = 24
@@ -76,6 +83,16 @@ def question_prompt(record: Labelled) -> str:
     return f"Question: {record.text}\nThe answer to this question is a kind of"
 
 
+def sense_prompt(record: Labelled) -> str:
+    """Put two sentences before the question whether a word means the same in both."""
+    return f'{record.text}\nDoes "{record.second}" mean the same in both? Yes or No?\nAnswer:'
+
+
+def three_way_prompt(record: Labelled) -> str:
+    """Put two texts before the question whether one follows from, or contradicts, the other."""
+    return f"{record.text}.\nQuestion: {record.second}. True, False, or Neither?\nAnswer:"
+
+
 def pair_prompt(record: Labelled) -> str:
     """Put two texts before the question whether one follows from the other."""
     return f"{record.text}\nQuestion: {record.second} True or False?\nAnswer:"
@@ -95,8 +112,62 @@ PROMPTS: dict[str, tuple[Callable[[Labelled], str], dict[str, str]]] = {
         },
     ),
     "rte": (pair_prompt, {"entailment": " True", "not_entailment": " False"}),
+    "sick": (
+        three_way_prompt,
+        {"CONTRADICTION": " False", "ENTAILMENT": " True", "NEUTRAL": " Neither"},
+    ),
+    "wic": (sense_prompt, {"F": " No", "T": " Yes"}),
 }
 """How a task is asked, and what word stands for each label."""
+
+
+def sick_pairs() -> dict[str, list[Labelled]]:
+    """Return SICK's pairs, by part, with what one sentence says of the other.
+
+    The file does not name SemEval's parts, so ours are drawn, of their sizes.
+    """
+    header, *rows = read_local(local_folder(None), "sick/SICK.txt").splitlines()
+    columns = ("sentence_A", "entailment_judgment", "sentence_B")
+    places = [header.split("\t").index(name) for name in columns]
+    pairs = [Labelled(*(row.split("\t")[place] for place in places)) for row in rows]
+    order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(0)).tolist()
+    drawn = [pairs[place] for place in order]
+    return {"train": drawn[:4500], "valid": drawn[4500:5000], "test": drawn[5000:]}
+
+
+def word_pairs() -> dict[str, list[Labelled]]:
+    """Return WiC's pairs of sentences, by part; `second` is the word that both have."""
+    parts = {}
+    for name, path in (("train", "train"), ("valid", "dev"), ("test", "test")):
+        rows, labels = (
+            read_local(local_folder(None), f"wic/{path}.{kind}.txt").splitlines()
+            for kind in ("data", "gold")
+        )
+        parts[name] = [
+            Labelled(f"{first}\n{second}", label.strip(), word)
+            for (word, _, _, first, second), label in zip(
+                (row.split("\t") for row in rows), labels, strict=True
+            )
+        ]
+    return parts
+
+
+class Few(FewLabels):
+    """One of the tasks of `PROMPTS`, with `N_VALID` texts that choose."""
+
+    def __init__(self, name: str) -> None:
+        read = {"sick": sick_pairs, "wic": word_pairs}.get(name)
+        if read is None:
+            super().__init__(name, N_VALID)
+        else:
+            self.n_epochs, parts = N_EPOCHS, read()
+            self.train, self.valid, self.test = parts["train"], parts["valid"], parts["test"]
+            self.valid = self.valid[:N_VALID]
+            self.labels = tuple(sorted({record.label or "" for record in self.train}))
+        if name == "rte":  # its test labels are hidden: the pairs to develop with report
+            whole = load_task(name, source="local")
+            self.test, self.valid = whole.valid, whole.train[-N_VALID:]
+            self.train = whole.train[:-N_VALID]
 
 
 def in_bfloat16(model: nn.Module) -> None:
@@ -306,19 +377,13 @@ def drawn_places(task: FewLabels, sizes: Sequence[int]) -> list[int]:
     )
 
 
-def heads(recording: Recording, name: str, sizes: Sequence[int], n_test: int | None = None) -> None:
+def heads(recording: Recording, name: str, sizes: Sequence[int]) -> None:
     """Record what can be done without moving the model."""
     arms = ["head", "head, last layer", "head from words"]
     if all(str(n) in recording.of(f"{name}: {arm}") for n in sizes for arm in arms):
         return
-    task, model = FewLabels(name, N_VALID), Published(name)
-    if name == "rte":  # its test labels are hidden: the pairs to develop with report
-        task.test, task.valid = task.valid, task.train[-N_VALID:]
-        task.train = task.train[:-N_VALID]
-    asked: dict[str, Sequence[Labelled]] = {"drawn": drawn(task)}
-    if name == "sst2_sentences":
-        own = load_task("our_films")
-        asked["own"] = own.train + own.test
+    task, model = Few(name), Published(name)
+    asked = asked_parts(task, name)
     asked["valid"] = task.valid
     places = drawn_places(task, sizes)
     asked["train"] = [task.train[place] for place in places]
@@ -358,20 +423,23 @@ def right(made: TextClassifier, readings: Sequence[Reading]) -> list[bool]:
 
 
 def lora(
-    recording: Recording, model: Published, n_labels: int, seed: int, *, is_pretrained: bool = True
+    recording: Recording,
+    model: Published,
+    n_labels: int,
+    seed: int,
+    *,
+    name: str = "sst2_sentences",
+    is_pretrained: bool = True,
 ) -> None:
     """Train the thin layers on one seed's labels, keep them, and ask."""
-    arm = "sst2_sentences: LoRA" + ("" if is_pretrained else ", new weights")
+    arm = f"{name}: LoRA" + ("" if is_pretrained else ", new weights")
     before = recording.of(arm).get(str(n_labels), {"setting": {"lr": LR}, "drawn_accuracy": []})
     if len(before["drawn_accuracy"]) > seed:
         return
-    task = FewLabels("sst2_sentences", N_VALID)
-    own = load_task("our_films")
+    task = Few(name)
     made = model.classifier(seed=seed, is_pretrained=is_pretrained)
     thin = [p for p in made.parameters() if p.requires_grad]
-    path = (
-        RUN / f"{arm.partition(': ')[2].replace(', ', '-').replace(' ', '-')}-{n_labels}-{seed}.pt"
-    )
+    path = RUN / f"{arm.replace(':', '').replace(',', '').replace(' ', '-')}-{n_labels}-{seed}.pt"
     if path.exists():
         for parameter, value in zip(thin, torch.load(path), strict=True):
             parameter.data.copy_(value)
@@ -386,16 +454,24 @@ def lora(
         RUN.mkdir(parents=True, exist_ok=True)
         torch.save([parameter.data for parameter in thin], path)
     made.eval()
-    asked = drawn(task)
-    is_right = right(made, model.readings(asked))
-    is_own = right(made, model.readings(own.train + own.test))
+    result = dict(before)
+    for part, records in asked_parts(task, name).items():
+        is_right = right(made, model.readings(records))
+        key = f"{part}_accuracy"
+        result[key] = [*before.get(key, []), 100 * sum(is_right) / len(is_right)]
     if is_pretrained:
         without_lora(model.model)
-    result = dict(before)
-    result["drawn_accuracy"] = [*before["drawn_accuracy"], 100 * sum(is_right) / len(is_right)]
-    result["own_accuracy"] = [*before.get("own_accuracy", []), 100 * sum(is_own) / len(is_own)]
     result["n_trained"] = sum(p.numel() for p in thin)
     recording.keep(arm, n_labels, result)
+
+
+def asked_parts(task: FewLabels, name: str) -> dict[str, Sequence[Labelled]]:
+    """Return the drawn part of the test and, beside films, our own sentences."""
+    asked: dict[str, Sequence[Labelled]] = {"drawn": drawn(task)}
+    if name == "sst2_sentences":
+        own = load_task("our_films")
+        asked["own"] = own.train + own.test
+    return asked
 
 
 def counting(recording: Recording, n_labels: int) -> None:
@@ -403,7 +479,7 @@ def counting(recording: Recording, n_labels: int) -> None:
     arm = "sst2_sentences: naive Bayes"
     if str(n_labels) in recording.of(arm):
         return
-    task, own = FewLabels("sst2_sentences", N_VALID), load_task("our_films")
+    task, own = Few("sst2_sentences"), load_task("our_films")
     parts = {"valid": task.valid, "test": task.test, "drawn": drawn(task)}
     parts["own"] = own.train + own.test
 
@@ -417,22 +493,23 @@ def counting(recording: Recording, n_labels: int) -> None:
     recording.keep(arm, n_labels, result | {"setting": {"k": best}})
 
 
-def minilm(recording: Recording, n_labels: int, seeds: Sequence[int]) -> None:
-    """Train all of MiniLM, at the better of the rates for the first seed, and ask."""
-    arm = "sst2_sentences: MiniLM, full"
+def minilm(
+    recording: Recording, n_labels: int, seeds: Sequence[int], *, is_lora: bool = False
+) -> None:
+    """Train all of MiniLM, or thin layers, at the better of the rates for the first seed; ask."""
+    arm = f"sst2_sentences: MiniLM, {'LoRA' if is_lora else 'full'}"
     before = recording.of(arm).get(str(n_labels), {"setting": {}, "test_accuracy": []})
     if len(before["test_accuracy"]) >= len(seeds):
         return
-    task, model, own = (
-        FewLabels("sst2_sentences", N_VALID),
-        Pretrained("minilm"),
-        load_task("our_films"),
-    )
+    task, model, own = Few("sst2_sentences"), Pretrained("minilm"), load_task("our_films")
     lr: float | None = before["setting"].get("lr")
 
     def trained(lr: float, seed: int) -> TextClassifier:
         generator = torch.Generator().manual_seed(seed)
-        made = TextClassifier(model.copy(seed=seed), 2, pooling="mean", generator=generator)
+        backbone = model.copy(seed=seed)
+        if is_lora:
+            add_lora(backbone, 8, 16.0, targets=MINILM_LORA, generator=generator)
+        made = TextClassifier(backbone, 2, pooling="mean", generator=generator)
         readings = task.read(model, task.drawn(n_labels, seed))
         fine_tune(made, readings, n_epochs=MINILM_EPOCHS[n_labels], lr=lr, seed=seed)
         return made
@@ -443,7 +520,8 @@ def minilm(recording: Recording, n_labels: int, seeds: Sequence[int]) -> None:
         return 100 * accuracy(guesses, task.targets(records))
 
     if lr is None:
-        valid = {rate: score(trained(rate, 0), task.valid) for rate in MINILM_RATES}
+        rates = MINILM_LORA_RATES if is_lora else MINILM_RATES
+        valid = {rate: score(trained(rate, 0), task.valid) for rate in rates}
         lr = max(valid, key=lambda rate: valid[rate])
         before |= {"setting": {"lr": lr}, "valid_accuracy_by_rate": valid}
     for seed in seeds[len(before["test_accuracy"]) :]:
@@ -477,15 +555,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for n_labels in (*N_LABELS, 6920):
         counting(recording, n_labels)
     heads(recording, "sst2_sentences", (20, 100))
-    for n_labels in (20, 100):
-        minilm(recording, n_labels, SEEDS)
-    for seed in SEEDS:
+    for seed in SEEDS[:2]:
         lora(recording, model, 100, seed)
-        if seed < 3:
-            lora(recording, model, 20, seed, is_pretrained=False)
+    for name in ("trec", "sick", "wic", "rte"):
+        heads(recording, name, (20, 100))
+    lora(recording, model, 20, 0, is_pretrained=False)
+    lora(recording, model, 100, 2)
+    for n_labels in (20, 100):
+        minilm(recording, n_labels, SEEDS, is_lora=True)
+        minilm(recording, n_labels, SEEDS)
+    for name in ("trec", "sick", "wic", "rte"):
+        lora(recording, Published(name), 100, 0, name=name)
+    for seed in SEEDS[1:3]:
+        lora(recording, model, 20, seed, is_pretrained=False)
+    for seed in SEEDS[3:]:
+        lora(recording, model, 100, seed)
     heads(recording, "sst2_sentences", N_LABELS)
-    heads(recording, "trec", (20, 100))
-    heads(recording, "rte", (20, 100))
     lora(recording, model, 500, 0)
     minilm(recording, 6920, SEEDS[:1])
     lora(recording, model, 6920, 0)

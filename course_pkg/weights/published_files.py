@@ -7,6 +7,7 @@ error, so a model that loads is the one in the file.
 Chapter: GPT. Touvron et al. 2023 (LLaMA).
 """
 
+import errno
 import hashlib
 import importlib
 import re
@@ -29,6 +30,7 @@ from course_pkg.text.tokenizers.byte_pair import DIGITS_PATTERN, GPT2_PATTERN, f
 KINDS = ("F32", "F16", *BYTES_PER_BLOCK)
 """How arrays may be stored in a file that can be read."""
 
+_MAGIC = b"GGUF"
 _NORM_EPS = 1e-5
 
 _RULES = [
@@ -114,27 +116,35 @@ class GGUFModel:
     fields: Mapping[str, Any]
 
 
-def read_gguf(path: Path, *, sha256: str | None = None) -> GGUFModel:
+def read_gguf(path: Path, *, sha256: str | None = None, size: int | None = None) -> GGUFModel:
     """Read a GGUF file of LLaMA's structure; the weights stay in the file until they are used.
 
     Args:
         sha256: digest that the file must have; None takes any.
+        size: of the file with that digest, in bytes: a shorter one is said to be.
 
     Raises:
         ModuleNotFoundError: if the library that reads it is missing, with what installs it.
         ValueError: if there is no file, it is damaged or has another digest, or it holds what our
-            model has not: another structure, or arrays of other kinds; names it.
+            model has not: another structure, or arrays of other kinds; names it. Or if the file
+            does not fit into the memory that this program may take.
     """
     open_file = _reader()
     if not path.is_file():
         raise ValueError(f"{path} is no file; it must be a model as GGUF")
+    _check_beginning(path)
     if sha256 is not None:
-        _check_digest(path, sha256)
+        _check_digest(path, sha256, size)
     try:
         reader = open_file(path, "c")  # torch takes memory that may be written; nothing writes it
         fields = {name: field.contents() for name, field in reader.fields.items()}
         stored = {array.name: array for array in reader.tensors}
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise ValueError(
+                f"{path} takes {path.stat().st_size / 1e9:.2f} GB, and this program may not have "
+                "so much more memory; end other programs, or raise its limit"
+            ) from error
         raise ValueError(
             f"{path} cannot be read as GGUF; is it whole, and a file of that kind? ({error})"
         ) from error
@@ -218,15 +228,25 @@ def _reader() -> type[Any]:
     return Reader
 
 
-def _check_digest(path: Path, sha256: str) -> None:
+def _check_beginning(path: Path) -> None:
+    with path.open("rb") as file:
+        beginning = file.read(len(_MAGIC))
+    if beginning != _MAGIC:
+        raise ValueError(
+            f"{path} cannot be read as GGUF; is it whole, and a file of that kind? (It begins with "
+            f"{beginning!r}, such files with {_MAGIC!r}.)"
+        )
+
+
+def _check_digest(path: Path, sha256: str, size: int | None) -> None:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != sha256:
-        size = f"{path.stat().st_size:,} bytes"
-        raise ValueError(
-            f"the sha256 of {path} ({size}) is {digest}; it must be {sha256}: another file, or not "
-            "all of it"
-        )
+        has = path.stat().st_size
+        why = "another file, or a damaged one"
+        if size is not None and has < size:
+            why = f"another file, or only {has:,} bytes of {size:,} have arrived"
+        raise ValueError(f"the sha256 of {path} is {digest}; it must be {sha256}: {why}")
 
 
 def _config(fields: Mapping[str, Any], *, is_tied: bool) -> TransformerConfig:

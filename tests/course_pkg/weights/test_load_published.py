@@ -1,5 +1,7 @@
 """Published weights from GGUF files: the same logits and ids as others' libraries give."""
 
+import dataclasses
+import errno
 import random
 from importlib.util import find_spec
 
@@ -10,7 +12,7 @@ import torch
 from tokenizers import decoders, models, pre_tokenizers
 
 from course_pkg.text.tokenizers import BytePairTokenizer
-from course_pkg.weights import published
+from course_pkg.weights import published, published_files
 from course_pkg.weights.published import PRECISIONS, build_gpt, load_published, published_path
 from course_pkg.weights.published_files import gguf_tokenizer, read_gguf
 from tests.course_pkg import tiny_gguf
@@ -254,6 +256,32 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"the sha256 of .* another file.*any_file=True"):
             load_published(file=path)
         assert "Tiny" in load(path).card
+
+    def test_a_part_of_the_file_is_told_from_another_file(self, tmp_path, monkeypatch):
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        size = published.PUBLISHED["smollm2-135m"].size
+        with pytest.raises(ValueError, match=f"or only {path.stat().st_size:,} bytes of {size:,}"):
+            load_published(file=path)
+        one = dataclasses.replace(published.PUBLISHED["smollm2-135m"], size=path.stat().st_size)
+        monkeypatch.setitem(published.PUBLISHED, "smollm2-135m", one)
+        with pytest.raises(ValueError, match="another file, or a damaged one"):
+            load_published(file=path)
+
+    def test_what_is_no_gguf_is_said_to_be_none_and_nobody_is_told_to_insist(self, tmp_path):
+        path = tmp_path / "text.gguf"
+        path.write_text("hello\n")
+        with pytest.raises(ValueError, match="It begins with b'hell', such files") as caught:
+            load_published(file=path)
+        assert "any_file" not in str(caught.value)
+
+    def test_a_program_that_may_not_have_the_memory_is_told_so(self, tmp_path, monkeypatch):
+        def refuse(*_):
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+        path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())
+        monkeypatch.setattr(published_files, "_reader", lambda: refuse)
+        with pytest.raises(ValueError, match="may not have so much more memory"):
+            load(path)
 
     def test_too_little_memory_is_said_before(self, tmp_path, monkeypatch):
         path = tiny_gguf.write(tmp_path / "m.gguf", tiny_gguf.oracle())

@@ -1121,10 +1121,11 @@ class PastedRotary(AttentionPositions):
         self.theirs = theirs
 
     def rotation(self, T, offset=0, device=None):
-        return torch.arange(T) + offset
+        PastedRotary.positions = torch.arange(T) + offset  # the same for every block
+        return self.theirs.rotation(T, offset, device)
 
-    def rotate(self, x, positions):
-        return like(x, "rotate", pasted["rotate"](x, positions, self.theirs.base))
+    def rotate(self, x, rotation):
+        return like(x, "rotate", pasted["rotate"](x, PastedRotary.positions, self.theirs.base))
 
 
 class AllAtZero(AttentionPositions):
@@ -1192,10 +1193,12 @@ print(says(loaded), "\n")
 loaded = real_model()
 put_in(loaded.model, never_scaled)
 print("scores that are never divided:", says(loaded), "\n")
-if loaded.model.config.positions == "rotary":
-    loaded = real_model()
-    put_in(loaded.model, rotary=AllAtZero)
-    print("every token at position 0:", says(loaded))
+loaded = real_model()
+put_in(loaded.model, rotary=AllAtZero)
+if loaded.model.positions is not None:  # a table of positions: the first row for all
+    table = loaded.model.positions.table.weight.data
+    table[:] = table[0].clone()
+print("every token at position 0:", says(loaded))
 
 # %% [markdown]
 # What you should see: an answer that makes sense, and then two that do not. Nothing but one line of attention, or one line of positions, is different. With SmolLM2 and the functions of the course we got:

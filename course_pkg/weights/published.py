@@ -140,8 +140,8 @@ def load_published(
         raise ValueError(f"precision is 'blocks' and device {device}; such blocks need the CPU")
     path = published_path(name) if file is None else Path(file)
     try:
-        wanted = {} if any_file else {"sha256": published.sha256, "size": published.size}
-        read = read_gguf(path, **wanted)
+        sha256, size = (None, None) if any_file else (published.sha256, published.size)
+        read = read_gguf(path, sha256=sha256, size=size)
     except ValueError as error:
         hint = (
             ""

@@ -157,6 +157,20 @@ def count(implementation, inputs):
             found.append((int((row[1:] == row[:-1]).sum()), max(len(row) - 1, 0)))
         return found
 
+    def pairs(x):
+        # Each position beside its neighbours, its place in the other half, and its mirror image.
+        for one in (x, x.T):
+            n = one.shape[1] // 2
+            yield one[:, 1:], one[:, :-1]
+            yield one[:, :n], one[:, n : 2 * n]
+            yield one[:, :n], one.flip(1)[:, :n]
+
+    def alike(kind, among):
+        # Of the pairs that both count, how many are both of the kind, or neither.
+        both = [a & b for a, b in pairs(among)]
+        same = [a == b for a, b in pairs(kind)]
+        return [(int((s & b).sum()), int(b.sum())) for s, b in zip(same, both, strict=True)]
+
     chosen, ordinary = targets != -100, ~torch.isin(ids, specials)
     is_mask, is_same = seen == inputs["mask_id"], seen == ids
     is_other = chosen & ~is_mask & ~is_same
@@ -167,10 +181,10 @@ def count(implementation, inputs):
     return {
         "chosen": share(chosen, ordinary),
         "chosen specials": share(chosen, ~ordinary),
-        "chosen side by side": neighbours(chosen, ordinary),
+        "chosen side by side": neighbours(chosen, ordinary) + alike(chosen, ordinary),
         "masks": share(is_mask, chosen),
         "unchanged": share(is_same & ~is_mask, chosen),
-        "masks side by side": neighbours(is_mask, chosen),
+        "masks side by side": neighbours(is_mask, chosen) + alike(is_mask, chosen),
         "random ids": [(int((others == i).sum()), len(others)) for i in seats],
         "random ids side by side": neighbours(seen, is_other),
         "rows": [

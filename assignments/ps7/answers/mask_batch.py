@@ -476,3 +476,18 @@ def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
     ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
     random_ids = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
     return corrupt(ids, chosen, dice, random_ids, mask_id)
+
+
+# %% wrong: two neighbours share a die
+# Two chosen neighbours are seen alike: both masked, or neither.
+# shows: how often neighbours that are both chosen are both masked
+def mask_batch(ids, special_ids, vocab_size, mask_id, generator):
+    special = torch.tensor(special_ids)
+    ordinary = torch.tensor([i for i in range(vocab_size) if i not in special_ids])
+    B, T = ids.shape
+    chosen = (torch.rand(ids.shape, generator=generator) < 0.15) & ~torch.isin(ids, special)
+    die = torch.randint(10, (B, (T + 1) // 2), generator=generator).repeat_interleave(2, dim=1)[:, :T]
+    other = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator)]
+    seen = torch.where(chosen & (die < 8), mask_id, ids)
+    seen = torch.where(chosen & (die == 8), other, seen)
+    return seen, ids.masked_fill(~chosen, IGNORE)

@@ -287,6 +287,9 @@ def _published_speed(record: dict[str, Any]) -> Iterator[str]:
     yield f"What rounding costs, on the {record['scored']}:\n\n{table}"
 
 
+_BEFORE_JUDGING = "The set had no task then in which students judge implementations. "
+
+
 def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     record = records["grading_throughput"]
     small = record["attention"]
@@ -294,13 +297,14 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     rows = [["this grader", f"{small['submissions_per_minute']:.0f}", f"{own:.0f} ms", ""]]
     for peer, one in small["peers"].items():
         speed, cost = one["submissions_per_minute"], one["cpu_ms_each"]
-        rows.append([peer, f"{speed:.1f}", f"{cost:.0f} ms", f"{one['ratio']:.0f} times"])
+        rows.append([peer, f"{speed:.1f}", f"{cost:.0f} ms", f"{one['ratio_of_cpu']:.0f} times"])
     yield (
         "The same notebooks with two small functions on tensors, the same tests, one run: "
         f"{small['submissions']} for this grader, its start and end included, and the first "
-        "ten for the others, which grade one after another."
+        "ten for the others, which grade one after another. CPU time compares them: other work on "
+        f"the machine ({record['machine']}) lengthens the rest."
     )
-    yield _table(["grader", "submissions a minute", "CPU each", "ours is faster by"], rows)
+    yield _table(["grader", "submissions a minute", "CPU each", "CPU beside ours"], rows)
     yield _provenance(record)
     if plain := records.get("grading_plain"):
         yield (
@@ -316,9 +320,15 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     ):
         run = records[name]["runs"][-1]
         more = records[name]["kilobytes_more_per_submission"]
+        broken = records[name].get("broken or hostile")
+        has_cpu = "cpu_seconds" in run
         yield (
-            f"A class of {run['submissions']:,} on {what}: {run['wall_seconds']:.0f} seconds, and "
-            f"{more:.0f} KB of memory more for each further submission. "
+            f"A class of {run['submissions']:,} on {what}"
+            + (f", {broken} broken or hostile" if broken else "")
+            + f": {run['wall_seconds']:.0f} seconds, "
+            + (f"{run['cpu_seconds']:.0f} of CPU time, " if has_cpu else "")
+            + f"and {more:.0f} KB of memory more for each further submission. "
+            + ("" if has_cpu or name != "grading_soak" else _BEFORE_JUDGING)
             + _provenance(records[name])
         )
 

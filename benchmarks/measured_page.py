@@ -301,8 +301,8 @@ def _grading(records: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield (
         "The same notebooks with two small functions on tensors, the same tests, one run: "
         f"{small['submissions']} for this grader, its start and end included, and the first "
-        "ten for the others, which grade one after another. CPU time compares them: other work on "
-        f"the machine ({record['machine']}) lengthens the rest."
+        "ten for the others, which grade one after another. CPU time compares them: other work "
+        f"lengthens the rest; the machine: {record['machine']}."
     )
     yield _table(["grader", "submissions a minute", "CPU each", "CPU beside ours"], rows)
     yield _provenance(record)

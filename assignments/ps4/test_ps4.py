@@ -34,7 +34,7 @@ CHECKS = {check.item: check for check in PROBLEM_SET.checks}
         ("ps4_dot_attention", "The weights are detached from the graph.", {"gradients"}),
         ("ps4_align", "Of equal weights the last one counts.", {"ties"}),
         ("ps4_align", "A weight that equals the threshold is too small.", {"threshold"}),
-        ("ps4_beam_search", "The penalty is not used.", {"length penalty"}),
+        ("ps4_beam_search", "The penalty is not used.", {"length penalty", "accuracy"}),
         ("ps4_beam_search", "Of equal sums the one whose ids are larger comes first.", {"ties"}),
         (
             "ps4_attend",

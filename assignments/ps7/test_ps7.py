@@ -50,7 +50,7 @@ def test_targets_may_have_gaps_in_memory_too():
         (
             "mask_batch",
             "Just 15 % of the positions of each row are chosen.",
-            {"what is chosen"},
+            {"what is chosen", "80/10/10"},
         ),
         ("next_sentence_pairs", "A coin of 0.5 counts as below.", {"borders"}),
         (

@@ -187,10 +187,9 @@ def grade(
     elif results:
         from autograder.class_run.outputs import write_assignment_page
 
-        page = None
-        if len(results) > 1:
-            page, kept = write_assignment_page(name, results, settings)
-            note(kept)
+        several = len(results) > 1
+        page, kept = write_assignment_page(name, results, settings) if several else (None, [])
+        note(kept)
         output.print_results(output.new_console(), results, settings, page)
         output.print_next(output.new_console(), [_next(course, name, names)])
     sys.exit(max(codes))
@@ -385,9 +384,9 @@ def dashboard(
         course.source(name)
     sets = [ReleasedSet(course, name) for name in chosen]
     page, kept = write_pages(sets, Settings(*results_of(course, out, database)))
-    page = page.resolve()
     note(kept)
-    click.echo(json.dumps({"page": str(page)}) if as_json else str(page))
+    where = str(page.resolve())
+    click.echo(json.dumps({"page": where}) if as_json else where)
 
 
 @click.command(
@@ -422,35 +421,3 @@ def similarity(folder: Path | None, name: str, out: Path, as_json: bool) -> None
         for found in reports:
             output.print_report(output.new_console(), found)
     sys.exit(FINDINGS if any(found.pairs or found.copies for found in reports) else 0)
-
-
-@click.command(
-    epilog="\b\nExample:\n  python benchmarks/grader/grading_throughput.py --record measured.json\n"
-    "  autograder forecast ps1 --measured measured.json --price 0.05"
-)
-@click.argument("name", metavar="SET")
-@click.option(
-    "--measured",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="What `benchmarks/grader/grading_throughput.py --record FILE` has written here.",
-)
-@click.option("--price", type=click.FloatRange(0), help="What one core costs for one hour.")
-@json_option
-@report_errors
-def forecast(name: str, measured: Path, price: float | None, as_json: bool) -> None:
-    """Say how long large classes take, and what they cost.
-
-    For 10^3, 10^5 and 10^7 submissions, computed from what one submission was measured at. However
-    many cores there are, one process writes the gradebook and the pages: where that is what takes
-    longest, more cores do not help.
-    """
-    from autograder.class_run import forecast
-    from autograder.cli import output
-
-    cost = forecast.read_measured(measured, name)
-    found = [forecast.forecast(cost, n) for n in forecast.SIZES]
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
-    else:
-        output.print_forecast(output.new_console(), found, price)

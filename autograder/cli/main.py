@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.class_commands import dashboard, explain, forecast, grade, similarity
+from autograder.cli.class_commands import dashboard, explain, grade, similarity
 from autograder.cli.course_commands import check, doctor, release
 from autograder.cli.edition_command import edition
 from autograder.cli.export_commands import export, gradescope
 from autograder.cli.feedback_command import feedback
+from autograder.cli.forecast_command import forecast
 from autograder.cli.formgrader_command import formgrader
 from autograder.cli.leaderboard_command import leaderboard
 from autograder.cli.new_command import adopt, new

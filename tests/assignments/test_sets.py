@@ -208,7 +208,7 @@ def test_no_hint_and_no_visible_test_has_a_line_of_a_solution(made):
     shown = [cell.source for cell in made.release.student.cells]
     lines = {line for cell in made.release.source.cells for line in secret_lines(cell.source)}
     telling = {line for line in lines if "=" in line or line.startswith("return ")}
-    assert len(telling) > 10
+    assert telling
     given = {line for line in telling if len(words_of(line)) > 4 and any(line in s for s in shown)}
     assert not given
 

@@ -18,7 +18,7 @@ from autograder.intake.repair import repair
 from autograder.lms import export, give_back
 from autograder.records import FinalScore, GraderError, State
 from autograder.reports import instructor_pages, similarity_report
-from autograder.store import gradebook
+from autograder.store import formgrader_notebook, gradebook
 from autograder.store.gradebook import Gradebook
 from autograder.store.journal import Journal
 
@@ -141,7 +141,7 @@ def test_disk_that_takes_nobodys_page_ends_the_run_with_one_message(run, monkeyp
     def breaks(*arguments):
         raise PermissionError(errno.EACCES, "Permission denied", "feedback")
 
-    monkeypatch.setattr(student_pages, "write_if_new", breaks)
+    monkeypatch.setattr(formgrader_notebook, "write_if_new", breaks)
     with pytest.raises(GraderError, match="feedback cannot be read or written: Permission denied"):
         run()
 

@@ -276,7 +276,13 @@ def test_slide_that_does_not_show_all_is_named_before_the_lecture(tmp_path):
     page = put_on_a_site(tmp_path, made(tmp_path, deck, CHAPTER.replace(row, row * 20)))
     with opened(page, "?print-pdf") as browser:
         found = printing.too_full(browser)
+        marked = browser.execute_script(
+            "return [...document.querySelectorAll('.lm-to-room')]"
+            ".filter((part) => parseFloat(getComputedStyle(part).borderLeftWidth) > 0)"
+            ".map((part) => part.tagName)"
+        )
     assert len(found) == 1 and found[0].startswith("slide 2, 'Does it stop?': "), found
+    assert marked == ["SECTION"]  # and not the background beside it, too
 
 
 @pytest.mark.browser

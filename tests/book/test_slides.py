@@ -157,6 +157,7 @@ def test_what_the_page_does_not_have_ends_the_build(tmp_path, old, new, message)
         ("3, shown 2.5", "3", "slide 1, 'Toys spin': takes 0.1 minutes to say; it has 3"),
         ("## Does it stop?", "## It stops", "slide 2, 'It stops': asks, and shows no question"),
         ("::notes 5, room 3,", "::notes 9, room 6,", "its notes take 12 minutes; it has 8"),
+        ("Wait.", "word " * 180, "takes 8.5 minutes at 130 words a minute; it has 8"),
         ("**Answer.**", "Well.", "asks, and its notes have no"),
         ("::live lm-toy\n", "::live lm-toy\n::then\n", "slide 2.*nothing stands below its ::then"),
         ("::live lm-toy", "::video toy", "::video is not known"),

@@ -54,6 +54,8 @@ WIDEST = 92
 QUESTION_EVERY = 4
 WORDS_PER_MINUTE = 150
 """How fast notes are read aloud: espeak-ng, set to this, reads two decks at 148 and 136."""
+SLOW_WORDS_PER_MINUTE = 130
+"""Whoever speaks as slowly as this shall still end in time."""
 REST = {
     "board": "at the board",
     "room": "for the room",
@@ -200,6 +202,13 @@ def _broken_rules(deck: Deck) -> list[str]:
     total = sum(slide.minutes for slide in deck.slides)
     if not deck.minutes - 5 <= total <= deck.minutes:
         found.append(f"its notes take {total:g} minutes; it has {deck.minutes:g}, less 5 at most")
+    n_words = sum(_n_words(" ".join((s.title, s.text, s.notes))) for s in deck.slides)
+    slowly = n_words / SLOW_WORDS_PER_MINUTE + sum(sum(s.rest.values()) for s in deck.slides)
+    if slowly > deck.minutes:
+        found.append(
+            f"takes {slowly:.1f} minutes at {SLOW_WORDS_PER_MINUTE} words a minute; "
+            f"it has {deck.minutes:g}"
+        )
     for first in range(0, len(deck.slides) - QUESTION_EVERY + 1, QUESTION_EVERY):
         if not any(slide.asks for slide in deck.slides[first : first + QUESTION_EVERY]):
             last = first + QUESTION_EVERY

@@ -72,6 +72,7 @@ _ASSISTANTS = "{assistants}"  # in a set's opening words
 _NO_ADDRESS = 'ADDRESS = ""'  # in a set's cell that installs the course's package
 _TASK = re.compile(r"^(#{1,6} )\{task\}\.", re.MULTILINE)  # opens a task's heading
 _MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+_REGIONS = ("ClearHiddenTests", "ClearMarkScheme")
 _ROLES = {  # grade, solution, locked, task
     (True, False, True, False): "autograded test",
     (True, True, False, False): "hand-graded answer",
@@ -252,7 +253,7 @@ def versions(source: NotebookNode, path: Path, name: str, config: Config | None 
         clear = [ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata]
         student = _run(clear, recorded, config)
         clear = [ClearOutput, ClearHiddenTests, ClearMarkScheme, ComputeChecksums]
-        solution = _run(clear, locked, config)
+        solution = _run(clear, locked, _anywhere(config))
     except Exception as error:
         raise GraderError(f"{path}: {type(error).__name__}: {error}") from error
     marks = ClearSolutions(config=config)
@@ -350,6 +351,13 @@ def _run(
     for preprocessor in preprocessors:
         notebook, resources = preprocessor(config=config).preprocess(notebook, resources)
     return notebook
+
+
+def _anywhere(config: Config | None) -> Config:
+    """Let regions stand in every cell: nbgrader looks for them where answers are gone."""
+    regions = Config({name: {"enforce_metadata": False} for name in _REGIONS})
+    regions.merge(config or {})
+    return regions
 
 
 def _split_secret(source: str) -> tuple[list[str], list[str]]:

@@ -132,8 +132,10 @@ class PerSubmission:
         process_limits.hide_memory(False)  # or the supervisor could not see how much it uses
         process_limits.set_limits(self.limits)
         os.chdir(process_limits.HOME)
-        # /proc tells of a process what it has mapped, and of the machine what all do.
-        _restrict(self.limits, [f"/{name}" for name in os.listdir("/") if name != "proc"])
+        # /proc tells of a process what it has mapped, and of the machine what all do. In /dev are
+        # terminals, of which the machine has a number for all.
+        folders = [f"/{name}" for name in os.listdir("/") if name not in ("proc", "dev")]
+        _restrict(self.limits, [*folders, *_DEVICES], [os.devnull])
 
     def exceeds_limits(self, outside: Iterable[int]) -> int:
         """Add up what every process in the sandbox uses that is not the grader's, and files."""
@@ -170,7 +172,7 @@ class Namespaces(PerSubmission):
         """Mount an empty folder over every writable one, then do as without them."""
         process_limits.set_limits(self.limits)
         process_limits.mount_empty_folders(self.limits)
-        _restrict(self.limits, ["/"])
+        _restrict(self.limits, ["/"], ["/dev"])
 
     def kill_all(self, session: int) -> int:
         """Kill the session; the kernel kills the other processes of its namespace."""
@@ -317,11 +319,11 @@ def _exceeded(inside: Collection[int], limits: Limits, sockets: int = 0) -> int:
     return OUT_OF_MEMORY if used > limits.memory_bytes else ENDED
 
 
-def _restrict(limits: Limits, readable: Sequence[str]) -> None:
+def _restrict(limits: Limits, readable: Sequence[str], devices: Sequence[str]) -> None:
     """Give up rights, files and system calls in a sandbox that has a network of its own."""
     process_limits.drop_capabilities()
     if landlock.version():
-        landlock.enter(landlock.make_ruleset(readable, [*WRITABLE, "/dev"], network=True))
+        landlock.enter(landlock.make_ruleset(readable, [*WRITABLE, *devices], network=True))
     seccomp.deny(seccomp.UNNEEDED, limits.keeps_children)
 
 

@@ -13,6 +13,8 @@ def make_shell() -> Any:
     class Shell(InteractiveShell):
         """Accept `%matplotlib inline` and leave the drawing to the backend that needs no screen."""
 
+        system = InteractiveShell.system_raw  # `!command`, with no terminal: not all tiers have one
+
         def enable_gui(self, gui: Any = None) -> None:
             """Do nothing: there is no window."""
 

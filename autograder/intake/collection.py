@@ -221,7 +221,10 @@ def choose(
     if not usable:
         others = [file.parts for _, file in handed.files]
         origin = Origin(layout, min(others, default=()), _secret(handed.files))
-        reasons = [f"{_nothing(handed)}; hand in {notebook}.ipynb itself", *handed.reasons]
+        reasons = [
+            f"{_nothing(handed, notebook)}; hand in {notebook}.ipynb itself",
+            *handed.reasons,
+        ]
         return Collected(student, None, tuple(reasons), origin=origin)
     blank = _left_blank(usable, notebook)
     name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook, blank))
@@ -283,8 +286,9 @@ def _rank(
     return bool(file.refusal), *likeness, not stem.startswith(notebook), name, file.parts
 
 
-def _nothing(handed: Handed) -> str:
-    others = sorted(name for name, _ in handed.files)[:3]
+def _nothing(handed: Handed, notebook: str) -> str:
+    named = sorted(name for name, _ in handed.files)
+    others = sorted(named, key=lambda name: not name.startswith(notebook))[:3]
     words = "the folder holds no notebook of this set"
     if any(file.is_packed for _, file in handed.files):
         words = "an archive was handed in, which is not opened, and no notebook of this set"

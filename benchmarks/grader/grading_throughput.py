@@ -219,7 +219,8 @@ _STAGES = (
     (Gradebook, "record", "gradebook"),
     (student_feedback, "student_page", "feedback"),
     (student_pages, "formgrader_notebook", "feedback"),
-    (student_pages, "as_text", "feedback"),
+    (student_pages, "write_page", "feedback"),
+    (student_pages, "write_shown", "feedback"),
     (student_pages, "write_if_new", "feedback"),
 )
 

@@ -170,6 +170,20 @@ def test_course_is_told_from_one_with_checks(course, toy_course, tmp_path):
         find_course(tmp_path)
 
 
+def test_what_stands_in_an_answer_is_looked_at_as_by_nbgrader_and_leaks_nowhere(tmp_path):
+    """nbgrader looks for marks of schemes and tests where answers are gone, and finds none."""
+    scheme = "=== BEGIN MARK SCHEME ===\nsays robust\n=== END MARK SCHEME ==="
+    hidden = "### BEGIN HIDDEN TESTS\nassert mine == 1\n### END HIDDEN TESTS"
+    cells = [
+        ("mine", nb.ANSWER, f"### BEGIN SOLUTION\nmine = 1\n{hidden}\n### END SOLUTION"),
+        ("why", nb.CELLS[-1][1], f"{scheme}\nYOUR ANSWER HERE"),
+    ]
+    made = ReleasedSet(NbgraderCourse(nb.make_course(tmp_path, cells=cells)), "hw1").notebooks
+    for version in (made.student, made.solution):
+        assert not re.search("robust|assert mine|MARK|HIDDEN", str(version))
+    assert made.solution.cells[0].source.strip() == "mine = 1"
+
+
 def test_notebooks_of_an_assignment_are_sets(course):
     nb.write(course / "source/hw1/extra.ipynb", nb.notebook())
     nb.write(course / "source/hw1/.ipynb_checkpoints/hw1.ipynb", nb.notebook())

@@ -40,6 +40,13 @@ def test_collect_finds_every_layout_and_each_student_once(tmp_path):
     assert dee.reasons == (f"{nothing}; hand in ps1.ipynb itself",)
 
 
+def test_what_comes_nearest_to_the_notebook_is_named_first(tmp_path):
+    for name in ("data.csv", "helper.py", "notes.txt", "ps1.py"):
+        _touch(tmp_path / "ada" / name)
+    (found,) = collect(tmp_path, "ps1")
+    assert found.reasons[0].endswith("only ps1.py, data.csv, helper.py; hand in ps1.ipynb itself")
+
+
 def test_collect_looks_into_the_folder_submitted(tmp_path):
     _touch(tmp_path / "submitted" / "ada" / "ps1" / "ps1.ipynb")
     _touch(tmp_path / "release" / "ps1" / "ps1.ipynb")

@@ -254,16 +254,22 @@ def test_sandbox_started_for_each_submission_isolates_and_forgets(fresh):
     assert "left" not in run.cells[1].output
 
 
-TELLS = "what the kernel tells of all", "what lies in memory beside"
+OF_ALL = (
+    ("watches others", "what the kernel tells of all"),
+    ("watches others", "what lies in memory beside"),
+    ("takes away what all share", "terminals"),
+)
 
 
 @pytest.mark.slow
 def test_searches_find_nothing_in_a_sandbox_started_for_each_submission(monkeypatch):
-    """It has a /proc of its own, which tells of the whole machine, unless it is closed."""
+    """It has a /proc and a /dev of its own, which are the whole machine's, unless closed."""
     monkeypatch.setenv(FORCE_TIER, "A-fresh")
     with Sandbox(libraries=()) as fresh:
-        for name in TELLS:
-            assert "FOUND []" in fresh.run([SEARCHES["watches others"][name]], []).cells[0].output
+        for kind, name in OF_ALL:
+            assert "FOUND []" in fresh.run([SEARCHES[kind][name]], []).cells[0].output, name
+        (cell,) = fresh.run(["!echo it needs no terminal\nprint(3)"], []).cells
+        assert (cell.output, cell.error) == ("it needs no terminal\n3\n", None)
 
 
 @pytest.mark.slow

@@ -95,6 +95,15 @@ def test_stages_count_no_time_twice():
     assert 0 < stages.seconds["outer"] < stages.seconds["inner"]
 
 
+def test_what_is_measured_is_there_to_be_measured():
+    stages = benchmark.Stages()
+    before = [getattr(owner, function) for owner, function, _ in benchmark._STAGES]
+    for take_away in [stages.around(*stage) for stage in benchmark._STAGES]:
+        take_away()
+    assert before == [getattr(owner, function) for owner, function, _ in benchmark._STAGES]
+    assert callable(benchmark.Session.end)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.sandbox
 def test_hundreds_of_submissions_are_each_graded_once_in_flat_memory(tmp_path):

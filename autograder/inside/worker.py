@@ -345,10 +345,13 @@ class _Session:
         message = wire.encode({"ask": question}, wire.QUESTION_BOUNDS)
         # Ended in between, it would leave half a message, or an answer that nobody waits for.
         process_limits.hold_timers(True)
+        # Until the answer is here, others compute or wait for a core: that is nobody's time.
+        seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             framing.write(self.channel, message)
             return framing.read(self.channel)["ask"]
         finally:
+            signal.setitimer(signal.ITIMER_REAL, seconds_left)
             process_limits.hold_timers(False)
 
 

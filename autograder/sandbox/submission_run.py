@@ -242,7 +242,10 @@ class SubmissionRun:
             raise ProtocolError
 
     def _hear(self, session: RunningNotebook, request: ProbeRequest) -> tuple[str, Any]:
-        """Return the answer to a request; until it comes, pass on what is asked of its partner."""
+        """Return the answer to a request; until it comes, pass on what is asked of its partner.
+
+        The time that the partner takes, or waits for a core, is not the student's.
+        """
         deadline = self._within(request.seconds)
         if not request.partner or self._partners is None:
             return session.receive(deadline)
@@ -253,7 +256,11 @@ class SubmissionRun:
                     if kind != "died" or "waiting" not in content:  # which chance may decide
                         self._partners.end((kind, content))
                     return kind, content
-                session.send(self._partners.answer(request, content), deadline)
+                started = time.monotonic()
+                answer = self._partners.answer(request, content)
+                self.deadline += (taken := time.monotonic() - started)
+                deadline = min(self.deadline, deadline + taken)
+                session.send(answer, deadline)
         except WireError as error:
             raise ProtocolError(str(error)) from None
         raise ProtocolError("more questions than a worker sends")

@@ -104,6 +104,18 @@ def test_what_the_implementation_raises_first_refuses_it_and_what_the_test_raise
     assert value == Failure("exception", "ZeroDivisionError")
 
 
+def test_a_partner_that_waits_for_a_core_costs_the_student_no_time():
+    """Once, at a load of 70, a right test was ended by the clock while it waited for answers."""
+    test = "def judge(f):\n    return sum(f(n) for n in range(16)) == 60"
+    waits = "import time\n\ndef partner(x):\n    time.sleep(0.05)\n    return x / 2"
+    with Sandbox(limits=Limits(wall_factor=5), libraries=()) as sandbox:
+        values, run = ask(sandbox, test, waits, seconds=0.1)  # 0.5 by the clock
+        assert values == [True] and not run.problems
+        asleep = "import time\n\ndef judge(f):\n    f(1)\n    time.sleep(9)\n    return f(1) == 0.5"
+        ((value,), _) = ask(sandbox, asleep, waits, seconds=0.1)
+        assert value.kind == "waiting"
+
+
 @pytest.mark.parametrize(
     "said", ["True", "False", "None", "1", "'True'", "f(3)", "f()", "1 / 0"], ids=lambda said: said
 )

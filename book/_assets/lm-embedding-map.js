@@ -5,12 +5,25 @@
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH = 430, HEIGHT = 340, EDGE = 26;
   const N_COLOURS = 6;
+  const LETTER = 8.6; // a letter's width in bold, at the larger size that phones have
+  const RINGS = [9, 14, 26, 38, 50, 62, 74]; // how far a name may stand from its point
+  const ANGLES = [0, Math.PI, -Math.PI / 4, Math.PI / 4, (-3 * Math.PI) / 4, (3 * Math.PI) / 4, -Math.PI / 2, Math.PI / 2];
 
   function svg(tag, attributes, text = "") {
     const element = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.textContent = text;
     return element;
+  }
+
+  /** Places for a label around a point, nearest first: [x, y, anchor]. */
+  function around(cx, cy) {
+    return RINGS.flatMap((radius) =>
+      ANGLES.map((angle) => {
+        const along = Math.cos(angle);
+        return [cx + radius * along, cy + radius * Math.sin(angle) + 4, along > 0.3 ? "start" : along < -0.3 ? "end" : "middle"];
+      }),
+    );
   }
 
   const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -101,6 +114,20 @@
         this.say(`Nearest to ${of}: ${found.map(([i]) => `${words[i]} (${kinds[i]})`).join(", ")}.`);
       }
 
+      /** The first of several places [x, y, anchor] where a label stays on the map and off those placed before; it is placed there. */
+      free(placed, label, places) {
+        const boxes = places.map(([x, y, anchor]) => {
+          const width = LETTER * label.length;
+          const left = anchor === "start" ? x : anchor === "end" ? x - width : x - width / 2;
+          return { left, right: left + width, top: y - 12, bottom: y + 4 };
+        });
+        const fits = (box) => box.left >= 0 && box.right <= WIDTH && box.top >= 0 && box.bottom <= HEIGHT
+          && !placed.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom);
+        const best = Math.max(boxes.findIndex(fits), 0);
+        placed.push(boxes[best]);
+        return places[best];
+      }
+
       /** All words as points in the colours of their kinds; those of the formula and the nearest with their names. */
       paint(chosen, near) {
         const { words, kinds } = this.data;
@@ -112,26 +139,23 @@
           const fill = colour < N_COLOURS ? `var(--lm-series-${colour + 1})` : "var(--lm-muted)";
           parts.push(svg("circle", { cx, cy, r: chosen.includes(i) ? 7 : 4, style: `fill: ${fill}` }));
         });
-        // Names of points that lie close would cover each other: they stand apart, towards the middle of the map.
+        // Kinds first, then names: each takes the first place where it covers no other.
         const placed = [];
-        const inwards = (y) => (y > HEIGHT / 2 ? -1 : 1);
-        const outside = (i) => Math.abs(this.spots[i][1] - HEIGHT / 2);
-        const names = [...chosen, ...near].sort((a, b) => outside(b) - outside(a));
-        for (const i of names) {
-          const [x, own] = this.spots[i];
-          const step = 14 * inwards(own);
-          let y = own;
-          while (placed.some((other) => Math.abs(other[0] - x) < 70 && Math.abs(other[1] - y) < 14)) y += step;
-          placed.push([x, y]);
-          const is_right = x > WIDTH - 90;
-          parts.push(svg("text", { x: is_right ? x - 8 : x + 8, y: y + 4, "text-anchor": is_right ? "end" : "start", class: chosen.includes(i) ? "lm-chosen" : "" }, words[i]));
-        }
         for (const [n, kind] of this.kinds.entries()) {
           const members = this.spots.filter((_, i) => kinds[i] === kind);
+          const [left, right] = [Math.min, Math.max].map((end) => end(...members.map(([x]) => x)));
+          const [top, bottom] = [Math.min, Math.max].map((end) => end(...members.map(([, y]) => y)));
           const middle = members.reduce((sum, [x]) => sum + x, 0) / members.length;
-          const top = Math.min(...members.map(([, y]) => y));
+          const places = [[middle, top - 9, "middle"], [middle, bottom + 19, "middle"], [right + 9, bottom + 4, "start"], [left - 9, top + 4, "end"], ...around(middle, top)];
+          const [x, y, anchor] = this.free(placed, kind, places);
           const fill = n < N_COLOURS ? `var(--lm-series-${n + 1})` : "var(--lm-muted)";
-          parts.push(svg("text", { x: Math.min(Math.max(middle, 40), WIDTH - 40), y: Math.max(top - 9, 12), "text-anchor": "middle", style: `fill: ${fill}; font-weight: 700` }, kind));
+          parts.push(svg("text", { x, y, "text-anchor": anchor, style: `fill: ${fill}; font-weight: 700` }, kind));
+        }
+        for (const i of [...chosen, ...near]) {
+          const [cx, cy] = this.spots[i];
+          const [x, y, anchor] = this.free(placed, words[i], around(cx, cy));
+          if (Math.hypot(x - cx, y - 4 - cy) > RINGS[1]) parts.push(svg("line", { x1: cx, y1: cy, x2: x, y2: y - 4, class: "lm-grid" }));
+          parts.push(svg("text", { x, y, "text-anchor": anchor, class: chosen.includes(i) ? "lm-chosen" : "" }, words[i]));
         }
         this.map.replaceChildren(...parts);
       }

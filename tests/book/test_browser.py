@@ -102,6 +102,22 @@ def small_labels(browser) -> list[str]:
     )
 
 
+def covered_labels(browser) -> list[str]:
+    """Labels of live figures that are printed over one another."""
+    return browser.execute_script(
+        "const shown = (svg) => [...svg.querySelectorAll('text')]"
+        "  .filter((text) => text.textContent.trim() && text.checkVisibility())"
+        "  .map((text) => [text.textContent, text.getBoundingClientRect()]);"
+        "const shared = (p, q, low, high) => Math.min(p[high], q[high]) - Math.max(p[low], q[low]);"
+        "return [...document.querySelectorAll('main svg.lm-plot')].flatMap((svg) => {"
+        "  const labels = shown(svg);"
+        "  return labels.flatMap(([a, p], i) => labels.slice(i + 1)"
+        "    .filter(([, q]) => shared(p, q, 'left', 'right') > 1 && shared(p, q, 'top', 'bottom') > 4)"
+        "    .map(([b]) => `label ${a} is printed over ${b}`));"
+        "});"
+    )
+
+
 def inspect(browser, page: Path, width: int) -> list[str]:
     """Whatever is wrong with a page that is opened on a screen of this width.
 
@@ -110,6 +126,7 @@ def inspect(browser, page: Path, width: int) -> list[str]:
     """
     look(browser, page, "light", width)
     found = violations(browser) + too_wide(browser) + small_labels(browser)
+    found += covered_labels(browser)
     show_in(browser, "dark")
     try:  # the page hears of it when it is drawn next
         WebDriverWait(browser, 10).until(lambda _: browser.execute_script(THEME) == "dark")

@@ -15,6 +15,7 @@ from course_pkg.results import RECORDED, benchmark, chapter_results
 from course_pkg.text.corpora import load_corpus
 from course_pkg.text.tokenizers import WordTokenizer
 from tests.book.solutions import code_cells, printed_by_solutions
+from tests.book.test_browser import covered_labels
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "chapters" / "fixed_window.md").read_text(encoding="utf-8")
@@ -188,8 +189,7 @@ def test_embedding_map_rejects_what_does_not_fit(changes, message):
         embedding_figure(**changes)
 
 
-@pytest.fixture
-def map_page(browser, tmp_path):
+def page_of(figure: widgets.Widget, browser, tmp_path):
     """The map alone on a page, with the book's scripts and style."""
     assets = ROOT / "book" / "_assets"
     head = f"<title>Map</title><link rel=stylesheet href={(assets / 'coursebook.css').as_uri()}>"
@@ -198,12 +198,17 @@ def map_page(browser, tmp_path):
     file = tmp_path / "map.html"
     file.write_text(
         f"<!doctype html><html lang=en data-theme=light><meta charset=utf-8>{head}"
-        f"<main><h1>Map</h1>{embedding_figure().to_html()}</main>",
+        f"<main><h1>Map</h1>{figure.to_html()}</main>",
         encoding="utf-8",
     )
     browser.get_log("browser")
     browser.get(file.as_uri())
     return browser
+
+
+@pytest.fixture
+def map_page(browser, tmp_path):
+    return page_of(embedding_figure(), browser, tmp_path)
 
 
 def said(browser) -> str:
@@ -237,6 +242,16 @@ def test_embedding_map_computes_neighbours_from_what_is_typed(map_page):
         field.send_keys(typed)
         assert said(map_page) == answer
     assert map_page.get_log("browser") == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_labels_of_the_map_cover_no_other_where_words_lie_close(browser, tmp_path):
+    close = vectors()
+    close[2:] = close[2] + 0.02 * close[2:]  # six words of three kinds in one place
+    page = page_of(embedding_figure(vectors=close, text=WORDS[2]), browser, tmp_path)
+    assert len(page.find_elements("css selector", "lm-embedding-map text")) > 6
+    assert covered_labels(page) == []
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Figures that compute with a shipped model in the page: at rest, asked, and asked for nonsense."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -440,3 +441,17 @@ def test_gaps_answer_bad_sentences_with_a_message(gaps):
         gaps.press(".lm-ask button")
         gaps.wait(f"f.status.textContent.includes('{message}')")
         assert filled(gaps) == guesses("The little girl was very", " and smiled.")
+
+
+def test_each_live_figure_stands_in_the_same_panel():
+    assets = ROOT / "book" / "_assets"
+    named = {
+        name
+        for script in assets.glob("lm-*.js")
+        for name in re.findall(
+            r'customElements\.define\(\s*"(lm-[a-z-]+)"', script.read_text(encoding="utf-8")
+        )
+    }
+    style = (assets / "coursebook.css").read_text(encoding="utf-8")
+    (panel,) = re.findall(r":is\(([^)]*)\) \{\s*display: block;", style)
+    assert len(named) > 15 and set(re.split(r",\s*", panel)) == named

@@ -112,7 +112,8 @@ def covered_labels(browser) -> list[str]:
         "return [...document.querySelectorAll('main svg.lm-plot')].flatMap((svg) => {"
         "  const labels = shown(svg);"
         "  return labels.flatMap(([a, p], i) => labels.slice(i + 1)"
-        "    .filter(([, q]) => shared(p, q, 'left', 'right') > 1 && shared(p, q, 'top', 'bottom') > 4)"
+        "    .filter(([, q]) => shared(p, q, 'left', 'right') > 1)"
+        "    .filter(([, q]) => shared(p, q, 'top', 'bottom') > 4)"
         "    .map(([b]) => `label ${a} is printed over ${b}`));"
         "});"
     )

@@ -453,5 +453,5 @@ def test_each_live_figure_stands_in_the_same_panel():
         )
     }
     style = (assets / "coursebook.css").read_text(encoding="utf-8")
-    (panel,) = re.findall(r":is\(([^)]*)\) \{\s*display: block;", style)
+    (panel,) = re.findall(r":is\((lm-[^)]*)\) \{\s+display: block;", style)
     assert len(named) > 15 and set(re.split(r",\s*", panel)) == named

@@ -279,7 +279,7 @@ def test_slide_that_does_not_show_all_is_named_before_the_lecture(tmp_path):
         found = printing.too_full(browser)
         marked = browser.execute_script(
             "return [...document.querySelectorAll('.lm-to-room')]"
-            ".filter((part) => parseFloat(getComputedStyle(part).borderLeftWidth) > 0)"
+            ".filter((part) => getComputedStyle(part).backgroundImage !== 'none')"
             ".map((part) => part.tagName)"
         )
     assert len(found) == 1 and found[0].startswith("slide 2, 'Does it stop?': "), found

@@ -42,6 +42,7 @@ addEventListener("DOMContentLoaded", async () => {
     display: "flex",
     hash: true,
     slideNumber: "c/t",
+    defaultTiming: 60, // seconds; each slide has its own, and the speaker's view says how far one is off
     transition: "none",
     pdfSeparateFragments: false,
     pdfMaxPagesPerSlide: 1,

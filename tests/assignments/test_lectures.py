@@ -22,7 +22,8 @@ def test_outline_says_all_in_two_minutes(path):
     text = path.read_text(encoding="utf-8")
     title = COURSE.settings("syllabus")["chapters"][path.stem].partition(":")[0]
     assert text.startswith(f"# {title}")
-    for part in ("Derive", "Where students", "Show live", "Ask the room", "If you are late"):
+    parts = ("Derive", "Where students", "Show live", "Ask the room", "On the clock", "If you are")
+    for part in parts:
         assert f"**{part}" in text, part
     assert 200 <= len(text.split()) <= 420
 
@@ -47,6 +48,19 @@ def test_slides_that_may_be_left_out_are_there(path):
         for n in re.findall(r"\d+", group)
     ]
     assert named and max(named) <= n_slides
+
+
+@pytest.mark.parametrize("path", OUTLINES, ids=lambda path: path.stem)
+def test_what_is_never_left_out_has_its_slide_and_the_clock_is_the_deck_s(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.search(r"\bNever [^:.]*\(\d+(?: and \d+)?\)", text)
+    deck = (ROOT / "book" / "slides" / path.name).read_text(encoding="utf-8")
+    minutes = [float(m) for m in re.findall(r"^::notes ([\d.]+)", deck, re.MULTILINE)]
+    clock = re.search(r"\*\*On the clock\*\*.*", text)[0]
+    stated = re.findall(r"slide (\d+) (?:begins )?at minute ([\d.]+\d|\d)", clock)
+    assert len(stated) == 2
+    for slide, minute in stated:
+        assert sum(minutes[: int(slide) - 1]) == float(minute)
 
 
 @pytest.mark.parametrize("path", OUTLINES, ids=lambda path: path.stem)

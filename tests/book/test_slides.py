@@ -335,6 +335,10 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
     body.send_keys("n")
     assert browser.execute_script(waiting) == 0
     assert browser.execute_script("return Reveal.getIndices().h") == 1
+    assert browser.execute_script(  # what the speaker's view needs to say how far one is off
+        "return [...Reveal.getSlides().map((slide) => slide.dataset.timing), "
+        "Reveal.getConfig().defaultTiming]"
+    ) == ["180", "300", 60]
     body.send_keys("pp")
     assert browser.execute_script("return Reveal.getIndices().h") == 0
     body.send_keys("d")

@@ -434,7 +434,8 @@ def _section(
     read = markdown.render(f"*{slide.minutes:g} min{rest}.* {notes}")
     licence = f'<footer class="lm-licence">{page.licence}</footer>' if is_first else ""
     return (
-        f'<section class="{" ".join(kinds)}"><{level}>{markdown.renderInline(title)}</{level}>'
+        f'<section class="{" ".join(kinds)}" data-timing="{60 * slide.minutes:g}">'
+        f"<{level}>{markdown.renderInline(title)}</{level}>"
         f'<div class="lm-text">{markdown.render(text)}</div>{taken}{licence}'
         f'<aside class="notes">{read}</aside></section>'
     )

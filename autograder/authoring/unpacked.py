@@ -1,8 +1,9 @@
-"""A student edition that was unpacked over an older one: take away what the newer one has not.
+"""A newer student edition takes the place of an older one, and of nothing that a student made.
 
-To unpack a zip file replaces and adds, and takes nothing away: a module or a chapter that the
-course has dropped would stay, to be imported or read. So each edition brings a list of its files
-under a name of its own, and says which list is the newest. The standard library is all that this
+To unpack a zip file replaces and adds. It asks nobody whether a chapter or a module was changed
+meanwhile, and takes nothing away: what the course has dropped would stay, to be imported or read.
+So each edition brings a list of its files under a name of its own, and says which list is the
+newest. By the lists it is known what a student has changed. The standard library is all that this
 needs.
 """
 
@@ -10,10 +11,13 @@ import contextlib
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from autograder.authoring.workspace import WORK
+from autograder.authoring.workspace import WORK, keep_beside
+from autograder.files import write_atomically
+from autograder.records import GraderError
 
 LISTS = ".editions"
 """The folder of the lists, in an edition."""
@@ -27,6 +31,44 @@ def lists(files: Mapping[str, bytes]) -> dict[str, bytes]:
     listed = json.dumps(digests, indent=0).encode()
     name = f"{_digest(listed)[:16]}.json"
     return {f"{LISTS}/{name}": listed, f"{LISTS}/{_NEWEST}": name.encode()}
+
+
+def unpack(archive: Path, folder: Path) -> list[str]:
+    """Bring in a newer edition from its zip file; what a student has changed stays beside it.
+
+    Interrupted, it can be run again: what says that the edition is here comes last.
+
+    Returns:
+        A line for each file that stands beside the new one, under the date of its last change.
+
+    Raises:
+        GraderError: if the file is no student edition, or cannot be read or written; says why.
+    """
+    known: dict[str, set[str]] = {}
+    for listed in (folder / LISTS).glob("*.json"):
+        for name, digest in _read(listed).items():
+            known.setdefault(name, set()).add(digest)
+    lines = []
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            places = {i.filename.partition("/")[2]: i for i in packed.infolist() if not i.is_dir()}
+            last = f"{LISTS}/{_NEWEST}"
+            outside = [name for name in places if not _is_inside(folder, name)]
+            if last not in places or outside:
+                why = f": it would write {outside[0]!r}" if outside else ""
+                raise GraderError(f"{archive} is no student edition{why}; nothing was changed")
+            for name in sorted(places, key=lambda name: (name == last, name)):
+                data, path = packed.read(places[name]), folder / name
+                before = path.read_bytes() if path.is_file() else data
+                is_ours = name.startswith(f"{LISTS}/") or _digest(before) in known.get(name, ())
+                if before != data and not is_ours:
+                    kept = keep_beside(path, before)
+                    lines.append(f"{name}: you had changed it; as it was, it is {kept.name}")
+                if before != data or not path.is_file():
+                    write_atomically(path, data)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise GraderError(f"{archive} was not brought in whole: {error}; run it again") from error
+    return lines
 
 
 def clean(folder: Path) -> list[str]:

@@ -235,7 +235,7 @@ def test_student_answers_a_task_in_the_edition_and_its_visible_tests_pass(editio
 
 
 def test_newer_edition_unpacked_over_an_older_one_keeps_what_a_student_wrote(edition, tmp_path):
-    """By the README's own commands, with Python's standard library alone."""
+    """Against the README's advice, and with Python's standard library alone."""
     with zipfile.ZipFile(edition[1]) as packed:
         packed.extractall(tmp_path)
     place = tmp_path / "lm"
@@ -285,6 +285,19 @@ def test_what_a_newer_edition_has_no_more_goes_unless_a_student_has_changed_it(m
     assert (place / "README.md").read_bytes() == made.files["README.md"]
     again = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout
     assert "edition" not in again
+    (place / "chapters" / "mine.ipynb").write_text("more of my own")
+    (place / "LICENSE").write_text("with a note of mine")
+    assert "`python work.py lm-spring.zip`" in (place / "README.md").read_text("utf-8")
+    with zipfile.ZipFile(tmp_path / "lm-spring.zip", "w") as archive:
+        files = {path: data for path, data in needed.items() if not path.startswith(LISTS)}
+        files |= {"LICENSE": b"of the spring"}
+        for path, data in (files | lists(files)).items():
+            archive.writestr(f"lm/{path}", data)
+    words = [*command[:-1], "lm/work.py", "lm-spring.zip"]
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "LICENSE: you had changed it; as it was, it is LICENSE-" in said
+    assert [kept.read_text() for kept in place.glob("LICENSE-*")] == ["with a note of mine"]
+    assert (place / "LICENSE").read_bytes() == b"of the spring"
 
 
 def unpack(place, files):

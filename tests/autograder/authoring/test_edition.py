@@ -1,5 +1,6 @@
 """The student edition: what is in it, what is not, and that it replaces only what it wrote."""
 
+import contextlib
 import io
 import json
 import zipfile
@@ -7,6 +8,7 @@ import zipfile
 import nbformat
 import pytest
 
+from autograder.authoring import unpacked
 from autograder.authoring.edition import LIST, make, write
 from autograder.authoring.release import ReleasedSet
 from autograder.authoring.unpacked import LISTS, clean, lists
@@ -198,6 +200,97 @@ def test_what_no_edition_may_have_written_is_not_deleted_by_a_newer_one(tmp_path
     before = {path for path in tmp_path.rglob("*") if path.suffix != ".json"}
     assert clean(top) == []
     assert {path for path in tmp_path.rglob("*") if path.suffix != ".json"} == before
+
+
+OLDER = {
+    "chapters/ngrams.ipynb": b"{}",
+    "chapters/gpt.ipynb": b"{}",
+    "pkg/gpt.py": b"x = 1\n",
+    "pkg/old.py": b"",
+}
+NEWER = OLDER | {"chapters/ngrams.ipynb": b"[]", "pkg/gpt.py": b"x = 2\n", "pkg/new.py": b"y = 1\n"}
+del NEWER["pkg/old.py"]
+
+
+@pytest.fixture
+def student(tmp_path):
+    """A folder with the older edition, of which a student has changed some and added some."""
+    place = tmp_path / "lm"
+    for name, data in (OLDER | lists(OLDER)).items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
+    (place / "chapters" / "ngrams.ipynb").write_text("with my notes")
+    (place / "chapters" / "gpt.ipynb").write_text("with my outputs")
+    (place / "chapters" / "mine.ipynb").write_text("my own")
+    (place / "work").mkdir()
+    (place / "work" / "answers").write_text("my answers")
+    return place
+
+
+def packed(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"lm-spring/{name}", data)
+    return path
+
+
+def mine_in(folder):
+    return {p.read_text() for p in folder.rglob("*") if p.is_file() and "my " in p.read_text()}
+
+
+def test_newer_edition_comes_in_and_all_that_a_student_has_made_stays(student, tmp_path):
+    """Unpacked over the older one, it would have taken the place of two chapters with notes."""
+    newer = packed(tmp_path / "lm-spring.zip", NEWER | lists(NEWER))
+    (student / "chapters" / "gpt.ipynb").chmod(0o600)
+    before = mine_in(student)
+    said = unpacked.unpack(newer, student)
+    assert [line.partition(":")[0] for line in said] == [
+        "chapters/gpt.ipynb",
+        "chapters/ngrams.ipynb",
+    ]
+    assert clean(student) == [
+        "1 file of an earlier edition deleted: this one has no more use for them"
+    ]
+    assert {name: (student / name).read_bytes() for name in NEWER} == NEWER
+    assert mine_in(student) == before and len(before) == 4
+    assert unpacked.unpack(newer, student) == [] == clean(student)
+
+
+@pytest.mark.parametrize("n_th", range(1, 7))
+def test_newer_edition_that_was_interrupted_is_brought_in_by_a_second_run(
+    student, tmp_path, monkeypatch, n_th
+):
+    newer, before = packed(tmp_path / "new.zip", NEWER | lists(NEWER)), mine_in(student)
+    real, places = unpacked.write_atomically, []
+
+    def write(path, data):
+        places.append(path)
+        if len(places) == n_th:
+            raise OSError(28, "No space left on device")
+        real(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unpacked, "write_atomically", write)
+        with contextlib.suppress(GraderError):
+            unpacked.unpack(newer, student)
+    clean(student)
+    assert mine_in(student) == before
+    unpacked.unpack(newer, student)
+    assert {name: (student / name).read_bytes() for name in NEWER} == NEWER
+    assert mine_in(student) == before
+
+
+@pytest.mark.parametrize("name", ["work/answers", "../outside", "/tmp/x", "link/x", ""])
+def test_zip_file_that_is_no_edition_changes_nothing(student, tmp_path, name):
+    (student / "link").symlink_to(tmp_path)
+    files = NEWER | lists(NEWER) | {name: b"theirs"} if name else NEWER
+    before = snapshot(student)
+    with pytest.raises(GraderError, match="is no student edition"):
+        unpacked.unpack(packed(tmp_path / "x.zip", files), student)
+    (tmp_path / "half.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:300])
+    with pytest.raises(GraderError, match=r"half\.zip was not brought in"):
+        unpacked.unpack(tmp_path / "half.zip", student)
+    assert snapshot(student) == before
 
 
 def killed(*_):

@@ -24,6 +24,7 @@ from course_pkg.text.tokenizers import BytePairTokenizer, WordPieceTokenizer
 from course_pkg.training.trainer import Trainer, TrainerConfig
 from course_pkg.weights import pretrained
 from course_pkg.weights.model_folders import TrainedModel, load_model
+from course_pkg.weights.published import PUBLISHED, load_published
 
 Collate = Callable[[Sequence[Any]], Batch]
 
@@ -54,9 +55,11 @@ class Reading:
 
 
 def load_checkpoint(model: str) -> TrainedModel:
-    """Load a folder, a model that ships, or MiniLM."""
+    """Load a folder, a model that ships, MiniLM, or a published one."""
     if Path(model).is_dir():
         return load_model(model)
+    if model in PUBLISHED:
+        return load_published(model)
     if model == "minilm":
         words = WordPieceTokenizer.from_vocabulary_file(pretrained.minilm_folder() / "vocab.txt")
         return TrainedModel("bert", pretrained.load_minilm(), cast(Any, words), card="")
@@ -67,12 +70,12 @@ class Pretrained:
     """A checkpoint: a GPT or a BERT with its tokenizer.
 
     Args:
-        model: a folder written by `save_model`, the name of a model that
-            ships with the package, or "minilm", whose weights are an optional extra.
+        model: a folder written by `save_model`, the name of a model that ships with the package,
+            or "minilm" or "smollm2-135m", whose weights are optional extras.
 
     Raises:
         ValueError: if it is no GPT and no BERT, or neither a folder nor a known name.
-        ModuleNotFoundError: if MiniLM is not installed.
+        ModuleNotFoundError: if a published model is not installed.
     """
 
     def __init__(self, model: str | Path) -> None:
@@ -85,6 +88,8 @@ class Pretrained:
         tokenizer: Any = trained.tokenizer
         self.special_ids: dict[str, int] = tokenizer.special_ids
         self.eos_id: int = tokenizer.eos_id
+        # Ours saw <eos> before every text; the published model's makers put nothing there.
+        self.first: list[int] = [] if model in PUBLISHED else [self.eos_id]
         self.context_length: int = self.model.config.context_length
         self.name = path.resolve().parent.name if path.name == "model" else path.name
         self.encode = (
@@ -105,9 +110,9 @@ class Pretrained:
         return model
 
     def read(self, text: str) -> list[int]:
-        """Lay a text out as pretraining did: after <eos>, or between [CLS] and [SEP]."""
+        """Lay a text out as pretraining did: after <eos> in ours, or between [CLS] and [SEP]."""
         if self.kind == "gpt":
-            return [self.eos_id, *self.encode(text)][: self.context_length]
+            return [*self.first, *self.encode(text)][: self.context_length]
         ids = self.encode(text)[: self.context_length - 2]
         return [self.special_ids["[CLS]"], *ids, self.special_ids["[SEP]"]]
 

@@ -1,6 +1,6 @@
 """What can be read off the shipped models' vectors, layer by layer, and which heads follow a name.
 
-    python -m benchmarks.chapters.probing [--n 320] [--record FILE]
+    python -m benchmarks.chapters.probing [--n 320] [--model MODEL ...] [--record FILE]
 
 A linear probe is trained on frozen vectors of one layer, at the last token of a text; a quarter of
 the texts is kept for the test. Each task is set beside its control task, in which a word has a
@@ -19,8 +19,10 @@ The same structure with new weights shows what needs no training.
   antecedent   The share of pronouns and repeated names whose strongest weight, their own place left
                out, is on the name before (Clark et al. 2019): of the head that does best on half of
                the stories, on the other.
-Three seeds, each with texts, split and control labels of its own. With --record each run is written
-down at once, and a call that was cut off goes on where it stopped. Nothing published compares.
+Three seeds, each with texts, split and control labels of its own. The published model is asked by
+`--model smollm2-135m` (`make published`): its matrices in bfloat16, and every third block, since it
+has thirty. With --record each run is written down at once, and a call that was cut off goes on
+where it stopped. Nothing published compares.
 """
 
 import random
@@ -36,6 +38,7 @@ from typing import Any
 import torch
 
 from benchmarks.chapters.backbones import Pretrained
+from benchmarks.chapters.published_labels import in_bfloat16
 from benchmarks.papers.published import Figure, command_line, report
 from benchmarks.records import begun, write_record
 from course_pkg.evaluation.probing import heads_that_follow, layer_vectors, probe, trace_of
@@ -43,8 +46,11 @@ from course_pkg.text.corpora import load_corpus
 from course_pkg.text.stories.grammar import Story, StoryGrammar
 from course_pkg.text.stories.lexicon import BOYS, GIRLS, PRONOUNS
 from course_pkg.text.stories.tasks import Reviews
+from course_pkg.weights.published import PUBLISHED
 
 MODELS, SEEDS, N_STORIES = ("gpt-small", "bert-small"), (0, 1, 2), 40
+MOST_BLOCKS = 10
+"""So many blocks of a model are probed, evenly, the last among them."""
 
 NOUNS = ("dog", "bird", "tree", "house", "song", "road", "ship", "girl", "horse", "book", "town",
          "word", "game", "flower", "letter", "room")  # fmt: skip
@@ -246,7 +252,8 @@ def probe_task(
     examples = [*train, *test]
     texts = [checkpoint.read(example.text) for example in examples]
     last = -1 if checkpoint.kind == "gpt" else -2  # the token before [SEP]
-    vectors = layer_vectors(model, texts, [[len(ids) + last] for ids in texts])
+    with torch.autocast("cpu", torch.bfloat16, enabled=checkpoint.name in PUBLISHED):
+        vectors = layer_vectors(model, texts, [[len(ids) + last] for ids in texts])
     labels = torch.tensor([example.label for example in examples])
     words = [example.word for example in examples]
     found = [
@@ -257,7 +264,7 @@ def probe_task(
             n_train=len(train),
             generator=torch.Generator().manual_seed(seed),
         )
-        for layer in vectors
+        for layer in vectors[:: step_of(model)]
     ]
     commonest = torch.bincount(labels[len(train) :]).max() / len(test)
     return {
@@ -265,6 +272,13 @@ def probe_task(
         "control": [100 * layer.control for layer in found],
         "chance": [100 * float(commonest)],
     }
+
+
+def step_of(model: Any) -> int:
+    """Return how many blocks lie between those that are probed; the input is probed, too."""
+    n_blocks: int = model.config.n_layers
+    steps = range(max(1, n_blocks // MOST_BLOCKS), n_blocks + 1)
+    return next(step for step in steps if n_blocks % step == 0)
 
 
 def links_to_names(checkpoint: Pretrained, story: Story) -> tuple[list[int], list]:
@@ -299,7 +313,8 @@ def antecedent(checkpoint: Pretrained, model: Any, seed: int) -> dict[str, list[
     """
     stories = StoryGrammar().sample(N_STORIES, seed=1000 + seed)
     read = [links_to_names(checkpoint, story) for story in stories]
-    attention = [trace_of(model, ids).attention for ids, _ in read]
+    with torch.autocast("cpu", torch.bfloat16, enabled=checkpoint.name in PUBLISHED):
+        attention = [trace_of(model, ids).attention for ids, _ in read]
     links = [pairs for _, pairs in read]
     half = N_STORIES // 2
     chosen, rest = (
@@ -325,6 +340,8 @@ def measure(
     for name, is_pretrained in product(models, (True, False)):
         checkpoint = Pretrained(name)
         model = checkpoint.copy(is_pretrained=is_pretrained, dropout=0.0).eval()
+        if name in PUBLISHED:
+            in_bfloat16(model)
         title = name if is_pretrained else f"{name}, new weights"
         for task, seed in product((*TASKS, "antecedent"), SEEDS):
             key = f"{title}: {task}, seed {seed}"
@@ -338,7 +355,9 @@ def measure(
             keep(runs)
 
 
-def figures(models: Sequence[str], runs: dict[str, Any]) -> list[Figure]:
+def figures(
+    models: Sequence[str], runs: dict[str, Any], steps: dict[str, int] | None = None
+) -> list[Figure]:
     """Return the mean over seeds at the input and after the last block; `runs` has the others."""
     lines = []
     for task, name in product((*TASKS, "antecedent"), models):
@@ -354,9 +373,9 @@ def figures(models: Sequence[str], runs: dict[str, Any]) -> list[Figure]:
                 subject = f"antecedent, {title}, best head ({chance})"
                 lines.append(Figure(subject, means["accuracy"][0]))
                 continue
-            n_blocks = len(means["accuracy"]) - 1
-            for layer in (0, n_blocks):
-                where = f"block {layer}" if layer else "input"
+            n_probed = len(means["accuracy"]) - 1
+            for layer in (0, n_probed):
+                where = f"block {layer * (steps or {}).get(name, 1)}" if layer else "input"
                 control = f"control {means['control'][layer]:.0f}, {chance}"
                 subject = f"{task}, {title}, {where} ({control})"
                 lines.append(Figure(subject, means["accuracy"][layer]))
@@ -375,18 +394,29 @@ def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS)
     """Print what the probes reach and, on request, record it run by run."""
     parser = command_line(__doc__, __file__)
     parser.add_argument("--n", type=int, default=320, help="examples of each task [320]")
+    parser.add_argument("--model", action="append", help=f"[{' and '.join(models)}]")
     options = parser.parse_args(arguments)
-    weights = {name: digest(Pretrained(name).model) for name in models}
+    models = options.model or models
+    weights, steps = {}, {}
+    for name in models:
+        model = Pretrained(name).model
+        weights[name], steps[name] = digest(model), step_of(model)
     settings = {"n": options.n, "weights": weights, "seeds": list(SEEDS)}
+    if max(steps.values()) > 1:
+        settings["blocks_between"] = steps
     try:
         runs = begun(options.record, {"settings": settings}).get("runs", {})
     except ValueError as error:
         parser.error(str(error))
 
+    command = " ".join(
+        ["python -m benchmarks.chapters.probing", *(f"--model {m}" for m in options.model or ())]
+    )
+
     def keep(so_far: dict[str, Any]) -> None:
         if options.record is not None:
             content = {
-                "command": "python -m benchmarks.chapters.probing",
+                "command": command,
                 "settings": settings,
                 "runs": so_far,
             }
@@ -394,7 +424,7 @@ def main(arguments: Sequence[str] | None = None, models: Sequence[str] = MODELS)
 
     measure(models, options.n, runs, keep)
     report(
-        figures(models, runs),
+        figures(models, runs, steps),
         "Share of test texts of which a linear probe reads the label rightly, in percent, the mean "
         "of three seeds, from vectors of a layer",
         is_higher_better=True,

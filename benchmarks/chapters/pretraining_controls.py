@@ -8,11 +8,11 @@ the rate falls to 0 in the last third of each run.
   Wikipedia alone   the articles from which the chapters' other models of Wikipedia learn, and
                     nothing else, each read once, or 4 times with dropout. Bits a byte of the
                     validation articles choose, those of the test articles report
-  mixture           so many tokens of gpt-small's own text, of which no run reads all. Each model,
-                    new weights and gpt-small are then taught TREC's kinds of answer (Li and Roth
-                    2002) by 100 labels, as in `benchmarks.chapters.label_curve`, the text read by
-                    the mean of its tokens: everything is trained, validation chooses the rate,
-                    three draws of labels report
+  TREC              new weights, those after 250,000 tokens of gpt-small's own text, those after
+                    the articles read once, and gpt-small are taught the kinds of answer (Li and
+                    Roth 2002) by 100 labels, as in `benchmarks.chapters.label_curve`, the text
+                    read by the mean of its tokens: everything is trained, validation chooses the
+                    rate, three draws of labels report
 One run of each. Every result is written when it comes in, and a begun record is gone on with; the
 models are kept in runs/pretraining-controls/. DIR must have what gpt-small has read (see
 `benchmarks.weights.pretraining`) and trec/.
@@ -42,7 +42,8 @@ from course_pkg.weights.pretrained import SHIPPED, load_pretrained
 RUN = Path("runs/pretraining-controls")
 WIKIPEDIA = "Wikipedia (gensim)"
 N_PASSES = (1, 4)
-N_TOKENS = (250_000, 1_000_000)
+N_TOKENS = 250_000
+"""Of the mixture."""
 RATES = (0.005, 0.02)
 """Of Muon, both tried on the fewest tokens of the mixture."""
 DROPOUT, BATCH_SIZE, SEED, N_LABELS = 0.1, 16, 0, 100
@@ -55,8 +56,6 @@ class Controls:
         settings = {
             "weights": digest("gpt-small"),
             "rates": list(RATES),
-            "n_passes": list(N_PASSES),
-            "n_tokens": list(N_TOKENS),
             "n_labels": N_LABELS,
         }
         self.path, self.text = path, text
@@ -137,8 +136,8 @@ class Controls:
         """Return the rate with which the fewest tokens of the mixture teach more."""
         nats = {}
         for lr in RATES:
-            name = f"mixture-{N_TOKENS[0]}-tokens-{lr:g}"
-            self.run(name, self.text.parts, N_TOKENS[0], lr, 0.0)
+            name = f"mixture-{N_TOKENS}-tokens-{lr:g}"
+            self.run(name, self.text.parts, N_TOKENS, lr, 0.0)
             nats[lr] = self.record["runs"][name]["held_out_nats"]
         return min(nats, key=lambda lr: nats[lr])
 
@@ -150,13 +149,6 @@ class Controls:
             n_tokens = passes * (about["end"] - about["first"])
             name = f"wikipedia-{passes}-passes-{lr:g}"
             self.run(name, parts, n_tokens, lr, DROPOUT if passes > 1 else 0.0)
-
-    def mixture(self, lr: float) -> dict[int, str]:
-        """Train on a little of gpt-small's own text; return the runs by their tokens."""
-        names = {n_tokens: f"mixture-{n_tokens}-tokens-{lr:g}" for n_tokens in N_TOKENS}
-        for n_tokens, name in names.items():
-            self.run(name, self.text.parts, n_tokens, lr, 0.0)
-        return names
 
     def questions(self, name: str, model: Pretrained, method: str = "full") -> None:
         """Teach a model TREC's kinds of answer."""
@@ -173,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_record_option(parser, __file__)
+    parser.add_argument("--only", choices=("wikipedia", "trec"), help="measure this only")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     shipped = load_pretrained("gpt-small")
@@ -189,12 +182,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = {"bits_per_byte": bits, "held_out_nats": nats, "held_out_bits_per_byte": held_out}
         controls.keep("runs", "gpt-small", found, since)
     lr = controls.better_rate()
-    controls.wikipedia(lr)
-    runs = controls.mixture(lr)
+    if options.only != "trec":
+        controls.wikipedia(lr)
+    if options.only == "wikipedia":
+        return
     controls.questions("new weights", Pretrained("gpt-small"), "scratch")
-    for n_tokens, name in runs.items():
-        controls.questions(f"{n_tokens} tokens", Pretrained(RUN / name))
     controls.questions("gpt-small", Pretrained("gpt-small"))
+    for name in (f"mixture-{N_TOKENS}-tokens-{lr:g}", f"wikipedia-{N_PASSES[0]}-passes-{lr:g}"):
+        controls.questions(name, Pretrained(RUN / name))
 
 
 if __name__ == "__main__":

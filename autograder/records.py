@@ -6,8 +6,9 @@ in `autograder.inside.messages`. This file imports nothing of ours.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Self
 
 
 class GraderError(Exception):
@@ -297,6 +298,14 @@ class Grade:
     timing: Timing = field(default_factory=Timing)
     visible: Mapping[str, bool] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
+
+    def for_tables(self) -> Self:
+        """Return it without what is long and stands only in its record: a class fits in memory."""
+        verdicts = tuple(
+            replace(verdict, parts=tuple(replace(part, staff_note="") for part in verdict.parts))
+            for verdict in self.verdicts
+        )
+        return replace(self, verdicts=verdicts, cells=())
 
     @property
     def points(self) -> float:

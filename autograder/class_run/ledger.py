@@ -38,12 +38,13 @@ class Ledger:
         except Exception as error:
             if is_everybodys(error):
                 raise
-            self.grades.append(faulty(arrival.task, f"it was not recorded: {describe(error)}"))
-            return self.grades[-1]
+            fault = faulty(arrival.task, f"it was not recorded: {describe(error)}")
+            self.grades.append(fault)
+            return fault
 
     def _record(self, arrival: Received, grade: Grade) -> Grade:
         if arrival.held:
-            self.grades.append(grade)
+            self.grades.append(grade.for_tables())
             return grade
         digest, attempts = arrival.task.submission.sha256, arrival.attempts
         grade = replace(grade, timing=arrival.timing, attempts=attempts, sha256=digest)
@@ -58,7 +59,7 @@ class Ledger:
                 self.changes += self._write(self._journal, arrival.earlier, record)
             else:
                 self._journal.write(record)
-        self.grades.append(grade)
+        self.grades.append(grade.for_tables())
         return grade
 
     def _recount(self, grade: Grade, earlier: Record | None) -> None:

@@ -107,7 +107,7 @@ def write_outputs(
         def written() -> Iterator[tuple[Grade, frozenset[str]]]:
             for answer in graded:
                 grade, blank = pages.write_or_say(answer)
-                grades.append(grade)
+                grades.append(grade.for_tables())
                 yield grade, blank
 
         keeps_times = not released.course.has_checks  # nbgrader may have written them

@@ -229,7 +229,7 @@ def choose(
     blank = _left_blank(usable, notebook)
     name, chosen = min(usable, key=lambda pair: _rank(pair[0], pair[1], notebook, blank))
     reasons = list(handed.reasons)
-    if len(usable) > 1:
+    if len(usable) > 1 and not chosen.refusal:
         names = ", ".join(sorted(other for other, _ in usable))
         own, words = f"{notebook}.ipynb", f"{len(usable)} notebooks ({names}); {name} was graded"
         if own != name and own in blank.values():

@@ -8,6 +8,7 @@ or moved to a new cell still counts. Whatever is repaired or ignored leaves a re
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,8 +68,11 @@ def _load(data: bytes) -> dict[str, Any]:
         notebook = json.loads(text)
     except RecursionError:
         raise SubmissionRefused(f"the file's JSON is nested too deeply; {AGAIN}") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         what = f"the file is not JSON: {str(error)[:100]}"
+        raise SubmissionRefused(f"{what}; {AGAIN}") from None
+    except ValueError:  # by Python's own bound on the digits of a number
+        what = f"the file holds a number of more than {sys.get_int_max_str_digits()} digits"
         raise SubmissionRefused(f"{what}; {AGAIN}") from None
     if not isinstance(notebook, dict):
         what = f"the file is a JSON {type(notebook).__name__}, not a notebook"

@@ -1,5 +1,7 @@
 import json
 import os
+import warnings
+import zipfile
 
 import nbformat
 import pytest
@@ -59,6 +61,15 @@ def test_collect_chooses_the_set_s_own_file_and_says_so_when_there_are_several(t
     (found,) = collect(tmp_path, "ps1")
     assert found.path.name == "ps1.ipynb"
     assert found.reasons == ("2 notebooks (a first try.ipynb, ps1.ipynb); ps1.ipynb was graded",)
+
+
+def test_nothing_is_said_to_be_graded_that_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as packed, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the two files of one name
+        for name in ("ada/ps1.ipynb", "ada/ps1.ipynb", "bo/ps1.ipynb"):
+            packed.writestr(name, "{}")
+    ada, _ = collect(tmp_path / "class.zip", "ps1")
+    assert ada.reasons == () and "holds 2 files named ada/ps1.ipynb" in ada.delivered.refusal
 
 
 def test_collect_joins_a_student_s_file_and_folder(tmp_path):

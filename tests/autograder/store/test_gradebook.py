@@ -140,6 +140,13 @@ def test_person_looks_again_where_the_machine_changed_its_mind(url, book):
     assert _rows(url)["toy_double"] == (60.0, 55.0, True)
 
 
+def test_who_is_asked_to_look_again_is_still_asked_for_what_was_open(url, book):
+    book.record("toy", [(GRADE, frozenset())])
+    book.ask_again("toy", "ada", {"toy_double"})
+    waiting = {cell for cell, (*_, is_waiting) in _rows(url).items() if is_waiting}
+    assert waiting == {"toy_double", "toy_essay"}
+
+
 def test_refused_submission_has_no_points_and_is_shown_to_a_person(url, book):
     none = tuple(dataclasses.replace(v, points=0.0, parts=()) for v in GRADE.verdicts)
     book.record(

@@ -75,6 +75,7 @@ class Step:
         seconds: of one that does not go on: with less time left it is put off to the next call.
             Guesses, not measured.
         packages: without them the step cannot run.
+        needs_gpu: whether a CPU would measure nothing.
         data: files of the folder COURSE_DATA, plain or with `.gz`, without which it cannot run.
         made: what --prepare or a step before makes for it, below the top folder.
     """
@@ -84,6 +85,7 @@ class Step:
     goes_on: bool = False
     seconds: float = LEAST_SECONDS
     packages: tuple[str, ...] = ()
+    needs_gpu: bool = False
     data: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
 
@@ -95,6 +97,8 @@ class Step:
     def lacking(self) -> list[str]:
         """Return what it needs and this machine has not."""
         lacking = [f"package {name}" for name in self.packages if find_spec(name) is None]
+        if self.needs_gpu and not torch.cuda.is_available():
+            lacking.append("a GPU")
         folder = os.environ.get("COURSE_DATA")
         if self.data and not folder:
             lacking.append("the variable COURSE_DATA")
@@ -147,7 +151,7 @@ def plan(device: str, folder: Path | None = None, *, is_tiny: bool = False) -> l
     tests = [f"tests/course_pkg/{file}" for file in _TEST_FILES]
     last = Step("page", ("-m", "benchmarks.measured_page"))
     steps = [
-        Step("GPT-2 124M", (*peers, "--only", "pretraining"), seconds=150),
+        Step("GPT-2 124M", (*peers, "--only", "pretraining"), seconds=150, needs_gpu=True),
         figure.pop("shakespeare_gpu"),
         figure.pop("ptb_lstm_medium"),
         *_training_steps(folder),
@@ -203,9 +207,8 @@ def _rehearsed(step: Step) -> Step:
     """The same step at the size of a toy, with made-up data: see `benchmarks.rehearsal`."""
     dash_m, *words = step.arguments
     made = tuple(name for name in step.made if name.endswith("model"))
-    return replace(
-        step, arguments=(dash_m, "benchmarks.rehearsal", *words), seconds=1, data=(), made=made
-    )
+    arguments = (dash_m, "benchmarks.rehearsal", *words)
+    return replace(step, arguments=arguments, seconds=1, needs_gpu=False, data=(), made=made)
 
 
 def chapters_with_switch() -> list[str]:
@@ -495,7 +498,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _show(steps, finished(runs / "journal.jsonl"))
         return
     if options.device.startswith("cuda") and not torch.cuda.is_available():
-        parser.error("--device is cuda, but torch finds no CUDA device here; see the doctor")
+        parser.error(
+            "--device is cuda, but torch finds no CUDA device here; see the doctor. --device cpu "
+            "does what a CPU can, and --tiny --device cpu rehearses all of it"
+        )
     out = Home(options.out.resolve(), options.part_mib, options.most_mib) if options.out else None
     if options.tiny:
         (runs / "results").mkdir(parents=True, exist_ok=True)
@@ -506,8 +512,8 @@ def _show(steps: Sequence[Step], done: set[tuple[str, str]]) -> None:
     for step in steps:
         mark = "done" if (step.name, step.command) in done else "    "
         print(f"{mark}  {step.name:24} {step.command}")
-        for lacking in step.lacking():
-            print(f"      {'':24} left out here, for want of {lacking}")
+        if lacking := step.lacking():
+            print(f"      {'':24} left out here, for want of {', '.join(lacking)}")
     for place in map(Path, stand_ins()):
         print(f"in place of {place.name}, which is not installed: {place.relative_to(ROOT)}")
 

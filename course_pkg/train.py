@@ -25,7 +25,7 @@ import torch
 from safetensors import SafetensorError
 
 from course_pkg.common.devices import choose_device, describe_device
-from course_pkg.common.files import path_of, refuse_file, write_atomically
+from course_pkg.common.files import path_of, reason_of, refuse_file, write_atomically
 from course_pkg.models.transformer import count_parameters
 from course_pkg.recipes import KINDS, SIZES, TOKENIZERS, Prepared, Recipe, fields_of, prepare
 from course_pkg.text.corpora.sources import SourceUnavailableError
@@ -210,6 +210,8 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
         if list_checkpoints(folder) and not resume:
             raise FileExistsError(f"{folder} has a run: add --resume to go on, or choose --out")
         if not list_checkpoints(folder):
+            if resume:
+                print(f"{folder} has no checkpoint to go on from; the run begins", flush=True)
             if file.exists() and '"trainer"' not in file.read_text(encoding="utf-8"):
                 raise FileExistsError(f"{file} is no recipe of this program; choose another --out")
             write_atomically(file, recipe.to_json())
@@ -221,8 +223,8 @@ def _claim(recipe: Recipe, folder: Path, *, resume: bool) -> None:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{file} cannot be read as a recipe: {error}; begin anew with another --out, or write "
-            "the recipe there again that the run was begun with"
+            f"{file} cannot be read as a recipe: {reason_of(error)}; begin anew with another "
+            "--out, or write the recipe there again that the run was begun with"
         ) from error
     differing = [
         f"{name} was {earlier.get(name)!r}, not {value!r}"

@@ -89,6 +89,7 @@ PRETRAINING = Pretraining()
 def pretraining(device: torch.device, n_rounds: int) -> Iterator[Ratio]:
     """One update of GPT-2's smallest size as it is pretrained: bfloat16, compiled. GPU only."""
     if device.type != "cuda" and not PRETRAINING.is_rehearsal:
+        print("pretraining: left out, it takes a GPU", file=sys.stderr)
         return
     V, T, B = PRETRAINING.vocab_size, PRETRAINING.context_length, PRETRAINING.batch_size
     config = replace(
@@ -297,6 +298,12 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
     if options.rounds < 2:
         parser.error(f"--rounds is {options.rounds}; a spread needs at least 2")
     device = torch.device(options.device)
+    words = sys.argv[1:] if arguments is None else arguments
+    about = provenance(shlex.join(["python", "-m", "benchmarks.speed.peers", *words]), device)
+    older: list[Ratio] = []
+    if options.record and options.add and options.record.exists():
+        found = json.loads(options.record.read_text(encoding="utf-8"))["ratios"]
+        older = [Ratio(**row) for row in found]
     torch.manual_seed(0)
     ratios: list[Ratio] = []
     for name in options.only:
@@ -307,18 +314,18 @@ def main(arguments: Sequence[str] | None = None) -> list[Ratio]:
         for ratio in CONTESTS[name](device, options.rounds):
             print(f"{ratio.ratio:6.2f}  {ratio.subject}, beside {ratio.peer}", file=sys.stderr)
             ratios.append(ratio)
+            if options.record and options.add:  # a GPU day may cut this off at any time
+                record(options.record, _joined(older, ratios), about)
     print(table(ratios))
     if options.record:
-        words = sys.argv[1:] if arguments is None else arguments
-        command = shlex.join(["python", "-m", "benchmarks.speed.peers", *words])
-        rows = ratios
-        if options.add and options.record.exists():
-            found = json.loads(options.record.read_text(encoding="utf-8"))["ratios"]
-            now = {(ratio.subject, ratio.peer) for ratio in ratios}
-            older = [Ratio(**row) for row in found]
-            rows = [*(r for r in older if (r.subject, r.peer) not in now), *ratios]
-        record(options.record, rows, provenance(command, device))
+        record(options.record, _joined(older, ratios), about)
     return ratios
+
+
+def _joined(older: Sequence[Ratio], ratios: Sequence[Ratio]) -> list[Ratio]:
+    """Return the rows that were measured anew after the others."""
+    now = {(ratio.subject, ratio.peer) for ratio in ratios}
+    return [*(row for row in older if (row.subject, row.peer) not in now), *ratios]
 
 
 if __name__ == "__main__":

@@ -10,11 +10,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 
 def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
-    """Refuse numbers that are fractions or too small.
+    """Refuse numbers that are fractions or too small, and truth values, which would count as 1.
 
     Raises:
         ValueError: naming the number.
@@ -22,9 +23,12 @@ def whole_numbers(*, at_least: int = 1, **numbers: Any) -> None:
     for name, number in numbers.items():
         try:
             operator.index(number)  # also of an array or a tensor without axes
+            is_whole = not _is_truth_value(number)
         except TypeError:
+            is_whole = False
+        if not is_whole:
             rule = f"it must be a whole number, {at_least} or more"
-            raise ValueError(f"{name} is {number!r}; {rule}") from None
+            raise ValueError(f"{name} is {number!r}; {rule}")
         if number < at_least:
             raise ValueError(f"{name} is {number}; it must be at least {at_least}")
 
@@ -37,9 +41,15 @@ def real_number(name: str, number: Any) -> float:
     """
     if isinstance(number, Tensor | np.ndarray) and number.ndim == 0:
         number = number.item()
-    if not isinstance(number, Real):
+    if not isinstance(number, Real) or _is_truth_value(number):
         raise ValueError(f"{name} is {number!r}; it must be a number")
     return float(number)
+
+
+def _is_truth_value(number: Any) -> bool:
+    """Say whether it is True or False, which Python, NumPy and torch take for 1 and 0."""
+    kind = getattr(number, "dtype", type(number))
+    return kind in (bool, np.bool_, torch.bool)
 
 
 def not_negative(**numbers: Any) -> None:

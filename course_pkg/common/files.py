@@ -15,7 +15,13 @@ CHECKSUMS_FILE = "SHA256SUMS"
 
 
 def path_of(path: str | Path) -> Path:
-    """Return a path as a shell reads it: "~" is the home of whoever runs this, if there is one."""
+    """Return a path as a shell reads it: "~" is the home of whoever runs this, if there is one.
+
+    Raises:
+        ValueError: of an empty text, which `Path` takes for the folder in which one works.
+    """
+    if path == "":
+        raise ValueError("a path is ''; name a file or a folder (\".\" is the one you work in)")
     return Path(os.path.expanduser(path))  # pathlib's own fails without a home
 
 
@@ -61,6 +67,11 @@ def refuse_file(folder: str | Path) -> Path:
 
 NOT_FINITE = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
 """How numbers that JSON does not have stand in our files, as in the JSON of protobuf."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an error of reading a file says; of a missing key the key alone says nothing."""
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def as_json(value: Any, **layout: Any) -> str:

@@ -80,7 +80,7 @@ def count_tags(batch: Mapping[str, Tensor]) -> tuple[int]:
 
 
 def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> None:
-    """Refuse targets that are not one whole number for each row of the logits.
+    """Refuse targets that are not one whole number for each row of the logits, or without a choice.
 
     Raises:
         ValueError: naming the shape or type.
@@ -94,3 +94,7 @@ def check_targets(logits: Float[Tensor, "*N V"], targets: Int[Tensor, "*N"]) -> 
         )
     if targets.is_floating_point() or targets.dtype == torch.bool:
         raise ValueError(f"targets is {targets.dtype}; it must hold whole numbers, such as int64")
+    if logits.shape[-1] == 1:  # a reward's, say
+        raise ValueError(
+            "the logits score one class; it is always right, and there is nothing to learn"
+        )

@@ -308,6 +308,7 @@ class SequenceClassifier(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        whole_numbers(n_classes=n_classes)
         self.encoder, self.pool = encoder, pool
         self.output = nn.Linear(encoder.d_output, n_classes)
         initialise_uniform(self.output, encoder.d_output**-0.5, generator)
@@ -338,6 +339,7 @@ class Tagger(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        whole_numbers(n_tags=n_tags)
         self.encoder = encoder
         self.output = nn.Linear(encoder.d_output, n_tags)
         initialise_uniform(self.output, encoder.d_output**-0.5, generator)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_pkg.common.checks import whole_numbers
-from course_pkg.common.files import as_json, digest_of
+from course_pkg.common.files import as_json, digest_of, reason_of
 from course_pkg.training.settings import TrainerConfig
 
 KINDS = ("gpt", "bert", "t5", "lstm", "seq2seq")
@@ -52,6 +52,9 @@ SIZES = {
 of a GPU, GPU-days."""
 
 
+MASK_RATE = 0.15
+"""Of BERT, unless another is asked for; Devlin et al. 2019."""
+
 _WHOLE = dict.fromkeys(("vocab_size", "d_model", "n_heads", "n_layers"), 1)
 _WHOLE |= {"context_length": 1, "batch_size": 1, "pad_vocab": 1, "seed": 0}
 """Settings that are whole numbers, and how small each may be."""
@@ -83,7 +86,7 @@ class Recipe:
     pad_vocab: int
     seed: int
     trainer: TrainerConfig
-    mask_rate: float = 0.15
+    mask_rate: float = MASK_RATE
     begin_with: str | None = None
 
     def __post_init__(self) -> None:
@@ -101,6 +104,11 @@ class Recipe:
             object.__setattr__(self, name, float(getattr(self, name)))
         if not 0 < self.mask_rate < 1:
             raise ValueError(f"mask_rate is {self.mask_rate}; it must lie between 0 and 1")
+        if self.kind != "bert" and self.mask_rate != MASK_RATE:
+            raise ValueError(
+                f"mask_rate is {self.mask_rate}, but a {self.kind} has no masked tokens; it is for "
+                "kind bert"
+            )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
@@ -122,7 +130,7 @@ class Recipe:
             raise ValueError(f"size is {size!r}; it must be one of {', '.join(SIZES)}")
         row = asdict(SIZES[size])
         n_steps, lr = row.pop("n_steps"), row.pop("lr")
-        fields = row | {"pad_vocab": 1, "seed": 0, "mask_rate": 0.15, "begin_with": None}
+        fields = row | {"pad_vocab": 1, "seed": 0, "mask_rate": MASK_RATE, "begin_with": None}
         training: dict[str, Any] = {"n_steps": n_steps, "lr": lr}
         for name, value in changes.items():
             if value is None:
@@ -149,7 +157,9 @@ class Recipe:
             fields = fields_of(text)
             return cls(**{**fields, "trainer": TrainerConfig(**fields["trainer"])})
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the text is no recipe of this version: {error}") from error
+            raise ValueError(
+                f"the text is no recipe of this version: {reason_of(error)}"
+            ) from error
 
     def to_json(self) -> str:
         """Return the recipe, with a checksum, as JSON to be read by people too."""

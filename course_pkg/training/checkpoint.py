@@ -27,6 +27,7 @@ from course_pkg.common.files import (
     as_json,
     check_checksums,
     path_of,
+    reason_of,
     refuse_file,
     write_checksums,
 )
@@ -85,7 +86,7 @@ def save_checkpoint(
         raise ValueError(f"keep is {keep}; it must be at least 1")
     folder = refuse_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    final = folder / f"step-{step:09d}"
+    final = folder / _name_of(step)
     if final.exists():
         raise FileExistsError(f"{final} exists already; resume from it or use another folder")
     unfinished = folder / f"{_UNFINISHED}{final.name}-{os.getpid()}"
@@ -120,6 +121,10 @@ def save_checkpoint(
     return final
 
 
+def _name_of(step: int) -> str:
+    return f"step-{step:09d}"
+
+
 def list_checkpoints(folder: str | Path) -> list[Path]:
     """Return the whole checkpoints in a folder, oldest first; none if it does not exist."""
     folder = path_of(folder)
@@ -145,13 +150,18 @@ def load_checkpoint(path: str | Path, device: torch.device | str = "cpu") -> Che
     try:
         check_checksums(path, _FILES)
         description = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
+        name = _name_of(description["step"])
+        if _NAME.fullmatch(path.name) and path.name != name:
+            raise ValueError(f"it is {name} by what is in it; give it that name again")
         weights = safetensors.torch.load_file(path / WEIGHTS_FILE, device=str(device))
         # State tensors stay on the CPU: random generators must, and optimizers move theirs.
         tensors = safetensors.torch.load_file(path / STATE_TENSORS_FILE)
         weights |= {alias: weights[name] for alias, name in description["tied"].items()}
         return Checkpoint(description["step"], weights, _unpack(description["state"], tensors))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} cannot be read as a checkpoint: {error}") from error
+        raise CheckpointError(
+            f"{path} cannot be read as a checkpoint: {reason_of(error)}"
+        ) from error
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:

@@ -25,7 +25,8 @@ class SGD(torch.optim.Optimizer):
     With momentum 0 this is w = w - lr g. Decay is added to the gradient (an L2 penalty).
 
     Raises:
-        ValueError: for a negative lr, momentum or weight_decay.
+        ValueError: for a negative lr or weight_decay, a momentum outside [0, 1), or what is no
+            list of parameters.
     """
 
     def __init__(
@@ -35,7 +36,10 @@ class SGD(torch.optim.Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
     ):
+        params = _listed(params)
         not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if not momentum < 1:
+            raise ValueError(f"momentum is {momentum}; it must be at least 0 and below 1")
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -79,10 +83,9 @@ class AdamW(torch.optim.Optimizer):
         *,
         is_decoupled: bool = True,
     ):
+        params = _listed(params)
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
-        for beta in betas:
-            if not 0 <= beta < 1:
-                raise ValueError(f"betas is {betas}; each must be at least 0 and below 1")
+        _check_betas(betas)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -187,6 +190,32 @@ class Muon(AdamW):
         direction = distributed.part_like(orthogonalized(direction), weight)
         weight *= 1 - group["lr"] * group["weight_decay"]
         weight.add_(direction, alpha=-group["lr"] * 0.2 * max(weight.shape) ** 0.5)
+
+
+def _listed(params: Any) -> list[Any]:
+    """Return parameters as a list, so that they can be read twice.
+
+    Raises:
+        ValueError: of a model in place of its parameters, or where none are left: a generator,
+            which `parameters()` returns, can be read only once.
+    """
+    if isinstance(params, nn.Module):
+        raise ValueError(f"params is {type(params).__name__}; it must be its parameters()")
+    found = [params] if isinstance(params, Tensor) else list(params)
+    if not found:
+        raise ValueError(
+            "params is empty; if it is what parameters() returned, that can be read only once: "
+            "call parameters() again"
+        )
+    return found
+
+
+def _check_betas(betas: Any) -> None:
+    if not isinstance(betas, tuple | list) or len(betas) != 2:
+        raise ValueError(f"betas is {betas!r}; it must be two numbers, such as (0.9, 0.999)")
+    for beta in betas:
+        if not 0 <= real_number("betas", beta) < 1:
+            raise ValueError(f"betas is {betas}; each must be at least 0 and below 1")
 
 
 def orthogonalized(matrix: Tensor, n_rounds: int = 5) -> Tensor:
@@ -304,6 +333,7 @@ def make_optimizer(
         raise ValueError(f"name is {name!r}; it must be one of {', '.join(OPTIMIZERS)}")
     kind = OPTIMIZERS[name]
     not_negative(lr=lr, weight_decay=0.0 if weight_decay is None else weight_decay)
+    _check_betas(betas)
     groups = kind.groups(model, kind.decay if weight_decay is None else weight_decay)
     if not any(group["params"] for group in groups):
         n_params = sum(1 for _ in model.parameters())
@@ -328,11 +358,11 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
         the length before clipping; not finite if any gradient is not, and then nothing is scaled.
 
     Raises:
-        ValueError: if max_norm is not positive.
+        ValueError: if max_norm is not positive, or there are no parameters.
     """
     if not real_number("max_norm", max_norm) > 0:
         raise ValueError(f"max_norm is {max_norm}; it must be positive")
-    gradients = [p.grad for p in params if p.grad is not None]
+    gradients = [p.grad for p in _listed(params) if p.grad is not None]
     if not gradients:
         return torch.tensor(0.0)
     own = [distributed.own_part(gradient) for gradient in gradients]

@@ -87,6 +87,10 @@ BESIROGLU = ScalingLaw("Besiroglu et al. 2024", 1.8172, 482.01, 2085.43, 0.3478,
 Chinchilla itself, about 20 tokens a parameter, where the original third fit does not."""
 
 
+LEAST_FLOPS, MOST_FLOPS = 1e12, 1e30
+"""Beyond these budgets the command plans nothing."""
+
+
 def device_hours(flops: float, peak: float, mfu: float) -> float:
     """Return how long one device takes.
 
@@ -156,6 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if flops is None:
             seconds = options.days * 86_400
             flops = options.gpus * DATA_SHEETS[options.gpu] * options.mfu * seconds
+        if not LEAST_FLOPS <= flops <= MOST_FLOPS:
+            raise ValueError(
+                f"the budget is {flops:.3g} operations; it must be {LEAST_FLOPS:g} to "
+                f"{MOST_FLOPS:g}: the law was fitted to runs of some 1e20, too far from there"
+            )
         plan = BESIROGLU.best(flops)
         print(describe(plan, BESIROGLU, options.gpu, options.gpus, options.mfu))
     except ValueError as error:

@@ -305,8 +305,9 @@ class Run:
         self, loaded: checkpoint.Checkpoint, own: Mapping[str, Any], path: Path
     ) -> None:
         state = loaded.state
+        of_config = self.config.differences(state["config"], loaded.step)
         differing = [
-            *self.config.differences(state["config"], loaded.step),
+            *of_config,
             *_differences(state["structure"], self.structure),
             *_differences(
                 {"optimizer": state["optimizer_class"]},
@@ -316,6 +317,7 @@ class Run:
             *(
                 f"learning_rate at update {step + 1} was {rate!r}, not {self.learning_rate(step)!r}"
                 for step, rate in state["rates"]
+                if not of_config  # of which other rates follow
                 if rate != self.learning_rate(step)
             ),
             *_differences(

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_pkg.common.checks import whole_numbers
+from course_pkg.common.checks import real_number, whole_numbers
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
 from course_pkg.training.schedules import (
@@ -128,10 +128,7 @@ class TrainerConfig:
         for name in _REAL:
             value = getattr(self, name)
             if value is not None or name not in _MAY_BE_NONE:
-                try:
-                    settings[name] = float(value)
-                except (TypeError, ValueError):
-                    raise ValueError(f"{name} is {value!r}; it must be a number") from None
+                settings[name] = real_number(name, value)
         for name in ("fused", "compile"):
             if getattr(self, name) not in (True, False):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be True or False")

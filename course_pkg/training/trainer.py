@@ -9,7 +9,6 @@ Chapter: training transformers.
 """
 
 import copy
-import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,21 +20,27 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from course_pkg.common.checks import flags, is_model, real_number
+from course_pkg.common.checks import flags, real_number
 from course_pkg.common.devices import kept_rng, usable_device
 from course_pkg.common.files import refuse_file
 from course_pkg.models import IGNORE, CountsTargets, LanguageModel
 from course_pkg.models.loss import count_targets
 from course_pkg.training import checkpoint, distributed, optim, sharding
+from course_pkg.training.arguments import (
+    check_arguments,
+    check_fit,
+    checked_losses,
+    first_change,
+    kinds_of,
+)
 from course_pkg.training.compute import explained_out_of_memory
 from course_pkg.training.lock import only_process
 from course_pkg.training.log import Log, Update, check_names
-from course_pkg.training.precision import autocast, check_weights, forbid_tf32
+from course_pkg.training.precision import autocast, forbid_tf32
 from course_pkg.training.run import (
     Batch,
     BatchSource,
     Run,
-    check_batches,
     checked_batch,
     structure_of,
 )
@@ -94,14 +99,9 @@ class Trainer:
     ):
         if shard and optimizer is not None:
             raise ValueError("optimizer is given; it does not hold the parts that shard makes")
-        _check(model, batches, config, evaluate, optimizer)
+        check_arguments(model, batches, config, evaluate, optimizer, learning_rate)
         self.predicts_next = isinstance(model, LanguageModel)
         flags(shard=shard, show_progress=show_progress)
-        if learning_rate is not None and not callable(learning_rate):
-            raise ValueError(
-                f"learning_rate is {learning_rate!r}; it must be a function of the updates done, "
-                "such as constant_schedule makes; a constant one is lr of the config"
-            )
         if full_speed is not None and not real_number("full_speed", full_speed) > 0:
             raise ValueError(f"full_speed is {full_speed}; it must be positive")
         forbid_tf32()
@@ -164,8 +164,9 @@ class Trainer:
             )
         with only_process(self.run.folder, self.device):
             self._start(resume)
+            if self._is_due(self.config.evaluate_every or self.config.n_steps) and self.run.step:
+                self._evaluate_once()  # where the session before failed to
             self._do_updates()
-            self._evaluate_once()
         return self.history
 
     def _start(self, resume: bool) -> None:
@@ -223,6 +224,8 @@ class Trainer:
                 checked_batch(self.run.batches.next_batch(), self.predicts_next)
                 for _ in range(self.config.n_accumulate)
             ]
+            if self.run.n_done_here == 0:
+                check_fit(self.model, batches[0])
             sizes = [self.count(batch) for batch in batches]
             # Without any target there is nothing to learn; other processes may have some, though.
             if any(map(any, sizes)) or distributed.n_processes() > 1:
@@ -269,7 +272,7 @@ class Trainer:
         }
         with autocast(self.device, self.config.precision):
             output = self.forward(**on_device)
-        return _checked_losses(output, n_parts)
+        return checked_losses(output, n_parts)
 
     def _look_back(self, is_stopping: bool) -> tuple[str | None, bool]:
         """Say what is wrong with the updates since the last look, and whether some process stops.
@@ -310,7 +313,12 @@ class Trainer:
 
     def _evaluate_and_save(self) -> None:
         if self._is_due(self.config.evaluate_every or self.config.n_steps):
-            self._evaluate_once()
+            try:
+                self._evaluate_once()
+            except Exception:
+                if distributed.n_processes() == 1:  # others would have to fail alike, and save too
+                    self.run.save()
+                raise
         if self._is_due(self.config.checkpoint_interval):
             self.run.save()
 
@@ -319,6 +327,7 @@ class Trainer:
         if self.evaluate is None or self.log.is_evaluated(self.run.step):
             return
         self.model.eval()
+        before = kinds_of(self.model)
         precision = autocast(self.device, self.config.precision)
         with (
             torch.no_grad(),
@@ -327,6 +336,11 @@ class Trainer:
             kept_rng(self.device),  # dropout goes on as if nobody had drawn a sample
         ):
             figures = self.evaluate(self.model)
+        if (changed := first_change(before, kinds_of(self.model))) is not None:
+            raise ValueError(
+                f"evaluate left {changed}; it must leave the weights as they are, and may change "
+                "a copy.deepcopy of the model"
+            )
         if not isinstance(figures, Mapping):
             raise ValueError(
                 f"evaluate returned {type(figures).__name__}; it must return figures by name, such "
@@ -353,63 +367,6 @@ class Trainer:
         return f"{said}; train(resume=True) goes on from {newest}"
 
 
-def _check(
-    model: Any, batches: Any, config: Any, evaluate: Any, optimizer: torch.optim.Optimizer | None
-) -> None:
-    """Refuse what a trainer cannot be made of.
-
-    Raises:
-        ValueError: naming the argument.
-    """
-    is_model(model)
-    check_weights(model)
-    if not isinstance(config, TrainerConfig):
-        raise ValueError(
-            f"config is {type(config).__name__}; make it by TrainerConfig(n_steps=...)"
-        )
-    if batches is not None:
-        check_batches(batches)
-    if evaluate is not None and not callable(evaluate):
-        raise ValueError(f"evaluate is {type(evaluate).__name__}; it must be a function of a model")
-    if optimizer is not None:
-        if not isinstance(optimizer, torch.optim.Optimizer):
-            raise ValueError(
-                f"optimizer is {optimizer!r:.60}; it must be one over the model's parameters, such "
-                "as torch.optim.SGD(model.parameters(), lr=0.1)"
-            )
-        if _needs_closure(optimizer):
-            raise ValueError(
-                f"optimizer is {type(optimizer).__name__}, whose step evaluates the loss several "
-                "times; the trainer evaluates it once an update, so take one that asks once"
-            )
-        own = {id(weight) for weight in model.parameters()}
-        groups = optimizer.param_groups
-        n_others = sum(id(weight) not in own for group in groups for weight in group["params"])
-        if n_others:
-            raise ValueError(
-                f"optimizer has {n_others} parameters that are not the model's; make it of this "
-                "very model's parameters()"
-            )
-        held = {id(weight) for group in groups for weight in group["params"]}
-        lacking = [
-            name
-            for name, weight in model.named_parameters()
-            if weight.requires_grad and id(weight) not in held
-        ]
-        if lacking:
-            raise ValueError(
-                f"optimizer lacks {len(lacking)} parameters that are to be trained, such as "
-                f"{lacking[0]}: make it after the last of them (add_lora makes new ones), or "
-                "freeze what shall stay as it is by requires_grad_(False)"
-            )
-
-
-def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:
-    """Say whether an optimizer asks for the loss itself, as L-BFGS does."""
-    parameters = inspect.signature(optimizer.step).parameters
-    return any(p.name == "closure" and p.default is p.empty for p in parameters.values())
-
-
 def _first_not_finite(numbers: Sequence[float]) -> float | None:
     return next((number for number in numbers if not math.isfinite(number)), None)
 
@@ -421,29 +378,3 @@ def _n_read(batch: Batch) -> int:
 
 def _at_least_one(total: int | Tensor) -> int | Tensor:
     return total.clamp(min=1) if isinstance(total, Tensor) else max(total, 1)
-
-
-def _checked_losses(output: Any, n_parts: int) -> Sequence[Tensor]:
-    """Return the parts of the loss that a model has returned; refuse what is none.
-
-    Raises:
-        ValueError: saying what the model returned.
-    """
-    loss = output[1] if isinstance(output, tuple | list) and len(output) > 1 else output
-    losses = getattr(output, "losses", None)
-    if losses is None:
-        losses = [loss]
-    if not all(isinstance(part, Tensor) and part.dim() == 0 for part in losses):
-        shown = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else repr(loss)
-        raise ValueError(
-            f"the model returned {shown:.60} as its loss; it must be (logits, loss), "
-            "the loss a mean over targets"
-        )
-    if len(losses) != n_parts:
-        raise ValueError(
-            f"the model returned {len(losses)} losses, but counts targets of {n_parts}; n_targets "
-            "and losses must have the same parts, see models.CountsTargets"
-        )
-    if not any(part.requires_grad for part in losses):
-        raise ValueError("the model's loss does not depend on any weight that is to be trained")
-    return losses

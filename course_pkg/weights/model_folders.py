@@ -24,7 +24,13 @@ from torch import nn
 
 from course_pkg.common.checks import is_model
 from course_pkg.common.devices import usable_device
-from course_pkg.common.files import CHECKSUMS_FILE, check_checksums, path_of, write_checksums
+from course_pkg.common.files import (
+    CHECKSUMS_FILE,
+    check_checksums,
+    path_of,
+    reason_of,
+    write_checksums,
+)
 from course_pkg.layers.attention import ScaledDotScore
 from course_pkg.models.adaptation import LoRALinear
 from course_pkg.models.bert import BERT
@@ -185,13 +191,17 @@ def claim_folder(folder: Path) -> None:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         found = ", ".join(others[:3]) + more
         raise FileExistsError(f"{folder} holds {found}, which no model has; name a new folder")
-    try:  # other packages call their files just so
+    try:
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-        is_ours = {"kind", "structure"} <= set(config)
-    except (OSError, ValueError, TypeError):
-        is_ours = False
-    if not is_ours:
+    except (OSError, ValueError):
+        config = None
+    if not _is_ours(config):
         raise FileExistsError(f"{folder} holds no model of this package; name a new folder")
+
+
+def _is_ours(config: Any) -> bool:
+    """Say whether `save_model` wrote a config; other packages give theirs the same name."""
+    return isinstance(config, dict) and {"kind", "structure"} <= set(config)
 
 
 def _put_in_place(unfinished: Path, folder: Path) -> None:
@@ -225,6 +235,11 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
         raise ValueError(f"{folder} does not hold a trained model: {error}") from error
     try:
         config = json.loads((folder / reading).read_text(encoding="utf-8"))
+        if not _is_ours(config):
+            raise ValueError(
+                "it is of another package; of transformers' models, load_gpt2 and load_bert read "
+                "the weights"
+            )
         model = build_model(config["kind"], _as_written_now(config["structure"]))
         reading = WEIGHTS_FILE
         safetensors.torch.load_model(model, str(folder / reading), device=str(device))
@@ -234,7 +249,9 @@ def load_model(folder: str | Path, *, device: torch.device | str = "cpu") -> Tra
         reading = CARD_FILE
         card = (folder / reading).read_text(encoding="utf-8")
     except (OSError, SafetensorError, RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder} does not hold a trained model: {reading}: {error}") from error
+        raise ValueError(
+            f"{folder} does not hold a trained model: {reading}: {reason_of(error)}"
+        ) from error
     return TrainedModel(config["kind"], model.to(device).eval(), tokenizer, card)
 
 

@@ -145,7 +145,9 @@ def test_bare_machine_is_told_what_is_left_out_and_for_want_of_what(bare):
     shown = bare("--list")
     for step in gpu_day.plan("cpu"):
         assert step.command in shown
-    assert "for want of package transformers" in shown and "package jupytext" in shown
+    assert "package transformers" in shown and "for want of package jupytext, package" in shown
+    if not torch.cuda.is_available():
+        assert "for want of a GPU" in shown
     assert "for want of the variable COURSE_DATA" in shown
     for package in ("jaxtyping", "regex", "safetensors", "tqdm"):
         assert f"in place of {package}, which is not installed" in shown

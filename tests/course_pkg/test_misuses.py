@@ -356,7 +356,7 @@ def test_optimizer_of_a_part_trains_it_where_the_rest_is_frozen():
     model = GPT(gpt_tiny(V)).requires_grad_(False)
     part = model.embedding.requires_grad_(True)
     before = part.weight.clone()
-    trainer(model=model, optimizer=torch.optim.SGD(part.parameters(), lr=1)).train()
+    trainer(model=model, optimizer=torch.optim.SGD(part.parameters(), lr=STEP.lr)).train()
     assert not torch.equal(part.weight, before)
 
 

@@ -41,7 +41,13 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
         raise ValueError(f"{path} is a folder; name a file, such as a model's tokenizer.json in it")
     try:
         kind = json.loads(path_of(path).read_text(encoding="utf-8"))["kind"]
-    except (ValueError, KeyError, TypeError) as error:
+    except KeyError:
+        raise ValueError(
+            f"{path} does not hold a saved tokenizer: it has no 'kind', as those of other packages "
+            "have none; BytePairTokenizer.from_gpt2_files and "
+            "WordPieceTokenizer.from_vocabulary_file read some of them"
+        ) from None
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"{path} holds a tokenizer of unknown kind {kind!r}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from course_pkg.common.checks import whole_numbers
-from course_pkg.common.files import digest_of, path_of, write_atomically
+from course_pkg.common.files import digest_of, path_of, reason_of, write_atomically
 
 Built = TypeVar("Built")
 
@@ -264,5 +264,5 @@ def load_fields(path: str | Path, kind: str, build: Callable[[dict[str, Any]], B
         if found == kind:
             return build(fields)
     except (ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
-        raise ValueError(f"{path} does not hold a saved tokenizer: {error}") from error
+        raise ValueError(f"{path} does not hold a saved tokenizer: {reason_of(error)}") from error
     raise ValueError(f"{path} holds a tokenizer of kind {found!r}, not {kind!r}")

@@ -295,11 +295,11 @@ def test_own_optimizers_of_other_kinds_and_settings_are_refused_by_name(tmp_path
         toy = model()
         return trainer(tmp_path, toy=toy, optimizer=make(toy.parameters()))
 
-    run(lambda params: torch.optim.SGD(params, 0.1, momentum=0.9)).train()
+    run(lambda params: torch.optim.SGD(params, CONFIG.lr, momentum=0.9)).train()
     with pytest.raises(checkpoint.CheckpointError, match="optimizer was 'SGD', not 'Adam'"):
-        run(lambda params: torch.optim.Adam(params)).train(resume=True)
+        run(lambda params: torch.optim.Adam(params, CONFIG.lr)).train(resume=True)
     with pytest.raises(checkpoint.CheckpointError, match=r"momentum was 0\.9, not 0\.5"):
-        run(lambda params: torch.optim.SGD(params, 0.1, momentum=0.5)).train(resume=True)
+        run(lambda params: torch.optim.SGD(params, CONFIG.lr, momentum=0.5)).train(resume=True)
 
 
 def test_frozen_weights_of_another_session_are_spoken_of(tmp_path):

@@ -58,7 +58,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("kind", choices=KINDS, help="what to train")
     add("--corpus", help="see course_pkg.text.corpora  [stories; seq2seq: translations]")
     add("--size", choices=list(SIZES), default="tiny", help="of model and run  [tiny]")
-    add("--out", type=Path, help="the run's folder  [runs/<kind>-<corpus>-<size>]")
+    add("--out", help="the run's folder  [runs/<kind>-<corpus>-<size>]")
     add(
         "--resume", action="store_true", help="go on from the newest checkpoint, by the same recipe"
     )

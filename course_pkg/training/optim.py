@@ -8,7 +8,7 @@ returns the twin, which updates all in one kernel. Chapter: training transformer
 Loshchilov & Hutter 2019; Jordan et al. 2024 (Muon).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,16 +196,16 @@ def _listed(params: Any) -> list[Any]:
     """Return parameters as a list, so that they can be read twice.
 
     Raises:
-        ValueError: of a model in place of its parameters, or where none are left: a generator,
-            which `parameters()` returns, can be read only once.
+        ValueError: of a model in place of its parameters, or of an iterator in which none are left:
+            what `parameters()` returns can be read only once.
     """
     if isinstance(params, nn.Module):
         raise ValueError(f"params is {type(params).__name__}; it must be its parameters()")
     found = [params] if isinstance(params, Tensor) else list(params)
-    if not found:
+    if not found and isinstance(params, Iterator):
         raise ValueError(
-            "params is empty; if it is what parameters() returned, that can be read only once: "
-            "call parameters() again"
+            "params is used up or empty: what parameters() returns can be read only once; call it "
+            "again"
         )
     return found
 
@@ -358,7 +358,7 @@ def clip_global_norm(params: Iterable[Tensor], max_norm: float) -> Tensor:
         the length before clipping; not finite if any gradient is not, and then nothing is scaled.
 
     Raises:
-        ValueError: if max_norm is not positive, or there are no parameters.
+        ValueError: if max_norm is not positive, or params is an iterator that was used up.
     """
     if not real_number("max_norm", max_norm) > 0:
         raise ValueError(f"max_norm is {max_norm}; it must be positive")

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from course_pkg.common.checks import real_number, whole_numbers
+from course_pkg.common.files import NOT_FINITE
 from course_pkg.training import optim
 from course_pkg.training.precision import PRECISIONS
 from course_pkg.training.schedules import (
@@ -127,6 +128,8 @@ class TrainerConfig:
             raise ValueError(f"seed is {self.seed}; it must be below 2**63")
         for name in _REAL:
             value = getattr(self, name)
+            if isinstance(value, str):  # as JSON has it
+                value = NOT_FINITE.get(value, value)
             if value is not None or name not in _MAY_BE_NONE:
                 settings[name] = real_number(name, value)
         for name in ("fused", "compile"):

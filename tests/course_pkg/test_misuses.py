@@ -236,7 +236,7 @@ MISUSES = [
     (lambda: TextContinuation(GPT(gpt_tiny(V)), [[1]]), "ids is list; it must be a tensor"),
     (lambda: WordPieceTokenizer("vocab.txt"), "tokens is 'vocab.txt'; it must be a list of names"),
     (lambda: Vocabulary("abc"), "ordinary is 'abc'; it must be a list of tokens"),
-    (lambda: Recipe.from_json("{}"), "no recipe of this version: 'trainer'"),
+    (lambda: Recipe.from_json("{}"), "no recipe of this version: it has no 'trainer'"),
     (lambda: perplexity([-1.0, -2.0]), "log_probs is list; it must be a tensor"),
     (lambda: bits_per_byte(NAN, 3), "nats is nan; it must be at least 0"),
     (lambda: bits_per_byte(-3.0, 3), "nats is -3.0; it must be at least 0"),

@@ -418,7 +418,7 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     """Join documents into one stream: eos, then each document and an eos after it.
 
     Raises:
-        ValueError: without documents, of what is not lists of ids, or ids that no token can have,
+        ValueError: of what is not lists of ids, or ids that no token can have,
             and of a document with an end of its own, which would stand there twice.
 
     Example:
@@ -429,13 +429,11 @@ def pack_documents(documents: Iterable[Sequence[int]], eos_id: int) -> Int[Tenso
     stream = [eos_id]
     for number, document in enumerate(documents):
         document_of_ids(document, f"document {number}")
-        if len(document) and eos_id in (int(document[0]), int(document[-1])):
+        if len(document) and eos_id in (document[0], document[-1]):
             raise ValueError(
                 f"document {number} has eos_id, {eos_id}, at its edge; eos is added around each"
             )
         stream += [*document, eos_id]
-    if len(stream) == 1:
-        raise ValueError("documents is empty; there is nothing to join")
     _no_negative(ids := _whole(stream))
     return ids
 

@@ -165,7 +165,9 @@ def _bring(name: str, released: Notebook, path: Path, file: Path) -> Update | No
 def _answers_elsewhere(released: Notebook, path: Path, work: Path) -> Iterator[Path]:
     """Find answers to a set in other notebooks: somebody, or the course, has renamed it."""
     asked = {name_of(cell) for cell in released["cells"] if is_answer(cell)}
-    for other in sorted(work.glob("*/*.ipynb")):
+    for other in sorted(work.rglob("*.ipynb")):
+        if other.parent.name == ".ipynb_checkpoints":
+            continue
         with contextlib.suppress(OSError, ValueError):
             cells = read_notebook(other.read_bytes())["cells"] if other != path else []
             if any(name_of(cell) in asked and not is_as_released(cell) for cell in cells):
@@ -191,15 +193,21 @@ def take_over(name: str, found: Path, work: Path) -> str:
         One line that says where it is now; empty if nobody has written anything in it.
 
     Raises:
-        GraderError: if it cannot be moved; says why, and it is where it was.
+        GraderError: if it cannot be moved, or the workspace is that folder by a link; says why,
+            and it is where it was.
     """
     try:
         data = found.read_bytes()
         if not has_work(data):
             return ""
         path = copy_of(name, work)
-        if not path.exists():
-            write_atomically(path, data)
+        if os.path.realpath(path.parent) == os.path.realpath(found.parent):
+            raise GraderError(
+                f"{path} lies in {path.parent.resolve()}, where every release is written anew, and "
+                "holds answers: take the link away, and they go into a folder of their own"
+            )
+        if not path.exists() or os.path.realpath(path) == os.path.realpath(found):
+            write_atomically(path, data)  # also in place of a link to it
         elif path.read_bytes() != data:
             path = keep_beside(path, data, found.stat().st_mtime)
         found.unlink()

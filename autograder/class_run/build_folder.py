@@ -7,6 +7,8 @@ answers of students who had opened the released notebooks where they lay. Both a
 with what to do. Runs on any Python, before the environment is there and after it is gone.
 """
 
+import contextlib
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -24,9 +26,15 @@ _WAY_OUT = {True: "`make lab` moves it into work/", False: "move it to another f
 def empty(build: Path) -> tuple[str, ...]:
     """Delete all in the folder that can be made again; return a line for each thing that was left.
 
-    A folder that is gone already is empty. Links are deleted, not followed.
+    A folder that is gone already is empty. Links are deleted, not followed; one in place of the
+    folder itself may lead to where other things lie as well, and nothing is deleted there, nor as
+    long as anything is mounted below.
     """
-    left = []
+    if build.is_symlink():
+        return (f"left: {build} is a link to {os.readlink(build)}; delete there what was built",)
+    left = [f"left: {place}, for it is mounted from elsewhere" for place in _mounts_below(build)]
+    if left:
+        return tuple(left)
     for entry in sorted(build.iterdir()) if build.is_dir() else ():
         if entry.is_symlink() or not entry.is_dir():
             entry.unlink()
@@ -35,9 +43,19 @@ def empty(build: Path) -> tuple[str, ...]:
         if not kept:
             shutil.rmtree(entry)
         left += kept
-    if build.is_dir() and not build.is_symlink() and not any(build.iterdir()):
+    if build.is_dir() and not any(build.iterdir()):
         build.rmdir()
     return tuple(left)
+
+
+def _mounts_below(folder: Path) -> Iterator[str]:
+    """Yield where something else is mounted below a folder, as far as the system says so."""
+    top = f"{os.path.realpath(folder)}/"
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        for line in mounts:
+            place = line.split()[4].replace("\\040", " ")
+            if place.startswith(top):
+                yield place
 
 
 def _made_by_people(folder: Path) -> Iterator[str]:

@@ -800,31 +800,56 @@ def judge_context_of(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps1_judge_context_of", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_a_slice(tokens, order, eos):
-    """Right, in another style."""
-    seen = list(tokens)[max(0, len(tokens) - order + 1) :]
-    walls = [place for place, token in enumerate(seen) if token == eos]
-    return tuple(seen[walls[-1] :] if walls else seen)
+from copy import deepcopy
+
+
+def nothing(tokens, order, eos):
+    """Wrong: it never sees anything."""
+    return ()
 
 
 def without_a_wall(tokens, order, eos):
-    """Wrong: it sees what stands before the wall."""
-    return tuple(tokens[max(0, len(tokens) - order + 1) :])
+    """Your own, made wrong: it takes no token for a wall."""
+    return context_of(tokens, order, object())
 
 
 def with_all_of_it(tokens, order, eos):
-    """Wrong: it sees everything since the wall, whatever the order."""
-    return by_a_slice(tokens, len(tokens) + 1, eos)
+    """Your own, made wrong: it sees everything since the wall, whatever the order."""
+    return context_of(tokens, len(tokens) + 1, eos)
 
 
-verdicts = [judge_context_of(function) for function in (by_a_slice, without_a_wall, with_all_of_it)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one sees over the wall; your test accepts it"
-assert not verdicts[2], "the third one does not ask for the order; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_context_of(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_context_of(nothing)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that always returns () is wrong; your test accepts it"
+try:
+    calls = {(0, 1, 2): (2,), (1, 0, 2, 0): (0,)}
+    is_right = all(context_of(list(x), 2, 0) == right for x, right in calls.items())
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your context_of does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(without_a_wall), (
+        "without_a_wall sees what stands before eos; your test accepts it"
+    )
+    assert not says(with_all_of_it), (
+        "with_all_of_it does not ask for the order; your test accepts it"
+    )
+    if says(context_of):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own context_of: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

@@ -639,36 +639,53 @@ def judge_merge_pair(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps2_judge_merge_pair", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_recursion(ids, pair, merged):
-    """Right, in another style."""
-    if len(ids) < 2:
-        return list(ids)
-    if (ids[0], ids[1]) == pair:
-        return [merged, *by_recursion(ids[2:], pair, merged)]
-    return [ids[0], *by_recursion(ids[1:], pair, merged)]
+from copy import deepcopy
 
 
-def without_the_last(ids, pair, merged):
-    """Wrong: it loses what stands last."""
-    return by_recursion(ids, pair, merged)[:-1]
-
-
-def once(ids, pair, merged):
-    """Wrong: it merges one pair and leaves the others."""
-    for place in range(len(ids) - 1):
-        if (ids[place], ids[place + 1]) == pair:
-            return [*ids[:place], merged, *ids[place + 2 :]]
+def nothing_merged(ids, pair, merged):
+    """Wrong: it leaves all ids as they are."""
     return list(ids)
 
 
-verdicts = [judge_merge_pair(function) for function in (by_recursion, without_the_last, once)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one loses the last id; your test accepts it"
-assert not verdicts[2], "the third one merges only the first pair; your test accepts it"
-print("All visible tests passed.")
+def without_the_last(ids, pair, merged):
+    """Your own, made wrong: it loses what stands last."""
+    return merge_pair(ids, pair, merged)[:-1]
+
+
+def turned_round(ids, pair, merged):
+    """Your own, made wrong: it looks for the second id before the first."""
+    return merge_pair(ids, pair[::-1], merged)
+
+
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_merge_pair(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_merge_pair(nothing_merged)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that merges nothing is wrong; your test accepts it"
+try:
+    is_right = bool(merge_pair([1, 2, 3, 1, 2], (1, 2), 9) == [9, 3, 9])
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your merge_pair does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(without_the_last), "without_the_last loses the last id; your test accepts it"
+    assert not says(turned_round), (
+        "turned_round merges the pair's mirror image; your test accepts it"
+    )
+    if says(merge_pair):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own merge_pair: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 15 minutes, difficulty 3 of 5)

@@ -841,36 +841,54 @@ def judge_cross_entropy(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps3_judge_cross_entropy", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_logaddexp(logits, targets, ignore_index):
-    """Right, in another style."""
-    surprises = []
-    for row, target in zip(logits, targets.tolist(), strict=True):
-        if target != ignore_index:
-            total = row[0]
-            for score in row[1:]:
-                total = torch.logaddexp(total, score)
-            surprises.append(total - row[target])
-    return torch.stack(surprises).mean() if surprises else 0 * logits.sum()
+from copy import deepcopy
+
+
+def zero(logits, targets, ignore_index):
+    """Wrong: it is never surprised."""
+    return 0 * logits[:1, 0].sum()
 
 
 def summed_up(logits, targets, ignore_index):
-    """Wrong: the surprises are not averaged."""
-    return by_logaddexp(logits, targets, ignore_index) * (targets != ignore_index).sum()
+    """Your own, made wrong: the surprises are not averaged."""
+    return cross_entropy(logits, targets, ignore_index) * (targets != ignore_index).sum()
 
 
 def in_bits(logits, targets, ignore_index):
-    """Wrong: the contract asks for nats."""
-    return by_logaddexp(logits, targets, ignore_index) / math.log(2)
+    """Your own, made wrong: the contract asks for nats."""
+    return cross_entropy(logits, targets, ignore_index) / math.log(2)
 
 
-verdicts = [judge_cross_entropy(function) for function in (by_logaddexp, summed_up, in_bits)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one sums up and does not average; your test accepts it"
-assert not verdicts[2], "the third one answers in bits; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_cross_entropy(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_cross_entropy(zero)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that always returns 0 is wrong; your test accepts it"
+try:
+    rows, ids = torch.tensor([[0.0, math.log(3)]] * 2), torch.tensor([1, 0])
+    is_right = close(cross_entropy(rows, ids, -100), 0.8370)
+except Exception:
+    is_right = False
+if not is_right:
+    print(
+        "Your cross_entropy does not do yet what its task asks for, so your test has met only one"
+    )
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(summed_up), "summed_up does not average; your test accepts it"
+    assert not says(in_bits), "in_bits has another unit; your test accepts it"
+    if says(cross_entropy):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own cross_entropy: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

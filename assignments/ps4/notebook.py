@@ -864,35 +864,56 @@ def judge_attend(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps4_judge_attend", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def in_one_line(query, key, value, mask=None):
-    """Right, in another style."""
-    hidden = torch.tensor(False) if mask is None else ~mask
-    scores = torch.einsum("...tk,...sk->...ts", query, key) * key.shape[-1] ** -0.5
-    weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(-1)
-    return weights.masked_fill(hidden, 0.0) @ value
+from copy import deepcopy
+
+
+def without_weights(query, key, value, mask=None):
+    """Wrong: scores are no weights."""
+    return query @ key.mT @ value
 
 
 def with_the_wrong_scale(query, key, value, mask=None):
-    """Wrong: it divides by the width, not by its root."""
-    return in_one_line(query / key.shape[-1] ** 0.5, key, value, mask)
+    """Your own, made wrong: it divides by K, not by its root."""
+    return attend(query / key.shape[-1] ** 0.5, key, value, mask)
 
 
 def with_the_mask_turned_round(query, key, value, mask=None):
-    """Wrong: True means for it that a query may not look."""
-    return in_one_line(query, key, value, None if mask is None else ~mask)
+    """Your own, made wrong: True means for it that a query may not look."""
+    return attend(query, key, value, None if mask is None else ~mask)
 
 
-verdicts = [
-    judge_attend(function)
-    for function in (in_one_line, with_the_wrong_scale, with_the_mask_turned_round)
-]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one divides by K, not by its root; your test accepts it"
-assert not verdicts[2], "the third one turns the mask round; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_attend(lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more)))
+    except Exception:
+        return False
+
+
+verdict = judge_attend(without_weights)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation without a softmax is wrong; your test accepts it"
+try:
+    query, key = torch.full((2, 4), 1.0), torch.tensor([1.0, 3.0, 4.0]).log()[:, None] / 2
+    value, first = torch.tensor([[8.0], [0.0], [2.0]]), torch.tensor([True, False, False])
+    call = query, key.expand(3, 4), value
+    is_right = close(attend(*call), [[2.0]] * 2) and close(attend(*call, first), [[8.0]] * 2)
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your attend does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(with_the_wrong_scale), (
+        "with_the_wrong_scale divides twice by the root of K; your test accepts it"
+    )
+    assert not says(with_the_mask_turned_round), (
+        "with_the_mask_turned_round hides what may be seen; your test accepts it"
+    )
+    if says(attend):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own attend: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

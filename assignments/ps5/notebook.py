@@ -906,31 +906,54 @@ def judge_rms_norm(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps5_judge_rms_norm", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_the_norm(x, weight, eps):
-    """Right, in another style."""
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    root = (wide.norm(dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps) ** 0.5
-    return (wide / root).to(x.dtype) * weight
+from copy import deepcopy
+
+
+def unchanged(x, weight, eps):
+    """Wrong: it normalises nothing."""
+    return x.clone()
 
 
 def with_the_sum(x, weight, eps):
-    """Wrong: it sums the squares up and does not average them."""
-    return by_the_norm(x, weight, eps) / x.shape[-1] ** 0.5
+    """Your own, made wrong: it sums the squares up and does not average them."""
+    return rms_norm(x, weight, eps) / x.shape[-1] ** 0.5
 
 
 def without_the_weight(x, weight, eps):
-    """Wrong: nothing is learned."""
-    return by_the_norm(x, torch.ones_like(weight), eps)
+    """Your own, made wrong: nothing is learned."""
+    return rms_norm(x, torch.ones_like(weight), eps)
 
 
-verdicts = [judge_rms_norm(function) for function in (by_the_norm, with_the_sum, without_the_weight)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one does not average the squares; your test accepts it"
-assert not verdicts[2], "the third one leaves the weight out; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_rms_norm(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_rms_norm(unchanged)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that returns x is wrong; your test accepts it"
+try:
+    x, weight = torch.tensor([3.0, 4.0]), torch.tensor([2.0, 1.0])
+    is_right = close(rms_norm(x, weight, 1e-6), [1.6971, 1.1314])
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your rms_norm does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(with_the_sum), "with_the_sum does not average the squares; your test accepts it"
+    assert not says(without_the_weight), (
+        "without_the_weight leaves the weight out; your test accepts it"
+    )
+    if says(rms_norm):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own rms_norm: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

@@ -833,30 +833,52 @@ def judge_keep_top_k(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps6_judge_keep_top_k", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_counting(logits, k):
-    """Right, in another style."""
-    larger = (logits.unsqueeze(-1) < logits.unsqueeze(-2)).sum(dim=-1)
-    return torch.where(larger < k, logits, -INF)
+from copy import deepcopy
+
+
+def all_of_them(logits, k):
+    """Wrong: it cuts nothing off."""
+    return logits.clone()
 
 
 def with_zeros(logits, k):
-    """Wrong: what is cut off becomes 0."""
-    return by_counting(logits, k).nan_to_num(neginf=0.0)
+    """Your own, made wrong: what is cut off becomes 0."""
+    return keep_top_k(logits, k).nan_to_num(neginf=0.0)
 
 
 def with_the_smallest(logits, k):
-    """Wrong: it keeps the smallest."""
-    return -by_counting(-logits, k)
+    """Your own, made wrong: it keeps the smallest."""
+    return logits.where(keep_top_k(-logits, k) > -INF, -INF)
 
 
-verdicts = [judge_keep_top_k(function) for function in (by_counting, with_zeros, with_the_smallest)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one puts 0 where it cuts off; your test accepts it"
-assert not verdicts[2], "the third one keeps the smallest; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_keep_top_k(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_keep_top_k(all_of_them)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that cuts nothing off is wrong; your test accepts it"
+try:
+    logits, right = torch.tensor([1.0, 3.0, 2.0, 2.0]), torch.tensor([-INF, 3.0, 2.0, 2.0])
+    is_right = torch.equal(keep_top_k(logits, 2), right)
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your keep_top_k does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(with_zeros), "with_zeros puts 0 where it cuts off; your test accepts it"
+    assert not says(with_the_smallest), "with_the_smallest keeps the smallest; your test accepts it"
+    if says(keep_top_k):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own keep_top_k: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

@@ -931,35 +931,54 @@ def judge_join_pair(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps7_judge_join_pair", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def by_lengths(first, second, cls_id, sep_id, longest):
-    """Right, in another style."""
-    a, b = len(first), len(second)
-    while a + b + 3 > longest:
-        a, b = (a - 1, b) if a > b else (a, b - 1)
-    ids = [cls_id, *first[:a], sep_id, *second[:b], sep_id]
-    return ids, [0] * (a + 2) + [1] * (b + 1)
+from copy import deepcopy
+
+
+def without_texts(first, second, cls_id, sep_id, longest):
+    """Wrong: it leaves both texts out."""
+    return [cls_id, sep_id, sep_id], [0, 0, 1]
 
 
 def without_cutting(first, second, cls_id, sep_id, longest):
-    """Wrong: it cuts nothing."""
-    return by_lengths(first, second, cls_id, sep_id, len(first) + len(second) + 3)
+    """Your own, made wrong: it cuts nothing."""
+    return join_pair(first, second, cls_id, sep_id, len(first) + len(second) + 3)
 
 
-def from_the_front(first, second, cls_id, sep_id, longest):
-    """Wrong: what stands at the beginnings is cut."""
-    _, segments = by_lengths(first[::-1], second[::-1], cls_id, sep_id, longest)
-    a, b = segments.count(0) - 2, segments.count(1) - 1
-    return [cls_id, *first[len(first) - a :], sep_id, *second[len(second) - b :], sep_id], segments
+def turned_round(first, second, cls_id, sep_id, longest):
+    """Your own, made wrong: the second text comes first."""
+    return join_pair(second, first, cls_id, sep_id, longest)
 
 
-verdicts = [judge_join_pair(function) for function in (by_lengths, without_cutting, from_the_front)]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one cuts nothing, and the row is too long; your test accepts it"
-assert not verdicts[2], "the third one cuts the beginnings of the texts; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_join_pair(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_join_pair(without_texts)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that leaves both texts out is wrong; your test accepts it"
+try:
+    right = [1, 10, 11, 2, 20, 2], [0, 0, 0, 0, 1, 1]
+    is_right = bool(join_pair([10, 11], [20, 21], 1, 2, 6) == right)
+except Exception:
+    is_right = False
+if not is_right:
+    print("Your join_pair does not do yet what its task asks for, so your test has met only one")
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(without_cutting), (
+        "without_cutting makes rows that are too long; your test accepts it"
+    )
+    assert not says(turned_round), "turned_round begins with the second text; your test accepts it"
+    if says(join_pair):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own join_pair: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. In your own words  (8 points, 20 minutes, difficulty 3 of 5)

@@ -863,34 +863,54 @@ def judge_reply_targets(implementation):
 
 
 # %% nbgrader={"grade": true, "grade_id": "ps8_judge_reply_targets", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-def row_after_row(ids, prompt_lengths, lengths):
-    """Right, in another style."""
-    targets = torch.full_like(ids, IGNORE)
-    for row, (start, end) in enumerate(zip(prompt_lengths.tolist(), lengths.tolist(), strict=True)):
-        targets[row, start - 1 : end - 1] = ids[row, start:end]
-    return targets
+from copy import deepcopy
+
+
+def themselves(ids, prompt_lengths, lengths):
+    """Wrong: it takes the ids for the targets."""
+    return ids.clone()
 
 
 def with_the_prompt(ids, prompt_lengths, lengths):
-    """Wrong: it trains on the prompts, too."""
-    return row_after_row(ids, torch.ones_like(prompt_lengths), lengths)
+    """Your own, made wrong: it trains on the prompts, too."""
+    return reply_targets(ids, torch.ones_like(prompt_lengths), lengths)
 
 
 def not_moved(ids, prompt_lengths, lengths):
-    """Wrong: the target of a position is its own id."""
-    return row_after_row(ids, prompt_lengths, lengths).roll(1, dims=1)
+    """Your own, made wrong: the target of a position is its own id."""
+    return reply_targets(ids, prompt_lengths, lengths).roll(1, dims=1)
 
 
-verdicts = [
-    judge_reply_targets(function) for function in (row_after_row, with_the_prompt, not_moved)
-]
-assert all(type(verdict) is bool for verdict in verdicts), (
-    f"return True or False, not {[type(verdict).__name__ for verdict in verdicts]}"
-)
-assert verdicts[0], "the first implementation is right, in another style; your test refuses it"
-assert not verdicts[1], "the second one trains on the prompts; your test accepts it"
-assert not verdicts[2], "the third one does not move the ids; your test accepts it"
-print("All visible tests passed.")
+def says(implementation):
+    """What your test says: the implementation gets copies, and an exception is a refusal."""
+    try:
+        return judge_reply_targets(
+            lambda *call, **more: implementation(*deepcopy(call), **deepcopy(more))
+        )
+    except Exception:
+        return False
+
+
+verdict = judge_reply_targets(themselves)
+assert type(verdict) is bool, f"return True or False, not {type(verdict).__name__}"
+assert not verdict, "an implementation that returns the ids is wrong; your test accepts it"
+try:
+    ids, right = torch.tensor([[4, 5, 6, 7]]), torch.tensor([[-100, 6, -100, -100]])
+    is_right = torch.equal(reply_targets(ids, torch.tensor([2]), torch.tensor([3])), right)
+except Exception:
+    is_right = False
+if not is_right:
+    print(
+        "Your reply_targets does not do yet what its task asks for, so your test has met only one"
+    )
+    print("implementation, a wrong one. The grader has right and wrong ones of its own.")
+else:
+    assert not says(with_the_prompt), "with_the_prompt trains on the prompts; your test accepts it"
+    assert not says(not_moved), "not_moved gives each place its own id; your test accepts it"
+    if says(reply_targets):
+        print("All visible tests passed.")
+    else:
+        print("Your test refuses your own reply_targets: one of the two is wrong. For which call?")
 
 # %% [markdown]
 # ## {task}. How many labels does it take? A study  (10 points, 45 minutes, difficulty 3 of 5)

@@ -102,8 +102,8 @@ class Contract:
     def forms(self, draw: Draw) -> Draw:
         """Make the same cases in other forms: layouts in memory, more axes, none along some.
 
-        Each case is laid out in one way in turn; that of most axes in all, and with two axes more
-        if those of the first argument are starred.
+        Each case is laid out in one way in turn; that of most axes in all, and with two axes more,
+        in both orders of memory, if those of the first argument are starred.
         """
 
         def draw_forms(rng: Generator) -> list[Case]:
@@ -129,7 +129,8 @@ class Contract:
                 case.inputs["arguments"], axes, counts, self.shapes.split(";"), strict=True
             )
         ]
-        yield Case(f"{case.label}, two more axes", {**case.inputs, "arguments": arguments})
+        deeper = Case(f"{case.label}, two more axes", {**case.inputs, "arguments": arguments})
+        yield from (deeper, self._laid_out(deeper, "turned"))
 
     def _emptied(self, case: Case) -> Iterator[Case]:
         """Take all that stands along an axis that may be empty, and along all of a starred one."""

@@ -7,7 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.authoring.checks import ARGUMENTS, Case, Inputs, Judge, Part, nothing_else_changes
+from autograder.authoring.checks import (
+    ARGUMENTS,
+    SHARED,
+    Case,
+    Inputs,
+    Judge,
+    Part,
+    nothing_else_changes,
+)
 from autograder.authoring.compare import agree
 
 from .contracts import Contract
@@ -61,7 +69,10 @@ def call_for_dtypes(implementation, inputs):
 
 
 def call_twice(implementation, inputs):
-    """Return the result, whether it is the caller's alone, and all else that may change."""
+    """Return the result, whether a second call and a second result leave it alone, and arguments.
+
+    Those as the calls have left them, and as they are after somebody has written into the result.
+    """
     import copy
 
     import torch
@@ -84,6 +95,7 @@ def call_twice(implementation, inputs):
         return type(one) is type(other) and one == other
 
     is_same = same(kept[0], kept[1]) and same(kept[0], kept[2])
+    left = copy.deepcopy(arguments)
     parts = results[0] if isinstance(results[0], tuple) else (results[0],)
     for number, part in enumerate(parts):
         if isinstance(part, torch.Tensor):
@@ -95,7 +107,7 @@ def call_twice(implementation, inputs):
         for number, part in enumerate(parts)
         if isinstance(part, torch.Tensor) and part.dtype != torch.bool
     )
-    return kept[0], is_same, apart, arguments
+    return kept[0], is_same, apart, left, arguments
 
 
 # -- judges and parts ------------------------------------------------------------------------------
@@ -105,6 +117,7 @@ SAYS = (
     "a second call gives something else, or changes the first result",
     "the two results share their memory",
     ARGUMENTS,
+    SHARED,
 )
 DTYPES = [str(value) for value in vars(torch).values() if isinstance(value, torch.dtype)]
 _exactly = agree(rtol=0, atol=0, exact_dtype=True)

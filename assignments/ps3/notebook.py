@@ -298,7 +298,7 @@ print("All visible tests passed.")
 # | **returns** | a tensor of shape `()` | the mean surprise over the rows *that count*, in nats |
 #
 # - If no row counts, the loss is 0, and not 0 / 0; `backward` works through it too, and gives zeros.
-# - Scores are finite. They may be very large, very small, and far apart, up to a tenth of the largest number of their dtype: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
+# - Scores are finite. They may be very large, very small, and far apart, up to a tenth of the largest number of their dtype, though all of them together, and all surprises together, stay below it: a probability may round to 0, but its logarithm, taken of the scores, does not become minus infinity.
 # - `backward` must work through your loss. So stay with tensors: no `.item()`, no NumPy.
 # - Not allowed: torch's own `cross_entropy`, `nll_loss`, `log_softmax`, `logsumexp`, and classes that call them. (`logaddexp`, of two numbers, is allowed.)
 #

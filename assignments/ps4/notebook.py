@@ -390,7 +390,7 @@ print("All visible tests passed.")
 # - The three tensors have the same leading axes; there may be none, or three and more. The mask may have fewer, or some of length 1.
 # - A key that may not be seen has the weight 0, exactly, **however large its score is**. The weights of the others sum to 1. All numbers that you are given are finite.
 # - A query that **may look nowhere** gets a row of zeros, and its gradients are 0: not `nan`.
-# - Scores may be very large and very small: a mask of -1000000000 is not low enough. But no score is the least finite number of its dtype, so that this one may stand for "hidden".
+# - Scores may be very large and very small: a mask of -1000000000 is not low enough. But all are finite, before they are divided, too, and none is the least finite number of its dtype, so that this one may stand for "hidden".
 # - Hold no tensor with a number for each query, key *and* feature at once (`T·S·K`): a matrix product does without.
 # - Not allowed: torch's own `scaled_dot_product_attention` and its multi-head functions.
 #

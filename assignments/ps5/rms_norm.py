@@ -88,6 +88,7 @@ def draw_eps(rng: Generator) -> list[Case]:
         _case(rng, normal(rng, "float32", 4, 6, scale=3e-3), 1e-5, " near 3e-3"),
         _case(rng, normal(rng, "float64", 3, 5, scale=1e-7), 1e-14, " near 1e-7"),
         _case(rng, normal(rng, "float16", 2, 6, scale=1e-3), 1e-12, " near 1e-3"),
+        _case(rng, normal(rng, "float16", 2, 6, scale=0.1), 1e-3, " near 0.1"),
     ]
 
 
@@ -114,6 +115,7 @@ def draw_half(rng: Generator) -> list[Case]:
         _case(rng, torch.zeros(2, 3, dtype=torch.float16), 1e-12, ", all 0"),
         _case(rng, normal(rng, "bfloat16", 3, 4) + 9, 1e-5),
         _case(rng, normal(rng, "bfloat16", 2, 7, scale=1e12), 1e-5, " near 1e12"),
+        _case(rng, normal(rng, "bfloat16", 2, 6, scale=0.1), 1e-2, " near 0.1"),
     ]
 
 

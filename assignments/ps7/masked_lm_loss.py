@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from autograder.authoring.checks import Case, Check, Inputs, Part, mistake, mistakes
+from autograder.authoring.compare import ORDINALS
 from autograder.authoring.rules import not_allowed
 from course_pkg.models.loss import nats_per_target
 
@@ -18,6 +19,7 @@ from ..tensors import (
     call,
     differentiate,
     keeps,
+    near,
     near_part,
     normal,
     tensor_case,
@@ -27,6 +29,8 @@ from ..token_ids import IGNORE
 # -- inputs ----------------------------------------------------------------------------------------
 
 CONTRACT = Contract("B T D; B T; V D; V")
+FLOATS = (0, 2, 3)
+"""The places of the arguments that get a gradient."""
 
 
 def _case(
@@ -168,9 +172,10 @@ def differentiate_alone(implementation, inputs):
         arguments = [argument.clone() for argument in inputs["arguments"]]
         leaf = arguments[place].requires_grad_()
         loss = implementation(*arguments)
-        if not loss.requires_grad:
-            return "no gradient"
-        found.append(torch.autograd.grad(loss, leaf)[0])
+        if loss.requires_grad:
+            found.append(torch.autograd.grad(loss, leaf)[0])
+        else:
+            found.append("no gradient")
     return found
 
 
@@ -184,6 +189,18 @@ def masked_lm_loss(vectors: Tensor, targets: Tensor, table: Tensor, bias: Tensor
 
 
 # -- parts -----------------------------------------------------------------------------------------
+
+
+def _judge_alone(observed: object, expected: object, inputs: Inputs) -> str | None:
+    """Say which of the arguments gets no gradient, where some get one."""
+    if type(observed) is not list or len(observed) != len(FLOATS):
+        return near(observed, expected, inputs)
+    without = [place for place, one in zip(FLOATS, observed, strict=True) if type(one) is str]
+    if len(without) == len(FLOATS):
+        return "no gradient reaches the arguments"
+    if without:
+        return f"the {ORDINALS[without[0]]} argument gets no gradient"
+    return near(observed, expected, inputs)
 
 
 def _judge_size(observed: object, expected: object, inputs: Inputs) -> str | None:
@@ -234,6 +251,7 @@ PARTS = (
         draw_nothing,
         differentiate_alone,
         1,
+        _judge_alone,
     ),
     near_part(
         "extremes",

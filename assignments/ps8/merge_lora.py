@@ -63,6 +63,16 @@ def _exact(rng: Generator, dtype: str, steps: list[float], signs: bool, what: st
     return tensor_case(f"{what}", dtype, weight.to(getattr(torch, dtype)), adapters)
 
 
+def _third(rng: Generator, dtype: str, change: float) -> Case:
+    """Make a weight of small whole numbers, to which an adapter of rank 3 and alpha 1 adds.
+
+    What it adds is a third of `change`, which is another number if the third is rounded first.
+    """
+    weight = torch.from_numpy(rng.integers(1, 3, (3, 3))).to(getattr(torch, dtype))
+    up = (change - 3 * weight.float() + 3) * torch.ones(3, 3)
+    return tensor_case(f"a scale of a third, {dtype}", dtype, weight, [(torch.eye(3), up, 1.0)])
+
+
 def draw_values(rng: Generator) -> list[Case]:
     """One adapter, of ranks above and below the sizes."""
     return [
@@ -92,6 +102,8 @@ def draw_half(rng: Generator) -> list[Case]:
     far = {"bfloat16": [256, *[0.5] * 4], "float16": [2048, *[0.5] * 4]}
     # Rounded alone, the change is just half a step, a tie; it is a little more.
     half = {"bfloat16": [0.5 * (1 + 2**-10)], "float16": [0.5 * (1 + 2**-12)]}
+    # 34.33 and 34.40, 1000.8 and 1000.56: on either side of what divides two neighbours.
+    thirds = {"bfloat16": 100.0, "float16": 2999.4}
     return [
         *(
             _exact(rng, dtype, steps, False, f"{len(steps)} small changes of each number")
@@ -113,6 +125,7 @@ def draw_half(rng: Generator) -> list[Case]:
             _exact(rng, dtype, steps, False, "one change of little more than half a step")
             for dtype, steps in half.items()
         ),
+        *(_third(rng, dtype, change) for dtype, change in thirds.items()),
     ]
 
 

@@ -384,6 +384,8 @@ def _docstring(answer: Callable[..., Any]) -> str:
 
 ARGUMENTS = "the call changes its {} argument"
 """Said of a list of arguments after the call."""
+SHARED = "the result shares its memory with the {} argument"
+"""Said of a list of arguments after somebody has written into the result."""
 _SOMETHING = "the call changes something besides its result"
 
 
@@ -405,8 +407,9 @@ def changes_nothing_else(judge: Judge | None = None, says: Sequence[str] = ()) -
         for ours, theirs, text in zip(observed[1:], expected[1:], said, strict=False):
             if same(ours, theirs, inputs) is None:
                 continue
-            if text is not ARGUMENTS or type(ours) is not list or len(ours) != len(theirs):
-                return text.replace(" its {} argument", " an argument")
+            are_lists = type(ours) is list and len(ours) == len(theirs)
+            if text not in (ARGUMENTS, SHARED) or not are_lists:
+                return re.sub(r"(its|the) \{\} argument", "an argument", text)
             pairs = zip(ORDINALS, ours, theirs, strict=False)
             others = [name for name, a, b in pairs if same(a, b, inputs) is not None]
             return text.format(others[0]) if others else _SOMETHING

@@ -1,5 +1,7 @@
 """What follows from the contract of a task's arguments."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -75,16 +77,17 @@ def test_case_of_most_axes_is_laid_out_in_every_way():
             )
         )
     )
-    *laid_out, deeper = cases
+    *laid_out, deeper, turned = cases
     assert [case.inputs["layout"] for case in laid_out] == ["turned", "gaps", *LAYOUTS]
     assert all(LAYOUTS[case.inputs["layout"]] in case.label for case in laid_out)
-    assert deeper.inputs["layout"] == "plain"
+    assert (deeper.inputs["layout"], turned.inputs["layout"]) == ("plain", "turned")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_keep_values_and_break_views(layout):
     made = arguments(5, 7)
-    (case,) = (c for c in drawn(ATTENTION.forms(draw_one(made))) if c.inputs["layout"] == layout)
+    forms = drawn(ATTENTION.forms(draw_one(made)))
+    case = next(case for case in forms if case.inputs["layout"] == layout)
     seen = {}
     call(lambda *found: seen.update(zip("qkm", found, strict=False)) or 0, case.inputs)
     expected = made
@@ -99,8 +102,11 @@ def test_layouts_keep_values_and_break_views(layout):
 
 def test_case_of_most_axes_comes_with_two_more_of_the_starred_name():
     made = arguments(2, 5)
-    *_, deeper = drawn(ATTENTION.forms(draw_one(made)))
+    *_, deeper, turned = drawn(ATTENTION.forms(draw_one(made)))
     query, key, mask, number = deeper.inputs["arguments"]
+    for case, fails in ((deeper, False), (turned, True)):  # several leading axes as one
+        with pytest.raises(RuntimeError) if fails else contextlib.nullcontext():
+            call(lambda query, *_: query.view(-1, *query.shape[-2:]), case.inputs)
     assert (query.shape, key.shape) == ((2, 1, 2, 5, 3, 2), (2, 1, 2, 5, 4, 2))
     assert (mask.shape, number) == ((3, 4), 0.5)  # a mask of fewer axes goes on broadcasting
     assert query[0, 0].equal(made[0])

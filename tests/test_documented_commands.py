@@ -9,6 +9,7 @@ import argparse
 import importlib
 import re
 import shlex
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,3 +202,14 @@ def test_python_modules_and_scripts_take_what_pages_tell_to_type(parse_only):
             continue
         parse_only(command, module, words)
     assert len(seen) > 40
+
+
+def test_files_of_students_that_the_guide_s_commands_name_never_get_into_git():
+    guide = (ROOT / "book" / "back" / "instructors.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:--submissions|--roster|--times) ([a-z][\w./-]*)", guide))
+    named |= set(re.findall(r"autograder [^`\n]*> ([a-z][\w./-]*)", guide))
+    assert {"gradebook.csv", "to-canvas.csv", "downloads/ps4"} <= named
+    files = [path if "." in path else f"{path}/all.zip" for path in sorted(named)]
+    command = ["git", "check-ignore", "--no-index", *files]
+    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert [path for path in files if path not in ignored] == []
